@@ -1,0 +1,60 @@
+import {
+  type Packet,
+  type PacketData,
+  PacketFormatError,
+  type PacketType,
+  packetDigits,
+  packetTypeOf,
+  toBuffer,
+} from './packet.js';
+
+/**
+ * Engine.IO v4 encoding, as pure functions.
+ * Source: Engine.IO protocol v4, "Packet encoding" (HTTP long-polling and WebSocket).
+ */
+
+/** Separates the packets of a payload. */
+const SEPARATOR = '\x1e';
+
+/** Called with each packet of a payload, in order; returns false to skip the rest. */
+export type PacketVisitor = (type: PacketType, data: PacketData | undefined) => boolean;
+
+/** One text packet: its digit, then its data. */
+export function encodeText(type: PacketType, data: string | undefined): string {
+  return data === undefined ? packetDigits[type] : packetDigits[type] + data;
+}
+
+/** A payload of several packets for HTTP long-polling, where binary data travels as base64 behind a `b`. */
+export function encodePayload(packets: readonly Packet[]): string {
+  let payload = '';
+  for (const [index, packet] of packets.entries()) {
+    if (index > 0) payload += SEPARATOR;
+    payload +=
+      packet.data instanceof Uint8Array
+        ? `b${toBuffer(packet.data).toString('base64')}`
+        : encodeText(packet.type, packet.data);
+  }
+  return payload;
+}
+
+/** Reads one text packet. Throws {@link PacketFormatError}. */
+export function decodeText(text: string, visit: PacketVisitor): boolean {
+  const type = packetTypeOf(text.charCodeAt(0));
+  if (type === undefined) throw new PacketFormatError();
+  return visit(type, text.length > 1 ? text.slice(1) : undefined);
+}
+
+/** Reads a long-polling payload, packet by packet. Throws {@link PacketFormatError} at the first bad packet. */
+export function decodePayload(payload: string, visit: PacketVisitor): void {
+  let start = 0;
+  while (start <= payload.length) {
+    const found = payload.indexOf(SEPARATOR, start);
+    const end = found === -1 ? payload.length : found;
+    const more =
+      payload.charCodeAt(start) === 98 /* b */ && end > start
+        ? visit('message', Buffer.from(payload.slice(start + 1, end), 'base64'))
+        : decodeText(payload.slice(start, end), visit);
+    if (!more) return;
+    start = end + 1;
+  }
+}

@@ -1,0 +1,90 @@
+/** The time and the timers that time-dependent parts use; a test puts its own in. */
+export interface Clock {
+  /** Milliseconds, never going back. */
+  now(): number;
+  setTimeout(callback: () => void, ms: number): unknown;
+  clearTimeout(timer: unknown): void;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  setTimeout: (callback, ms) => setTimeout(callback, ms),
+  clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
+};
+
+/** Something that waits in a {@link DeadlineQueue}. The fields belong to the queue. */
+export interface Waiting<T extends Waiting<T>> {
+  queue: DeadlineQueue<T> | undefined;
+  due: number;
+  previous: T | undefined;
+  next: T | undefined;
+}
+
+/**
+ * Deadlines that all lie equally far ahead, so that the one that was set first is due first: a linked list through
+ * the waiting objects themselves, and one timer for all of them. Two timers per client are what it saves.
+ */
+export class DeadlineQueue<T extends Waiting<T>> {
+  private head: T | undefined;
+  private tail: T | undefined;
+  private timer: unknown;
+  /** How late a deadline may be found, in ms: those that are due close together are then found in one go. */
+  private readonly slack: number;
+
+  /**
+   * @param delay how far ahead the deadlines lie, in ms
+   * @param expired called for each object whose deadline has passed, after it left the queue
+   */
+  constructor(
+    private readonly delay: number,
+    private readonly expired: (waiting: T) => void,
+    private readonly clock: Clock = systemClock,
+  ) {
+    this.slack = Math.min(50, delay / 50);
+  }
+
+  /** Sets the object's deadline, and forgets the one it had in this or another queue. */
+  add(waiting: T): void {
+    waiting.queue?.remove(waiting);
+    waiting.queue = this;
+    waiting.due = this.clock.now() + this.delay;
+    waiting.previous = this.tail;
+    if (this.tail) this.tail.next = waiting;
+    else this.head = waiting;
+    this.tail = waiting;
+    this.timer ??= this.clock.setTimeout(this.onTimer, this.delay);
+  }
+
+  /** Forgets the object's deadline. The timer is left to find out, which is cheaper than setting it anew. */
+  remove(waiting: T): void {
+    if (waiting.queue !== this) return;
+    const { previous, next } = waiting;
+    if (previous) previous.next = next;
+    else this.head = next;
+    if (next) next.previous = previous;
+    else this.tail = previous;
+    waiting.queue = undefined;
+    waiting.previous = undefined;
+    waiting.next = undefined;
+  }
+
+  /** Forgets all deadlines and stops the timer. */
+  close(): void {
+    while (this.head) this.remove(this.head);
+    if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private readonly onTimer = (): void => {
+    this.timer = undefined;
+    const now = this.clock.now();
+    while (this.head && this.head.due <= now) {
+      const waiting = this.head;
+      this.remove(waiting);
+      this.expired(waiting);
+    }
+    if (this.head && this.timer === undefined) {
+      this.timer = this.clock.setTimeout(this.onTimer, Math.max(1, this.head.due - now + this.slack));
+    }
+  };
+}

@@ -1,0 +1,318 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { EventEmitter } from 'node:events';
+import { serialize } from 'cookie';
+import cors from 'cors';
+import { type HandshakeError, handshakeErrors } from '../errors.js';
+import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
+import type { Exchange, ResponseHeaders, UpgradeExchange } from './exchange.js';
+import { applyMiddleware, type Middleware, respond } from './middleware.js';
+import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
+import { type EngineRequest, readRequest } from './request.js';
+import { Session, type SessionHost } from './session.js';
+import { randomId } from './session-id.js';
+import { type PollingSettings, PollingTransport } from './transports/polling.js';
+import { nobody, type Protocol, type Transport, type TransportName } from './transports/transport.js';
+import { WebSocketTransport } from './transports/websocket.js';
+import {
+  channelOf,
+  DISABLED,
+  receiverOf,
+  SHARED_COMPRESSOR,
+  type SocketData,
+  UwsExchange,
+  UwsUpgradeExchange,
+} from './uws-exchange.js';
+import { checkHandshake, checkOrigin, type Refusal } from './verify.js';
+
+/** Where the engine answers. */
+export interface AttachOptions {
+  /** @default "/socket.io" */
+  path?: string;
+  /** Whether the path ends in a slash. @default true */
+  addTrailingSlash?: boolean;
+  /** Whether the app is an SSLApp: what `handshake.secure` says. @default false */
+  secure?: boolean;
+}
+
+/** Takes requests for sessions of another worker. Returns false for an id that is nobody's. */
+export interface Relay {
+  request(sid: string, exchange: Exchange): boolean;
+  upgrade(sid: string, exchange: UpgradeExchange): boolean;
+}
+
+/**
+ * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
+ *
+ * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error`
+ * ({ req, code, message, context }), `flush` and `drain` (session).
+ *
+ * ```
+ * const app = App();
+ * const engine = new Engine({ pingInterval: 10_000 });
+ * engine.attach(app, { path: '/socket.io' });
+ * io.bind(engine);
+ * ```
+ */
+export class Engine extends EventEmitter implements SessionHost {
+  /** The options with all defaults in place. */
+  readonly settings: EngineSettings;
+  /** Set where several workers share a port. */
+  relay: Relay | undefined;
+  readonly pingQueue: DeadlineQueue<Session>;
+  readonly silenceQueue: DeadlineQueue<Session>;
+
+  private readonly sessions = new Map<string, Session>();
+  private readonly middleware: Middleware[] = [];
+  private readonly pollingSettings: PollingSettings;
+
+  /** @param clock what the heartbeats go by */
+  constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
+    super();
+    this.settings = settingsFrom(options);
+    const { pingInterval, pingTimeout } = this.settings;
+    this.pingQueue = new DeadlineQueue(pingInterval, (session) => session.onDeadline(false), clock);
+    this.silenceQueue = new DeadlineQueue(pingTimeout, (session) => session.onDeadline(true), clock);
+    this.pollingSettings = {
+      httpCompression: this.settings.httpCompression,
+      addHeaders: (headers, exchange, sid) => this.addHeaders(headers, exchange.request, sid),
+    };
+    if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
+  }
+
+  /** The options, under engine.io's name for them. */
+  get opts(): EngineSettings {
+    return this.settings;
+  }
+
+  /** How many sessions are open. */
+  get clientsCount(): number {
+    return this.sessions.size;
+  }
+
+  /** Whether this engine has that session. */
+  has(sid: string): boolean {
+    return this.sessions.has(sid);
+  }
+
+  /**
+   * Makes the id of a new session. To be replaced by applications that want ids of their own; may be asynchronous.
+   * Ids must be unique and unguessable.
+   */
+  generateId(_request: EngineRequest): string | PromiseLike<string> {
+    return this.settings.idPrefix + randomId();
+  }
+
+  /** Adds Connect middleware, which runs before every request. */
+  use(middleware: Middleware): this {
+    this.middleware.push(middleware);
+    return this;
+  }
+
+  /** Answers on a uWebSockets.js app. Call it before the app listens. */
+  attach(
+    app: TemplatedApp,
+    { path = '/socket.io', addTrailingSlash = true, secure = false }: AttachOptions = {},
+  ): this {
+    const bare = path.replace(/\/$/, '');
+    const pattern = addTrailingSlash ? `${bare}/` : bare;
+    const { maxHttpBufferSize, perMessageDeflate, maxBackpressure } = this.settings;
+    app.ws<SocketData>(pattern, {
+      maxPayloadLength: maxHttpBufferSize,
+      maxBackpressure,
+      compression: perMessageDeflate ? SHARED_COMPRESSOR : DISABLED,
+      // Engine.IO has heartbeats of its own.
+      idleTimeout: 0,
+      sendPingsAutomatically: false,
+      upgrade: (res, req, context) => {
+        this.onUpgrade(new UwsUpgradeExchange(res, readRequest(res, req, secure), context));
+      },
+      open: (ws) => receiverOf(ws).onOpen(channelOf(ws)),
+      message: (ws, message, isBinary) => receiverOf(ws).onMessage(message, isBinary),
+      drain: (ws) => receiverOf(ws).onDrain(),
+      close: (ws, code, reason) => receiverOf(ws).onClose(code, Buffer.from(reason).toString()),
+    });
+    app.any(pattern, (res, req) => {
+      this.onRequest(new UwsExchange(res, readRequest(res, req, secure), maxHttpBufferSize));
+    });
+    return this;
+  }
+
+  /** Closes all sessions. */
+  close(): this {
+    for (const session of this.sessions.values()) session.close(true);
+    this.pingQueue.close();
+    this.silenceQueue.close();
+    return this;
+  }
+
+  /** Takes a request that is no upgrade. */
+  onRequest(exchange: Exchange): void {
+    const { sid } = exchange.request._query;
+    if (sid && !this.sessions.has(sid) && this.relay?.request(sid, exchange)) return;
+    this.admit(exchange, false, () => {
+      const session = sid ? this.sessions.get(sid) : undefined;
+      if (session) (session.transport as PollingTransport).onRequest(exchange);
+      else void this.handshake(exchange, this.openPolling);
+    });
+  }
+
+  /** Takes a request that asks for a WebSocket. */
+  onUpgrade(exchange: UpgradeExchange): void {
+    const { sid } = exchange.request._query;
+    if (sid && !this.sessions.has(sid) && this.relay?.upgrade(sid, exchange)) return;
+    this.admit(exchange, true, () => {
+      if (sid) this.upgrade(exchange, this.sessions.get(sid)!);
+      else void this.handshake(exchange, this.openWebSocket);
+    });
+  }
+
+  /** Runs middleware and checks, and goes on if nothing speaks against the request. */
+  private admit(exchange: Exchange, isUpgrade: boolean, next: () => void): void {
+    applyMiddleware(this.middleware, exchange, (error) => {
+      if (exchange.finished) return;
+      const { request } = exchange;
+      const { sid, transport } = request._query;
+      if (error)
+        return this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context: { name: 'MIDDLEWARE_FAILURE' } });
+      if (!this.settings.transports.includes(transport as TransportName)) {
+        return this.refuse(exchange, { error: handshakeErrors.UNKNOWN_TRANSPORT, context: { transport } });
+      }
+      const badOrigin = checkOrigin(request);
+      if (badOrigin) return this.refuse(exchange, badOrigin);
+      if (sid) {
+        const refusal = this.checkSession(sid, transport!, isUpgrade);
+        return refusal ? this.refuse(exchange, refusal) : next();
+      }
+      const refusal = checkHandshake(request, isUpgrade);
+      if (refusal) return this.refuse(exchange, refusal);
+      const { allowRequest } = this.settings;
+      if (!allowRequest) return next();
+      allowRequest(request, (message, success) => {
+        if (success) next();
+        else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });
+      });
+    });
+  }
+
+  private checkSession(sid: string, transport: string, isUpgrade: boolean): Refusal | undefined {
+    const session = this.sessions.get(sid);
+    if (!session) return { error: handshakeErrors.UNKNOWN_SID, context: { sid } };
+    const previousTransport = session.transport.name;
+    if (isUpgrade || previousTransport === transport) return undefined;
+    return {
+      error: handshakeErrors.BAD_REQUEST,
+      context: { name: 'TRANSPORT_MISMATCH', transport, previousTransport },
+    };
+  }
+
+  private refuse(exchange: Exchange, { error, context }: Refusal): void {
+    this.reportRefusal(exchange.request, error, context);
+    const message = typeof context.message === 'string' ? context.message : error.message;
+    respond(
+      exchange,
+      error.status,
+      { 'Content-Type': 'application/json' },
+      JSON.stringify({ code: error.code, message }),
+    );
+  }
+
+  private reportRefusal(req: EngineRequest, error: HandshakeError, context: Record<string, unknown>): void {
+    this.emit('connection_error', { req, code: error.code, message: error.message, context });
+  }
+
+  /** Gives a new client its id, and `open` its session. */
+  private async handshake<T extends Exchange>(
+    exchange: T,
+    open: (exchange: T, protocol: Protocol, id: string) => void,
+  ): Promise<void> {
+    const { request } = exchange;
+    const protocol = protocolOf(request);
+    if (protocol === 3 && !this.settings.allowEIO3) {
+      return this.refuse(exchange, { error: handshakeErrors.UNSUPPORTED_PROTOCOL_VERSION, context: { protocol } });
+    }
+    let id: string;
+    try {
+      const generated = this.generateId(request);
+      // Waiting for what is there already would take the answer out of the request's own write.
+      id = typeof generated === 'string' ? generated : await generated;
+    } catch (error) {
+      const context = { name: 'ID_GENERATION_ERROR', error };
+      return this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context });
+    }
+    if (!exchange.finished) open(exchange, protocol, id);
+  }
+
+  private readonly openPolling = (exchange: Exchange, protocol: Protocol, id: string): void => {
+    const binary = supportsBinary(exchange.request);
+    const transport = new PollingTransport(nobody, protocol, binary, this.pollingSettings);
+    const session = this.createSession(id, transport, exchange.request, protocol);
+    transport.onRequest(exchange);
+    this.emit('connection', session);
+  };
+
+  private readonly openWebSocket = (exchange: UpgradeExchange, protocol: Protocol, id: string): void => {
+    const transport = this.createWebSocket(exchange.request, protocol);
+    const session = this.createSession(id, transport, exchange.request, protocol);
+    exchange.accept(this.upgradeHeaders(exchange, id), transport);
+    if (transport.channel) this.emit('connection', session);
+    else session.close(true);
+  };
+
+  private createSession(id: string, transport: Transport, request: EngineRequest, protocol: Protocol): Session {
+    const session = new Session(id, this, transport, request, protocol);
+    this.sessions.set(id, session);
+    session.open();
+    return session;
+  }
+
+  private createWebSocket(request: EngineRequest, protocol: Protocol): WebSocketTransport {
+    const threshold = this.settings.perMessageDeflate?.threshold;
+    return new WebSocketTransport(nobody, protocol, supportsBinary(request), threshold);
+  }
+
+  /** Lets a session that is on polling try the WebSocket that its client has opened. */
+  private upgrade(exchange: UpgradeExchange, session: Session): void {
+    if (session.upgrading || session.upgraded || session.transport.name === 'websocket') return exchange.destroy();
+    const candidate = this.createWebSocket(exchange.request, session.protocol);
+    session.probeUpgrade(candidate);
+    exchange.accept(this.upgradeHeaders(exchange, session.id), candidate);
+    if (!candidate.channel) session.probe?.end();
+  }
+
+  private upgradeHeaders(exchange: UpgradeExchange, id: string): ResponseHeaders {
+    const headers: ResponseHeaders = {};
+    this.addHeaders(headers, exchange.request, id);
+    const response = exchange.middlewareResponse;
+    // Middleware such as express-session adds its headers when writeHead() is called.
+    return response ? response.writeHead(101, headers).collected() : headers;
+  }
+
+  /** Adds the cookie, and what listeners of `initial_headers` and `headers` add. */
+  private addHeaders(headers: ResponseHeaders, request: EngineRequest, id: string): void {
+    if (!request._query.sid) {
+      const { cookie } = this.settings;
+      if (cookie) headers['Set-Cookie'] = serialize(cookie.name, id, cookie);
+      this.emit('initial_headers', headers, request);
+    }
+    this.emit('headers', headers, request);
+  }
+
+  /** What a session may upgrade to, as the handshake tells its client. */
+  upgradesFrom(transport: Transport): string[] {
+    const { allowUpgrades, transports } = this.settings;
+    return allowUpgrades && transport.name === 'polling' && transports.includes('websocket') ? ['websocket'] : [];
+  }
+
+  onSessionClosed(session: Session): void {
+    this.sessions.delete(session.id);
+  }
+}
+
+function protocolOf(request: EngineRequest): Protocol {
+  return request._query.EIO === '4' ? 4 : 3;
+}
+
+/** Clients that cannot read binary say so with the parameter `b64`. */
+function supportsBinary(request: EngineRequest): boolean {
+  return !request._query.b64;
+}

@@ -1,0 +1,86 @@
+import type { MiddlewareResponse } from './middleware.js';
+import type { EngineRequest } from './request.js';
+
+/** Response headers by name; several values make several headers. */
+export type ResponseHeaders = Record<string, string | string[]>;
+
+/** Why a request's body could not be had. */
+export type BodyError = 'length required' | 'too large' | 'length mismatch' | 'aborted';
+
+export type BodyCallback = (error: BodyError | undefined, body: Buffer) => void;
+
+/**
+ * One HTTP request and the response to it, wherever it arrived: on this worker's own port, or on another worker's,
+ * which relays it. The engine knows nothing else of where its requests come from.
+ */
+export interface Exchange {
+  readonly request: EngineRequest;
+  /** True once nobody waits for the response any more, or once it was sent. */
+  readonly finished: boolean;
+  /** Called once when the client goes away before the response was sent. */
+  onAborted: (() => void) | undefined;
+  /** Where Connect middleware has put headers for the response, if there is any middleware. */
+  middlewareResponse: MiddlewareResponse | undefined;
+  /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. */
+  readBody(done: BodyCallback): void;
+  /** Sends the response. Does nothing once finished. */
+  send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void;
+  /** Cuts the connection off. */
+  destroy(): void;
+}
+
+/** An {@link Exchange} that asks for a WebSocket. */
+export interface UpgradeExchange extends Exchange {
+  /**
+   * Turns the connection into a WebSocket. `receiver.onOpen` is called before this returns, or never where the client
+   * has gone.
+   */
+  accept(headers: ResponseHeaders, receiver: FrameReceiver): void;
+}
+
+/** What a WebSocket tells its owner. The bytes of a message are gone after the call: copy what is kept. */
+export interface FrameReceiver {
+  onOpen(channel: Channel): void;
+  onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void;
+  onDrain(): void;
+  /** Called once, after which the channel may not be used. */
+  onClose(code: number, reason: string): void;
+}
+
+/** An open WebSocket: a uWebSockets.js one as it is, or one that another worker holds. */
+export interface Channel {
+  /** Sends a message. Returns 2 when it was dropped for `maxBackpressure`, as uWebSockets.js does. */
+  send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
+  /** Bytes that wait for a slow client. */
+  getBufferedAmount(): number;
+  /** Closes in order, with a close frame. */
+  end(code?: number, reason?: string): void;
+  /** Cuts off. */
+  close(): void;
+  /** Everything sent in the callback goes out in as few writes as possible. */
+  cork(callback: () => void): unknown;
+  subscribe(topic: string): boolean;
+  unsubscribe(topic: string): boolean;
+}
+
+const statusTexts: Record<number, string> = {
+  101: 'Switching Protocols',
+  200: 'OK',
+  204: 'No Content',
+  304: 'Not Modified',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  411: 'Length Required',
+  413: 'Payload Too Large',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+/** A status line's text, such as `200 OK`. */
+export function statusLine(status: number): string {
+  return `${status} ${statusTexts[status] ?? 'Unknown'}`;
+}

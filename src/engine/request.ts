@@ -1,0 +1,130 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+
+/** What applications read of the connection a request came over. */
+export interface RequestConnection {
+  remoteAddress: string;
+  /** Whether the connection is TLS. */
+  encrypted: boolean;
+}
+
+/** The parts of a request, as plain data: what is relayed between workers. */
+export interface RequestParts {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  remoteAddress: string;
+  encrypted: boolean;
+}
+
+/**
+ * A request as applications and Connect middleware see it: the part of node:http's IncomingMessage that they read.
+ * It is a copy: a uWebSockets.js request is gone after its handler returns.
+ */
+export class EngineRequest {
+  readonly method: string;
+  /** Path and query, as in node:http. */
+  url: string;
+  readonly headers: Record<string, string | undefined>;
+  readonly connection: RequestConnection;
+  /** The query's parameters, by name; the last one counts where one is repeated. */
+  readonly _query: Record<string, string>;
+  /** The response, as long as there is one to write. */
+  res: unknown;
+
+  constructor(parts: RequestParts) {
+    this.method = parts.method;
+    this.url = parts.url;
+    this.headers = parts.headers;
+    this.connection = connectionOf(parts.remoteAddress, parts.encrypted);
+    this._query = parseQuery(parts.url);
+  }
+
+  /** The connection under its other name in node:http. */
+  get socket(): RequestConnection {
+    return this.connection;
+  }
+
+  /** The request as plain data. */
+  toParts(): RequestParts {
+    return {
+      method: this.method,
+      url: this.url,
+      headers: this.headers as Record<string, string>,
+      remoteAddress: this.connection.remoteAddress,
+      encrypted: this.connection.encrypted,
+    };
+  }
+}
+
+/** Copies a uWebSockets.js request. To be called before anything asynchronous happens. */
+export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean): EngineRequest {
+  const headers: Record<string, string> = {};
+  req.forEach((name, value) => {
+    const key = intern(name);
+    const before = headers[key];
+    // node:http joins repeated headers; cookies with a semicolon.
+    headers[key] = before === undefined ? intern(value) : before + (key === 'cookie' ? '; ' : ', ') + value;
+  });
+  const query = req.getQuery();
+  return new EngineRequest({
+    method: req.getMethod().toUpperCase(),
+    url: intern(query ? `${req.getUrl()}?${query}` : req.getUrl()),
+    headers,
+    remoteAddress: addressOf(res),
+    encrypted,
+  });
+}
+
+/** The address of the client as text; IPv4 in its own notation, as node:http on an IPv4 socket gives it. */
+function addressOf(res: HttpResponse): string {
+  const bytes = new Uint8Array(res.getRemoteAddress());
+  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
+  const text = Buffer.from(res.getRemoteAddressAsText()).toString();
+  const mapped = /^0{4}(?::0{4}){4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(text);
+  return mapped
+    ? mapped
+        .slice(1)
+        .map((hex) => Number.parseInt(hex, 16))
+        .join('.')
+    : text;
+}
+
+function parseQuery(url: string): Record<string, string> {
+  const mark = url.indexOf('?');
+  const query: Record<string, string> = {};
+  if (mark === -1) return query;
+  const text = url.slice(mark + 1);
+  if (/[%+]|__proto__/.test(text)) return Object.fromEntries(new URLSearchParams(text));
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    if (equals === -1) query[pair] = '';
+    else query[intern(pair.slice(0, equals))] = intern(pair.slice(equals + 1));
+  }
+  return query;
+}
+
+const INTERNED = 2048;
+const LONGEST_INTERNED = 256;
+const interned = new Map<string, string>();
+
+/** One string object for equal strings: most clients send the same headers, and each session keeps its own. */
+function intern(text: string): string {
+  if (text.length > LONGEST_INTERNED) return text;
+  const known = interned.get(text);
+  if (known !== undefined) return known;
+  // Values that differ for every client would fill the table: it starts anew, and the frequent ones are soon back.
+  if (interned.size >= INTERNED) interned.clear();
+  interned.set(text, text);
+  return text;
+}
+
+let lastConnection: RequestConnection | undefined;
+
+/** Clients behind one proxy share an address, and then an object. Frozen, since it is shared. */
+function connectionOf(remoteAddress: string, encrypted: boolean): RequestConnection {
+  if (lastConnection?.remoteAddress !== remoteAddress || lastConnection.encrypted !== encrypted) {
+    lastConnection = Object.freeze({ remoteAddress, encrypted });
+  }
+  return lastConnection;
+}

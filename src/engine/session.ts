@@ -1,0 +1,262 @@
+import { EventEmitter } from 'node:events';
+import type { DeadlineQueue, Waiting } from './deadlines.js';
+import type { Packet, PacketData, PacketOptions, PacketType } from './packet.js';
+import { UpgradeProbe } from './probe.js';
+import type { EngineRequest } from './request.js';
+import type { PollingTransport } from './transports/polling.js';
+import { nobody, type Protocol, type Transport, type TransportOwner } from './transports/transport.js';
+import type { WebSocketTransport } from './transports/websocket.js';
+
+/**
+ * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
+ * The reasons are engine.io's.
+ */
+export type CloseReason = 'transport close' | 'transport error' | 'ping timeout' | 'parse error' | 'forced close';
+
+/** What a session needs of its engine. */
+export interface SessionHost {
+  readonly settings: {
+    readonly pingInterval: number;
+    readonly pingTimeout: number;
+    readonly upgradeTimeout: number;
+    readonly maxHttpBufferSize: number;
+    readonly initialPacket: string | Buffer | undefined;
+  };
+  /** Sessions that are to be pinged next. */
+  readonly pingQueue: DeadlineQueue<Session>;
+  /** Sessions whose client has to be heard of. */
+  readonly silenceQueue: DeadlineQueue<Session>;
+  upgradesFrom(transport: Transport): string[];
+  onSessionClosed(session: Session): void;
+  listenerCount(event: string): number;
+  emit(event: string, ...values: unknown[]): boolean;
+}
+
+export type SendCallback = (transport: Transport) => void;
+
+/**
+ * One Engine.IO session: what socket.io calls `conn`.
+ *
+ * Events: `data` and `message` (payload), `packet` (received), `packetCreate` (about to be sent), `flush` (write
+ * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
+ * Source: Engine.IO v4; the surface is that of engine.io's Socket.
+ */
+export class Session extends EventEmitter implements TransportOwner, Waiting<Session> {
+  readyState: 'open' | 'closing' | 'closed' = 'open';
+  transport: Transport;
+  /** Packets that wait for a transport which can take them. */
+  writeBuffer: Packet[] = [];
+  upgraded = false;
+  /** The upgrade that is being tried. */
+  probe: UpgradeProbe | undefined;
+
+  queue: DeadlineQueue<Session> | undefined = undefined;
+  due = 0;
+  previous: Session | undefined = undefined;
+  next: Session | undefined = undefined;
+
+  private callbacks: SendCallback[] | undefined = undefined;
+
+  /**
+   * @param id known to nobody but this client
+   * @param request the handshake's request
+   */
+  constructor(
+    readonly id: string,
+    private readonly host: SessionHost,
+    transport: Transport,
+    readonly request: EngineRequest,
+    readonly protocol: Protocol,
+  ) {
+    super();
+    this.transport = transport;
+    transport.sid = id;
+    transport.owner = this;
+  }
+
+  /** The client's address. */
+  get remoteAddress(): string {
+    return this.request.connection.remoteAddress;
+  }
+
+  get upgrading(): boolean {
+    return this.probe !== undefined;
+  }
+
+  /** Sends the handshake's packets and starts the heartbeat. Source: Engine.IO v4, "Handshake". */
+  open(): void {
+    const { settings } = this.host;
+    this.sendPacket(
+      'open',
+      JSON.stringify({
+        sid: this.id,
+        upgrades: this.host.upgradesFrom(this.transport),
+        pingInterval: settings.pingInterval,
+        pingTimeout: settings.pingTimeout,
+        maxPayload: settings.maxHttpBufferSize,
+      }),
+    );
+    if (settings.initialPacket) this.sendPacket('message', settings.initialPacket);
+    // In revision 4 the server sends pings; in revision 3 the client did.
+    if (this.protocol === 4) this.host.pingQueue.add(this);
+    else this.host.silenceQueue.add(this);
+  }
+
+  /** Sends a message. `callback` is called when it has left for the transport. */
+  send(data: PacketData, options?: PacketOptions, callback?: SendCallback): this {
+    this.sendPacket('message', data, options, callback);
+    return this;
+  }
+
+  /** The same as {@link send}. */
+  write(data: PacketData, options?: PacketOptions, callback?: SendCallback): this {
+    this.sendPacket('message', data, options, callback);
+    return this;
+  }
+
+  private sendPacket(type: PacketType, data?: PacketData, options?: PacketOptions, callback?: SendCallback): void {
+    if (this.readyState !== 'open') return;
+    const packet: Packet = { type, data, options: options ?? defaultOptions };
+    if (this.listenerCount('packetCreate') > 0) this.emit('packetCreate', packet);
+    this.writeBuffer.push(packet);
+    if (callback) {
+      this.callbacks ??= [];
+      this.callbacks.push(callback);
+    }
+    this.flush();
+  }
+
+  /** Hands what waits to the transport, if it can take it. */
+  flush(): void {
+    if (this.readyState === 'closed' || this.writeBuffer.length === 0 || !this.transport.canSend) return;
+    const packets = this.writeBuffer;
+    if (this.listenerCount('flush') > 0) this.emit('flush', packets);
+    if (this.host.listenerCount('flush') > 0) this.host.emit('flush', this, packets);
+    this.writeBuffer = [];
+    this.transport.send(packets);
+    if (this.listenerCount('drain') > 0) this.emit('drain');
+    if (this.host.listenerCount('drain') > 0) this.host.emit('drain', this);
+  }
+
+  /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
+  onDeadline(silent: boolean): void {
+    if (silent) return this.onSessionClose('ping timeout');
+    this.sendPacket('ping');
+    if (this.readyState !== 'closed') this.host.silenceQueue.add(this);
+  }
+
+  onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
+    if (this.readyState !== 'open') return false;
+    if (this.listenerCount('packet') > 0) this.emit('packet', { type, data });
+    switch (type) {
+      case 'message':
+        this.emit('data', data ?? '');
+        if (this.listenerCount('message') > 0) this.emit('message', data ?? '');
+        return true;
+      case 'ping':
+        if (this.protocol === 4) return this.invalid();
+        this.host.silenceQueue.add(this);
+        this.sendPacket('pong');
+        this.emit('heartbeat');
+        return true;
+      case 'pong':
+        if (this.protocol === 3) return this.invalid();
+        this.host.pingQueue.add(this);
+        this.emit('heartbeat');
+        return true;
+      default:
+        return true;
+    }
+  }
+
+  private invalid(): boolean {
+    this.onSessionClose('transport error', new Error('invalid heartbeat direction'));
+    return false;
+  }
+
+  onReady(): void {
+    this.flush();
+  }
+
+  onDrain(transport: Transport): void {
+    const { callbacks } = this;
+    this.callbacks = undefined;
+    for (const callback of callbacks ?? []) callback(transport);
+  }
+
+  onError(_transport: Transport, message: string, description?: unknown): void {
+    if (message === 'parse error') this.onSessionClose('parse error');
+    else
+      this.onSessionClose(
+        'transport error',
+        Object.assign(new Error(message), { type: 'TransportError', description }),
+      );
+  }
+
+  onClose(_transport: Transport, description?: unknown): void {
+    this.onSessionClose('transport close', description);
+  }
+
+  /** Starts to try whether the client can move to a WebSocket. */
+  probeUpgrade(candidate: WebSocketTransport): void {
+    this.probe = new UpgradeProbe(this, candidate, this.host.settings.upgradeTimeout);
+  }
+
+  /** Moves to the transport that was probed. */
+  upgradeTo(transport: Transport): void {
+    const before = this.transport;
+    before.discard();
+    before.owner = nobody;
+    before.close();
+    this.upgraded = true;
+    this.transport = transport;
+    transport.sid = this.id;
+    transport.owner = this;
+    this.emit('upgrade', transport);
+    this.flush();
+    if (this.readyState === 'closing') transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  /** The polling transport, as long as the session is on it. */
+  get polling(): PollingTransport | undefined {
+    return this.transport.name === 'polling' ? (this.transport as PollingTransport) : undefined;
+  }
+
+  /**
+   * Closes the session, after what it has to send has been sent.
+   * @param discard closes at once, and gives up what was to be sent
+   */
+  close(discard = false): void {
+    if (discard && this.readyState !== 'closed') return this.closeTransport(true);
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    if (this.writeBuffer.length > 0) this.once('drain', () => this.closeTransport(false));
+    else this.closeTransport(false);
+  }
+
+  private closeTransport(discard: boolean): void {
+    if (discard) this.transport.discard();
+    this.transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  private onSessionClose(reason: CloseReason, description?: unknown): void {
+    if (this.readyState === 'closed') return;
+    this.readyState = 'closed';
+    this.queue?.remove(this);
+    this.probe?.end();
+    this.callbacks = undefined;
+    // The buffer can still be read in the 'close' event.
+    process.nextTick(() => {
+      this.writeBuffer = [];
+    });
+    const { transport } = this;
+    transport.owner = nobody;
+    // The session cannot be found any more, so there is no next poll to wait for.
+    transport.discard();
+    transport.close();
+    this.host.onSessionClosed(this);
+    this.emit('close', reason, description);
+  }
+}
+
+const defaultOptions: PacketOptions = Object.freeze({ compress: true });

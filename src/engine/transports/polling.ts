@@ -1,0 +1,197 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { deflate, gzip, type ZlibOptions } from 'node:zlib';
+import accepts from 'accepts';
+import * as v3 from '../codec-v3.js';
+import * as v4 from '../codec-v4.js';
+import type { Exchange, ResponseHeaders } from '../exchange.js';
+import { respond } from '../middleware.js';
+import { type Packet, type PacketData, PacketFormatError, type PacketType } from '../packet.js';
+import type { Protocol, Transport, TransportOwner } from './transport.js';
+
+/** How responses are compressed: from `threshold` bytes on, with zlib's options. */
+export type HttpCompression = ZlibOptions & { threshold: number };
+
+export interface PollingSettings {
+  httpCompression: HttpCompression | undefined;
+  /** Adds the headers that each response carries. */
+  addHeaders(headers: ResponseHeaders, exchange: Exchange, sid: string): void;
+}
+
+/** How long a closing session waits for the poll that tells its client, in ms. As in engine.io. */
+const CLOSE_TIMEOUT = 30_000;
+
+const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
+
+/** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
+export class PollingTransport implements Transport {
+  sid = '';
+  readyState: 'open' | 'closing' | 'closed' = 'open';
+  private poll: Exchange | undefined;
+  private post: Exchange | undefined;
+  private discarded = false;
+  private closeWithNextPoll: (() => void) | undefined;
+  /** While an upgrade is probed, polls are answered at once, so that the client comes to the end of its last one. */
+  private hurried = false;
+
+  constructor(
+    public owner: TransportOwner,
+    readonly protocol: Protocol,
+    private readonly supportsBinary: boolean,
+    private readonly settings: PollingSettings,
+  ) {}
+
+  get name(): 'polling' {
+    return 'polling';
+  }
+
+  get canSend(): boolean {
+    return this.poll !== undefined;
+  }
+
+  get writable(): boolean {
+    return this.canSend;
+  }
+
+  /** Takes a request of this session. */
+  onRequest(exchange: Exchange): void {
+    const { method } = exchange.request;
+    if (method === 'GET') this.onPoll(exchange);
+    else if (method === 'POST') this.onPost(exchange);
+    else respond(exchange, 500, {}, '');
+  }
+
+  private onPoll(exchange: Exchange): void {
+    if (this.poll) {
+      this.owner.onError(this, 'overlap from client');
+      return respond(exchange, 500, {}, '');
+    }
+    this.poll = exchange;
+    exchange.onAborted = () => {
+      if (this.poll !== exchange) return;
+      this.poll = undefined;
+      this.owner.onError(this, 'poll connection closed prematurely');
+    };
+    this.owner.onReady(this);
+    if (this.poll === exchange && (this.closeWithNextPoll || this.hurried)) this.send([{ type: 'noop' }]);
+  }
+
+  /** Ends the poll that waits, and each one to come, so that the client can leave this transport. */
+  hurry(hurried: boolean): void {
+    this.hurried = hurried;
+    if (hurried && this.canSend) this.send([{ type: 'noop' }]);
+  }
+
+  private onPost(exchange: Exchange): void {
+    if (this.post) {
+      this.owner.onError(this, 'data request overlap from client');
+      return respond(exchange, 500, {}, '');
+    }
+    const isBinary = exchange.request.headers['content-type'] === 'application/octet-stream';
+    this.post = exchange;
+    exchange.readBody((error, body) => {
+      this.post = undefined;
+      if (error === 'aborted') return this.owner.onError(this, 'data request connection closed prematurely');
+      if (error === 'length required') return this.refuse(exchange, 411, 'content-length header required');
+      if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
+      if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
+      if (isBinary && this.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
+      this.onData(body, isBinary);
+      // text/html keeps old browsers from offering a download.
+      const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
+      this.addHeaders(headers, exchange);
+      respond(exchange, 200, headers, 'ok');
+    });
+  }
+
+  private refuse(exchange: Exchange, status: number, reason: string): void {
+    this.owner.onError(this, reason);
+    respond(exchange, status, {}, '');
+  }
+
+  private onData(body: Buffer, isBinary: boolean): void {
+    try {
+      if (this.protocol === 4) v4.decodePayload(body.toString(), this.visit);
+      else if (isBinary) v3.decodeBytes(body, this.visit);
+      else v3.decodePayload(body.toString(), this.visit);
+    } catch (error) {
+      if (!(error instanceof PacketFormatError)) throw error;
+      this.owner.onError(this, 'parse error');
+    }
+  }
+
+  private readonly visit = (type: PacketType, data: PacketData | undefined): boolean => {
+    if (type !== 'close') return this.owner.onPacket(this, type, data);
+    this.onClose();
+    return false;
+  };
+
+  send(packets: readonly Packet[]): void {
+    const exchange = this.poll!;
+    this.poll = undefined;
+    exchange.onAborted = undefined;
+    const last = this.closeWithNextPoll;
+    const all: readonly Packet[] = last ? [...packets, { type: 'close' }] : packets;
+    this.closeWithNextPoll = undefined;
+    const payload = this.protocol === 4 ? v4.encodePayload(all) : v3.encodePayload(all, this.supportsBinary);
+    const compress = all.some((packet) => packet.data !== undefined && packet.options?.compress !== false);
+    void this.write(exchange, payload, compress);
+    last?.();
+    this.owner.onDrain(this);
+  }
+
+  private async write(exchange: Exchange, payload: string | Buffer, compress: boolean): Promise<void> {
+    const isText = typeof payload === 'string';
+    const headers: ResponseHeaders = {
+      'Content-Type': isText ? 'text/plain; charset=UTF-8' : 'application/octet-stream',
+    };
+    this.addHeaders(headers, exchange);
+    const { httpCompression } = this.settings;
+    if (compress && httpCompression && payload.length >= httpCompression.threshold) {
+      const encoding = accepts(exchange.request as unknown as IncomingMessage).encoding(['gzip', 'deflate']);
+      if (encoding === 'gzip' || encoding === 'deflate') {
+        headers['Content-Encoding'] = encoding;
+        return respond(exchange, 200, headers, await encoders[encoding](payload, httpCompression));
+      }
+    }
+    respond(exchange, 200, headers, payload);
+  }
+
+  private addHeaders(headers: ResponseHeaders, exchange: Exchange): void {
+    const agent = exchange.request.headers['user-agent'];
+    // Old Internet Explorer takes a payload for an attack.
+    if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
+    headers['cache-control'] = 'no-store';
+    this.settings.addHeaders(headers, exchange, this.sid);
+  }
+
+  private onClose(): void {
+    if (this.canSend) this.send([{ type: 'noop' }]);
+    this.readyState = 'closed';
+    this.owner.onClose(this);
+  }
+
+  discard(): void {
+    this.discarded = true;
+  }
+
+  close(done?: () => void): void {
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    const finish = () => {
+      clearTimeout(timer);
+      done?.();
+      this.onClose();
+    };
+    let timer: NodeJS.Timeout | undefined;
+    if (this.canSend) {
+      this.send([{ type: 'close' }]);
+      finish();
+    } else if (this.discarded) {
+      finish();
+    } else {
+      this.closeWithNextPoll = finish;
+      timer = setTimeout(finish, CLOSE_TIMEOUT);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { Packet, PacketData, PacketType } from '../packet.js';
+
+/** The revision of the Engine.IO protocol: 4 since Socket.IO v3, 3 for Socket.IO v2 clients. */
+export type Protocol = 3 | 4;
+
+export type TransportName = 'polling' | 'websocket';
+
+/** What a transport tells its owner: the session, or the probe of an upgrade. */
+export interface TransportOwner {
+  /** Returns false when the transport's remaining packets are of no interest. */
+  onPacket(transport: Transport, type: PacketType, data: PacketData | undefined): boolean;
+  /** The transport can take packets (again). */
+  onReady(transport: Transport): void;
+  /** Everything handed to the transport so far has left it. */
+  onDrain(transport: Transport): void;
+  onError(transport: Transport, message: string, description?: unknown): void;
+  onClose(transport: Transport, description?: unknown): void;
+}
+
+/** A low-level connection of a session. Source: Engine.IO v4, "Transports". */
+export interface Transport {
+  readonly name: TransportName;
+  readonly protocol: Protocol;
+  /** The session's id. */
+  sid: string;
+  owner: TransportOwner;
+  readonly readyState: 'open' | 'closing' | 'closed';
+  /** Whether packets can be sent now without waiting: what `volatile` packets ask. */
+  readonly writable: boolean;
+  /** Sends packets; only called when {@link canSend}. */
+  send(packets: readonly Packet[]): void;
+  /** Whether packets are taken at all. A slow WebSocket takes them, and lets them wait. */
+  readonly canSend: boolean;
+  /** The session has moved on to another transport: whatever this one still does is of no interest. */
+  discard(): void;
+  /** Closes in order; `done` is called once nothing more can be sent. */
+  close(done?: () => void): void;
+}
+
+/** The owner of a transport that has no session yet, or whose session has moved on or ended. */
+export const nobody: TransportOwner = {
+  onPacket: () => false,
+  onReady: () => {},
+  onDrain: () => {},
+  onError: () => {},
+  onClose: () => {},
+};

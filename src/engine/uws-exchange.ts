@@ -1,0 +1,163 @@
+import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import {
+  type BodyCallback,
+  type BodyError,
+  type Channel,
+  type Exchange,
+  type FrameReceiver,
+  type ResponseHeaders,
+  statusLine,
+  type UpgradeExchange,
+} from './exchange.js';
+import type { MiddlewareResponse } from './middleware.js';
+import type { EngineRequest } from './request.js';
+
+/** Values of uWebSockets.js's `compression` option. Its typings declare them as types only. */
+export const DISABLED = 0;
+export const SHARED_COMPRESSOR = 1;
+
+/** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
+export interface SocketData {
+  receiver: FrameReceiver;
+}
+
+/** A request on this worker's own port. */
+export class UwsExchange implements Exchange {
+  finished = false;
+  onAborted: (() => void) | undefined;
+  middlewareResponse: MiddlewareResponse | undefined;
+  private body: BodyCollector | undefined;
+
+  /** To be made in the request's handler, before anything asynchronous. `maxBody` is in bytes. */
+  constructor(
+    protected readonly res: HttpResponse,
+    readonly request: EngineRequest,
+    maxBody: number,
+  ) {
+    if (request.method === 'POST') this.body = new BodyCollector(res, request, maxBody);
+    res.onAborted(() => {
+      if (this.finished) return;
+      this.finished = true;
+      this.body?.fail('aborted');
+      this.onAborted?.();
+    });
+  }
+
+  readBody(done: BodyCallback): void {
+    this.body?.whenDone(done);
+  }
+
+  send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.res.cork(() => {
+      this.res.writeStatus(statusLine(status));
+      writeHeaders(this.res, headers);
+      this.res.end(body);
+    });
+  }
+
+  destroy(): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.res.close();
+  }
+}
+
+/** A request for a WebSocket on this worker's own port. */
+export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
+  constructor(
+    res: HttpResponse,
+    request: EngineRequest,
+    private readonly context: us_socket_context_t,
+  ) {
+    super(res, request, 0);
+  }
+
+  accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
+    if (this.finished) return;
+    this.finished = true;
+    const from = this.request.headers;
+    this.res.cork(() => {
+      this.res.writeStatus(statusLine(101));
+      writeHeaders(this.res, headers);
+      this.res.upgrade<SocketData>(
+        { receiver },
+        from['sec-websocket-key'] ?? '',
+        from['sec-websocket-protocol'] ?? '',
+        from['sec-websocket-extensions'] ?? '',
+        this.context,
+      );
+    });
+  }
+}
+
+/** The owner of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which spares a native call. */
+export function receiverOf(ws: WebSocket<SocketData>): FrameReceiver {
+  return (ws as unknown as SocketData).receiver;
+}
+
+/** A uWebSockets.js WebSocket has all that a channel has. */
+export function channelOf(ws: WebSocket<SocketData>): Channel {
+  return ws;
+}
+
+function writeHeaders(res: HttpResponse, headers: ResponseHeaders): void {
+  for (const [name, value] of Object.entries(headers)) {
+    // uWebSockets.js writes the length itself.
+    if (name.toLowerCase() === 'content-length') continue;
+    if (Array.isArray(value)) for (const one of value) res.writeHeader(name, one);
+    else res.writeHeader(name, String(value));
+  }
+}
+
+/** Collects a body from the moment the request is there, since its bytes do not wait for anybody. */
+class BodyCollector {
+  private error: BodyError | undefined;
+  private chunks: Buffer[] = [];
+  private received = 0;
+  private complete = false;
+  private done: BodyCallback | undefined;
+
+  constructor(res: HttpResponse, request: EngineRequest, maxBody: number) {
+    const expected = Number(request.headers['content-length']);
+    if (!expected) this.fail('length required');
+    else if (expected > maxBody) this.fail('too large');
+    else this.collect(res, expected);
+  }
+
+  private collect(res: HttpResponse, expected: number): void {
+    res.onData((chunk, isLast) => {
+      if (this.error) return;
+      this.received += chunk.byteLength;
+      if (this.received > expected || (isLast && this.received !== expected)) return this.fail('length mismatch');
+      // The chunk's memory is uWebSockets.js's own: a copy is what may be kept.
+      this.chunks.push(Buffer.from(new Uint8Array(chunk)));
+      if (isLast) this.finish();
+    });
+  }
+
+  whenDone(done: BodyCallback): void {
+    this.done = done;
+    if (this.complete) this.tell();
+  }
+
+  fail(error: BodyError): void {
+    if (this.complete) return;
+    this.error = error;
+    this.chunks = [];
+    this.finish();
+  }
+
+  private finish(): void {
+    this.complete = true;
+    if (this.done) this.tell();
+  }
+
+  private tell(): void {
+    const { done, chunks } = this;
+    this.done = undefined;
+    this.chunks = [];
+    done?.(this.error, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+  }
+}

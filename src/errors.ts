@@ -1,0 +1,64 @@
+/**
+ * Every error that gjallar answers with, in one list.
+ *
+ * `message` says what is wrong and what to do about it. `status` is the HTTP status it is sent with, where it is sent
+ * over HTTP. The six errors of the Engine.IO handshake have numbers and fixed messages, because clients know them.
+ */
+
+/** An error of the Engine.IO handshake. */
+export interface HandshakeError {
+  /** The number clients know. */
+  readonly code: number;
+  readonly status: number;
+  readonly message: string;
+}
+
+/** Source: Engine.IO v4, as engine.io answers; the protocol leaves the body open. */
+export const handshakeErrors = {
+  UNKNOWN_TRANSPORT: { code: 0, status: 400, message: 'Transport unknown' },
+  UNKNOWN_SID: { code: 1, status: 400, message: 'Session ID unknown' },
+  BAD_HANDSHAKE_METHOD: { code: 2, status: 400, message: 'Bad handshake method' },
+  BAD_REQUEST: { code: 3, status: 400, message: 'Bad request' },
+  FORBIDDEN: { code: 4, status: 403, message: 'Forbidden' },
+  UNSUPPORTED_PROTOCOL_VERSION: { code: 5, status: 400, message: 'Unsupported protocol version' },
+} as const satisfies Record<string, HandshakeError>;
+
+const list = {
+  BAD_INPUT: { status: 400, message: 'The input is not of the expected form; see the description of the event.' },
+  BAD_ROOM: {
+    status: 400,
+    message: 'A room name is a string of 1 to 128 characters without control characters.',
+  },
+  BAD_TEXT: { status: 400, message: 'The text must be a string of 1 to 10,000 characters.' },
+  BAD_NAME: {
+    status: 400,
+    message: 'A name is a string of 1 to 64 characters without control characters; send it as auth.name.',
+  },
+  NOT_IN_ROOM: { status: 403, message: 'Join the room before you send to it.' },
+  TOO_MANY_ROOMS: { status: 403, message: 'Leave a room before you join another one.' },
+  BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
+  NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
+  INTERNAL: { status: 500, message: 'The server failed; try again, and look into its log if it fails again.' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ErrorCode = keyof typeof list;
+
+/** The documented codes with their HTTP status and message. */
+export const errorCodes: Readonly<Record<ErrorCode, { readonly status: number; readonly message: string }>> = list;
+
+/** An error with a code from the one list. */
+export class GjallarError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+
+  /**
+   * @param code one of {@link errorCodes}
+   * @param message what exactly is wrong, where the list's own message can be made more precise
+   */
+  constructor(code: ErrorCode, message: string = list[code].message) {
+    super(message);
+    this.name = 'GjallarError';
+    this.code = code;
+    this.status = list[code].status;
+  }
+}
