@@ -1,0 +1,99 @@
+// One generator process: holds clients and does what the harness tells it over IPC.
+// Each order is `{ id, order, options }`, each answer `{ id, result }` or `{ id, error }`.
+
+import { Client } from './client.js';
+import { now } from './clock.js';
+import { Histogram } from './histogram.js';
+import { echo } from './roles/echo.js';
+import { heartbeat } from './roles/heartbeat.js';
+import { publish } from './roles/publish.js';
+import { subscribe } from './roles/subscribe.js';
+import { nextSource } from './source.js';
+
+const roles = { echo, heartbeat, publish, subscribe };
+
+const clients = [];
+const counters = { sent: 0, received: 0, late: 0, errors: 0, ended: 0 };
+const latency = new Histogram();
+
+/** Called whenever a client has got as far as `open` or `join` waits for. */
+let arrived = () => {};
+let failed = () => {};
+
+const owner = {
+  pings: 0,
+  event() {},
+  ready: () => arrived(),
+  acknowledged: () => arrived(),
+  ended(_client, reason) {
+    counters.ended++;
+    failed(new Error(`a client lost its connection: ${reason}`));
+  },
+};
+
+const orders = {
+  /** Connects `count` more clients, at most `inFlight` of them at a time between SYN and connected namespace. */
+  open({ host, port, count, inFlight }) {
+    return inTurns(count, inFlight, () => clients.push(new Client({ host, port, ...nextSource(), owner })));
+  },
+
+  join({ room }) {
+    let next = 0;
+    return inTurns(clients.length, 64, () => clients[next++].join(room));
+  },
+
+  begin({ name, ...options }) {
+    owner.event = roles[name](clients, options, counters, latency).event;
+  },
+
+  /** What has happened so far; latencies are those since the last look. */
+  look() {
+    const seen = {
+      at: now(),
+      cpu: cpuMicros(),
+      counters: { ...counters, pings: owner.pings },
+      latency: latency.toJSON(),
+    };
+    latency.reset();
+    return seen;
+  },
+};
+
+/** Starts `count` exchanges, `inFlight` at a time; settles when all have arrived or one client failed. */
+function inTurns(count, inFlight, start) {
+  return new Promise((resolve, reject) => {
+    let started = 0;
+    let done = 0;
+    failed = reject;
+    arrived = () => {
+      done++;
+      if (started < count) {
+        started++;
+        start();
+      } else if (done === count) {
+        failed = () => {};
+        resolve();
+      }
+    };
+    if (count === 0) resolve();
+    while (started < Math.min(count, inFlight)) {
+      started++;
+      start();
+    }
+  });
+}
+
+function cpuMicros() {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+process.on('message', async ({ id, order, options }) => {
+  try {
+    process.send({ id, result: (await orders[order](options)) ?? null });
+  } catch (error) {
+    process.send({ id, error: error.message });
+  }
+});
+process.on('disconnect', () => process.exit());
+process.send({ ready: true });
