@@ -1,0 +1,15 @@
+import { App, us_socket_local_port } from 'uWebSockets.js';
+import { ready, settings, unavailable } from './control.js';
+
+// The default of 64 KiB is less than one answer of the market data workload, and uWebSockets.js drops what a socket is
+// sent beyond it. socket.io on ws keeps everything; so that all peers deliver the same, no limit here either.
+export const maxBackpressure = 0;
+
+export const app = App();
+
+export function listen() {
+  app.listen(settings.host, 0, (socket) => {
+    if (socket) ready(us_socket_local_port(socket));
+    else unavailable('uWebSockets.js could not listen');
+  });
+}
