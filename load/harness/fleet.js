@@ -1,0 +1,111 @@
+import { fileURLToPath } from 'node:url';
+import { Histogram } from '../generator/histogram.js';
+import { Child } from './child.js';
+import { generatorCore } from './cores.js';
+import { HOST } from './peer.js';
+
+// A process may be limited to 20,000 descriptors.
+const CLIENTS_PER_PROCESS = 18_000;
+
+const program = fileURLToPath(new URL('../generator/process.js', import.meta.url));
+
+/** All generator processes of a row. */
+export class Fleet {
+  #groups = [];
+  #processes = 0;
+
+  /** @param {number} port of the server under test */
+  constructor(port) {
+    this.port = port;
+  }
+
+  /** Starts the processes for `count` clients that will play one role. They are not connected yet. */
+  async group(count) {
+    const processes = Math.ceil(count / CLIENTS_PER_PROCESS);
+    const group = new Group(this.port, count);
+    this.#groups.push(group);
+    for (let i = 0; i < processes; i++) await group.add(this.#processes++);
+    return group;
+  }
+
+  /** What every group has seen so far. */
+  look() {
+    return Promise.all(this.#groups.map((group) => group.look()));
+  }
+
+  get groups() {
+    return this.#groups;
+  }
+
+  async stop() {
+    await Promise.all(this.#groups.map((group) => group.stop()));
+  }
+}
+
+class Group {
+  #members = [];
+
+  constructor(port, size) {
+    this.port = port;
+    this.size = size;
+  }
+
+  async add(index) {
+    this.#members.push(await Child.start(generatorCore(index), [program]));
+  }
+
+  /**
+   * Connects `count` clients more (all by default), divided among the processes.
+   * @param {number} [count]
+   * @param {number} [inFlight] handshakes at a time, per process
+   */
+  open(count = this.size, inFlight = 100) {
+    const { port } = this;
+    return this.#each((child, share) => child.order('open', { host: HOST, port, count: share, inFlight }), count);
+  }
+
+  join(room) {
+    return this.#each((child) => child.order('join', { room }));
+  }
+
+  /** Begins to play a role of `generator/roles/`. Rates are for the whole group. */
+  begin(name, { perSecond, ...options }) {
+    const rate = perSecond === undefined ? {} : { perSecond: perSecond / this.#members.length };
+    return this.#each((child) => child.order('begin', { name, ...options, ...rate }));
+  }
+
+  look() {
+    return Promise.all(
+      this.#members.map(async (child) => ({ core: child.core, ...(await child.order('look', {}, 20_000)) })),
+    );
+  }
+
+  async stop() {
+    await Promise.all(this.#members.map((child) => child.stop()));
+  }
+
+  #each(work, total = 0) {
+    const { length } = this.#members;
+    return Promise.all(
+      this.#members.map((child, i) =>
+        work(child, Math.floor((total * (i + 1)) / length) - Math.floor((total * i) / length)),
+      ),
+    );
+  }
+}
+
+/** What a group did between two looks: events per second, and the latencies of that time. */
+export function activity(before, after) {
+  const perSecond = {};
+  const total = {};
+  const latency = new Histogram();
+  after.forEach((seen, i) => {
+    for (const [name, count] of Object.entries(seen.counters)) {
+      const difference = count - before[i].counters[name];
+      total[name] = (total[name] ?? 0) + difference;
+      perSecond[name] = (perSecond[name] ?? 0) + (difference * 1000) / (seen.at - before[i].at);
+    }
+    latency.add(seen.latency);
+  });
+  return { perSecond, total, latency };
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activity } from './fleet.js';
+import { cpuShare } from './peer.js';
+
+/** A generator that is busier than this delays what it times, so the row says nothing about the server. */
+const SATURATED = 0.9;
+
+/**
+ * Lets the row run for `warmUp` seconds, then measures it for `window` seconds.
+ *
+ * Server and generators read their clocks and counters themselves, each over an interval of its own that begins and
+ * ends within milliseconds of the others'. That is why results are rates: CPU seconds per second of the server over
+ * messages per second of the generators, and not sums over an interval that would differ a little.
+ */
+export async function measure({ peer, fleet, warmUp, window }) {
+  await sleep(warmUp * 1000);
+  const before = await look(peer, fleet);
+  await sleep(window * 1000);
+  const after = await look(peer, fleet);
+
+  const processes = after.groups.flatMap((group, g) => group.map((seen, i) => generatorUse(before.groups[g][i], seen)));
+  const server = cpuShare(before.cpu, after.cpu);
+  const generators = processes.reduce((sum, { share }) => sum + share, 0);
+  return {
+    server,
+    rss: peer.rss(),
+    generators: verdict(processes),
+    others: Math.max(0, machineShare(before.machine, after.machine) - server - generators),
+    groups: after.groups.map((group, g) => activity(before.groups[g], group)),
+    window,
+  };
+}
+
+async function look(peer, fleet) {
+  const machine = machineUse();
+  const [cpu, groups] = await Promise.all([peer.cpu(), fleet.look()]);
+  return { machine, cpu, groups };
+}
+
+function generatorUse(before, after) {
+  return { core: after.core, share: (after.cpu - before.cpu) / 1000 / (after.at - before.at) };
+}
+
+/** Processes that share a core are saturated together. */
+function verdict(processes) {
+  const perCore = new Map();
+  for (const { core, share } of processes) {
+    const key = core ?? `unpinned ${perCore.size}`;
+    perCore.set(key, (perCore.get(key) ?? 0) + share);
+  }
+  const busiest = Math.max(...perCore.values());
+  return { shares: processes.map(({ share }) => share), busiest, saturated: busiest > SATURATED };
+}
+
+/** Busy and total ticks of the machine, to tell what other programs took meanwhile. */
+function machineUse() {
+  try {
+    const [line] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
+    const [user, nice, system, idle, iowait, irq, softirq] = line.trim().split(/\s+/).slice(1).map(Number);
+    return { at: Date.now(), busy: user + nice + system + irq + softirq, idle: idle + iowait };
+  } catch {
+    return { at: Date.now(), busy: Number.NaN, idle: Number.NaN };
+  }
+}
+
+/** Busy cores between two readings. */
+const machineShare = (before, after) => ((after.busy - before.busy) * 10) / (after.at - before.at);
