@@ -1,0 +1,75 @@
+// What the messages look like: their elements, their times, and the words between them.
+import { avatar, element, worldOf } from './view.js';
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
+const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+
+const itemStates = { waiting: 'Waits for the connection', sending: 'Sending…', sent: '', failed: 'Not sent' };
+
+export function messageNode({ from, text, at }, own) {
+  const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
+  const sender = element('bdi', { class: own ? 'sender sr-only' : 'sender' }, own ? 'You' : from);
+  const node = element(
+    'li',
+    { class: own ? 'message own' : 'message', 'data-world': String(worldOf(from)) },
+    element(
+      'div',
+      { class: 'bubble' },
+      element('p', { class: 'heading' }, sender, ' ', time),
+      element('p', { class: 'text', dir: 'auto' }, text),
+    ),
+  );
+  if (!own) node.prepend(avatar(from));
+  return node;
+}
+
+/** A message on its way, with what its state lets the user do: `actions` has retry(id) and discard(id). */
+export function outgoingNode(item, actions) {
+  const failed = item.state === 'failed';
+  const status = failed ? `${itemStates.failed}: ${item.problem}` : itemStates[item.state];
+  const node = element(
+    'li',
+    { class: 'message own outgoing', 'data-state': item.state, 'data-id': String(item.id) },
+    element('div', { class: 'bubble' }, element('p', { class: 'text', dir: 'auto' }, item.text)),
+  );
+  if (status) node.append(element('p', { class: 'item-status' }, status));
+  if (failed) {
+    const retry = button('Try again', () => actions.retry(item.id));
+    const discard = button('Discard', () => actions.discard(item.id));
+    node.append(element('p', { class: 'item-actions' }, retry, discard));
+  }
+  return node;
+}
+
+function button(label, action) {
+  const node = element('button', { type: 'button', class: 'quiet' }, label);
+  node.addEventListener('click', action);
+  return node;
+}
+
+export function dayOf(at) {
+  return new Date(at).toDateString();
+}
+
+export function dayLabel(at) {
+  if (dayOf(at) === dayOf(Date.now())) return 'Today';
+  const yesterday = new Date();
+  yesterday.setDate(yesterday.getDate() - 1);
+  return dayOf(at) === yesterday.toDateString() ? 'Yesterday' : dayName.format(at);
+}
+
+/** Who came and who went, from a map of names to `joined` or `left`. */
+export function presenceText(changes) {
+  return ['joined', 'left']
+    .map((what) => [[...changes].filter(([, change]) => change === what).map(([name]) => name), what])
+    .filter(([names]) => names.length > 0)
+    .map(([names, what]) => `${nameList(names)} ${what}`)
+    .join(' · ');
+}
+
+function nameList(names) {
+  if (names.length > 4) return `${names.slice(0, 3).join(', ')} and ${names.length - 3} others`;
+  if (names.length === 1) return names[0];
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

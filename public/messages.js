@@ -1,0 +1,235 @@
+// The list of messages: in order, not without end, and never scrolled away from under the reader.
+
+import { dayLabel, dayOf, messageNode, outgoingNode, presenceText } from './bubbles.js';
+import { keyOf } from './room.js';
+import { element } from './view.js';
+
+/** Messages kept in the page. A reader who has scrolled up keeps up to twice as many, until back at the bottom. */
+const KEEP = 500;
+/** Messages of one sender within this time share one heading. */
+const GROUP_MS = 5 * 60_000;
+const NEAR_BOTTOM_PX = 60;
+
+export class MessageList {
+  #parts;
+  #actions;
+  /** What is in the list, in order: `{ node, message }` for a message, `{ node }` for a note. */
+  #entries = [];
+  #keys = new Set();
+  #outgoing = new Map();
+  #queue = [];
+  #frame = 0;
+  #atBottom = true;
+  #unread = 0;
+  #presence = null;
+
+  /** `parts`: the elements scroller, list, outbox, empty, jump. `actions`: retry(id), discard(id). */
+  constructor(parts, actions) {
+    this.#parts = parts;
+    this.#actions = actions;
+    parts.scroller.addEventListener('scroll', () => this.#onScroll(), { passive: true });
+    parts.jump.addEventListener('click', () => {
+      this.toBottom();
+      parts.scroller.focus({ preventScroll: true });
+    });
+    // A growing text field or a keyboard sliding in must not hide the newest message.
+    const observer = new ResizeObserver(() => this.#atBottom && this.#scrollDown());
+    for (const part of [parts.scroller, parts.list, parts.outbox]) observer.observe(part);
+  }
+
+  clear() {
+    this.#entries = [];
+    this.#keys.clear();
+    this.#outgoing.clear();
+    this.#queue = [];
+    this.#presence = null;
+    this.#parts.list.replaceChildren();
+    this.#parts.outbox.replaceChildren();
+    this.#parts.empty.hidden = true;
+    this.toBottom();
+  }
+
+  /**
+   * Puts messages where they belong, whether they are new or from the past. Drawn with the next frame, so that a
+   * storm of messages costs one layout per frame. `replaces` is the outbox item which this message of ours was.
+   */
+  add(...arrivals) {
+    this.#queue.push(...arrivals);
+    // A page in the background draws no frames, and what it would drop again need not be kept.
+    if (this.#queue.length > 2 * KEEP) this.#draw();
+    if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  /** Shows an item of the outbox below the messages, in its present state. */
+  setOutgoing(item) {
+    this.#outgoing.get(item.id)?.remove();
+    const node = outgoingNode(item, this.#actions);
+    this.#outgoing.set(item.id, node);
+    const next = [...this.#parts.outbox.children].find((each) => Number(each.dataset.id) > item.id);
+    this.#parts.outbox.insertBefore(node, next ?? null);
+    this.#settle();
+  }
+
+  removeOutgoing(id) {
+    this.#outgoing.get(id)?.remove();
+    this.#outgoing.delete(id);
+    this.#settle();
+  }
+
+  /** A line about the conversation between the messages. */
+  note(text) {
+    this.#draw();
+    this.#presence = null;
+    this.#appendNote(text);
+  }
+
+  /** Says who came and went. Goings and comings in a row share one line, and who is back again is not mentioned. */
+  presence(joined, left) {
+    if (joined.length + left.length === 0) return;
+    this.#draw();
+    const changes = this.#presence?.changes ?? new Map();
+    for (const [names, what] of [
+      [left, 'left'],
+      [joined, 'joined'],
+    ]) {
+      for (const name of names) {
+        if (changes.has(name) && changes.get(name) !== what) changes.delete(name);
+        else changes.set(name, what);
+      }
+    }
+    const text = presenceText(changes);
+    if (!this.#presence) this.#presence = { changes, node: this.#appendNote(text) };
+    this.#presence.node.textContent = text;
+    this.#presence.node.hidden = text === '';
+    this.#settle();
+  }
+
+  /** Called when the room has been joined: from now on an empty list means that nothing was said. */
+  showEmptyHint() {
+    this.#parts.empty.hidden = this.#hasMessages();
+  }
+
+  toBottom() {
+    this.#atBottom = true;
+    this.#scrollDown();
+    this.#setUnread(0);
+    this.#trim();
+  }
+
+  #draw() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const anchor = this.#atBottom ? null : this.#anchor();
+    const arrivals = this.#queue.splice(0);
+    for (const arrival of arrivals) this.#insert(arrival);
+    if (this.#atBottom) this.#trim();
+    else if (this.#entries.length > 2 * KEEP) this.#trim(2 * KEEP);
+    if (anchor) this.#restore(anchor);
+    this.#settle();
+  }
+
+  #insert({ message, own, replaces }) {
+    if (replaces !== undefined) this.removeOutgoing(replaces);
+    const key = keyOf(message);
+    if (key !== undefined && this.#keys.has(key)) return;
+    if (key !== undefined) this.#keys.add(key);
+
+    const index = this.#placeFor(message);
+    const entry = { message, node: messageNode(message, own) };
+    const last = index === this.#entries.length;
+    this.#parts.list.insertBefore(entry.node, this.#entries[index]?.node ?? null);
+    this.#entries.splice(index, 0, entry);
+    this.#arrange(index);
+    this.#arrange(index + 1);
+    if (!last) return;
+    this.#presence = null;
+    if (!this.#atBottom && !own) this.#setUnread(this.#unread + 1);
+  }
+
+  /** Behind the last message that is not later. Notes have no place in the log and stay where they are. */
+  #placeFor(message) {
+    let place = this.#entries.length;
+    for (let index = place - 1; index >= 0; index -= 1) {
+      const other = this.#entries[index].message;
+      if (!other) continue;
+      if (!isLater(other, message)) break;
+      place = index;
+    }
+    return place;
+  }
+
+  /** Gives the entry at `index` a day and a heading if it differs in these from the message before it. */
+  #arrange(index) {
+    const entry = this.#entries[index];
+    if (!entry?.message) return;
+    const before = this.#entries[index - 1]?.message ?? this.#entries[index - 2]?.message;
+    const newDay = !before || dayOf(before.at) !== dayOf(entry.message.at);
+    const follows =
+      this.#entries[index - 1]?.message !== undefined &&
+      !newDay &&
+      before.from === entry.message.from &&
+      entry.message.at - before.at < GROUP_MS;
+    entry.node.classList.toggle('follows', follows);
+    entry.node.querySelector('.day')?.remove();
+    if (newDay) entry.node.prepend(element('p', { class: 'day' }, dayLabel(entry.message.at)));
+  }
+
+  #appendNote(text) {
+    const node = element('li', { class: 'note' }, text);
+    this.#parts.list.append(node);
+    this.#entries.push({ node });
+    this.#settle();
+    return node;
+  }
+
+  #trim(keep = KEEP) {
+    const excess = this.#entries.length - keep;
+    if (excess <= 0) return;
+    for (const { node, message } of this.#entries.splice(0, excess)) {
+      node.remove();
+      if (message) this.#keys.delete(keyOf(message));
+    }
+    this.#arrange(0);
+  }
+
+  #settle() {
+    if (this.#hasMessages()) this.#parts.empty.hidden = true;
+    if (this.#atBottom) this.#scrollDown();
+  }
+
+  #hasMessages() {
+    return this.#outgoing.size > 0 || this.#entries.some(({ message }) => message);
+  }
+
+  #onScroll() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#parts.scroller;
+    this.#atBottom = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM_PX;
+    if (this.#atBottom) this.#setUnread(0);
+  }
+
+  #scrollDown() {
+    this.#parts.scroller.scrollTop = this.#parts.scroller.scrollHeight;
+  }
+
+  /** The first entry in sight, and where it is: what must not move when something is put in above it. */
+  #anchor() {
+    const top = this.#parts.scroller.getBoundingClientRect().top;
+    const entry = this.#entries.find(({ node }) => node.getBoundingClientRect().bottom > top);
+    return entry && { node: entry.node, top: entry.node.getBoundingClientRect().top };
+  }
+
+  #restore({ node, top }) {
+    if (node.isConnected) this.#parts.scroller.scrollTop += node.getBoundingClientRect().top - top;
+  }
+
+  #setUnread(count) {
+    this.#unread = count;
+    this.#parts.jump.hidden = count === 0;
+    this.#parts.jump.textContent = count === 1 ? '1 new message' : `${count} new messages`;
+  }
+}
+
+function isLater(a, b) {
+  const sameLog = a.epoch === b.epoch && a.offset !== undefined && b.offset !== undefined;
+  return sameLog ? a.offset > b.offset : a.at > b.at;
+}

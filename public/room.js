@@ -1,0 +1,200 @@
+// The room the user is in: joining it again after every reconnection, who is there, and what waits to be sent.
+
+/** Above this the server sends the number of members without their names. */
+const NAMED_MEMBERS = 100;
+const WHO_DELAY_MS = 500;
+
+/**
+ * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection },
+ * `refused` { message },
+ * `people` { members, users }, `presence` { joined, left }, `message` { message, own, replaces },
+ * `outgoing` (an item of the outbox is new or has changed), `discarded` (an item is gone).
+ *
+ * An item of the outbox goes waiting ─▶ sending ─▶ sent ─▶ (its message arrives, the item is dropped)
+ *                                  ▲        └───▶ failed ─▶ discarded
+ *                                  └── retry ────────┘
+ */
+export class Room extends EventTarget {
+  name = '';
+  joined = false;
+  #connection;
+  #outbox = [];
+  #lastId = 0;
+  #joinedAs = '';
+  #members = 0;
+  #users = null;
+  #whoTimer = 0;
+  /** Offsets of our own messages that have arrived, for acknowledgements that come after their message. */
+  #heard = new Set();
+
+  constructor(connection) {
+    super();
+    this.#connection = connection;
+    connection.addEventListener('up', () => this.#join());
+    connection.addEventListener('down', () => this.#onDown());
+    connection.addEventListener('message', (event) => this.#onMessage(event.detail));
+    connection.addEventListener('presence', (event) => this.#onPresence(event.detail));
+  }
+
+  /** Goes to another room. What waits for the old one stays in the outbox until the user returns there. */
+  enter(name) {
+    if (name === this.name) return;
+    const left = this.name;
+    const leftWaiting = this.#waiting().length;
+    if (this.joined) this.#connection.request('leave', left).catch(() => {});
+    this.name = name;
+    this.joined = false;
+    this.#joinedAs = '';
+    this.#outbox = this.#outbox.filter((item) => item.state !== 'sent');
+    this.#heard.clear();
+    this.#setPeople(0, null);
+    this.#announce('entered', { left, leftWaiting });
+    for (const item of this.#ofThisRoom()) this.#announce('outgoing', item);
+    if (this.#connection.connected) this.#join();
+  }
+
+  /** Sends a text, now or as soon as the room can be reached. */
+  say(text) {
+    this.#lastId += 1;
+    const item = { id: this.#lastId, room: this.name, text, at: Date.now(), state: 'waiting', problem: '' };
+    this.#outbox.push(item);
+    this.#announce('outgoing', item);
+    this.#flush();
+  }
+
+  retry(id) {
+    const item = this.#outbox.find((each) => each.id === id);
+    if (!item) return;
+    this.#change(item, { state: 'waiting', problem: '' });
+    if (!this.joined && this.#connection.connected) this.#join();
+    this.#flush();
+  }
+
+  discard(id) {
+    const item = this.#outbox.find((each) => each.id === id);
+    if (item) this.#drop(item);
+  }
+
+  async #join() {
+    const name = this.name;
+    if (!name) return;
+    try {
+      const reply = await this.#connection.request('join', name);
+      if (name !== this.name) return;
+      const returned = this.#joinedAs === this.#connection.name;
+      this.joined = true;
+      this.#joinedAs = this.#connection.name;
+      this.#setPeople(reply.members ?? 0, this.#users);
+      this.#announce('joined', { returned });
+      this.#flush();
+      this.#askWho(0);
+    } catch (error) {
+      if (name !== this.name || error.code === 'LOST') return;
+      if (error.code === 'TIMEOUT') this.#join();
+      else this.#announce('refused', { message: error.message });
+    }
+  }
+
+  #onDown() {
+    this.joined = false;
+    clearTimeout(this.#whoTimer);
+  }
+
+  #flush() {
+    if (!this.joined) return;
+    for (const item of this.#waiting()) this.#send(item);
+  }
+
+  async #send(item) {
+    this.#change(item, { state: 'sending' });
+    try {
+      const { epoch, offset } = await this.#connection.request('message', { room: item.room, text: item.text });
+      if (item.echoed || item.room !== this.name || this.#heard.has(keyOf({ epoch, offset }))) this.#drop(item);
+      else this.#change(item, { state: 'sent', epoch, offset });
+    } catch (error) {
+      // Not sent again by itself: it may have arrived, and saying it twice is for the user to decide.
+      const doubt = error.code === 'LOST' || error.code === 'TIMEOUT';
+      const problem = doubt ? `${error.message} It may have arrived all the same.` : error.message;
+      this.#change(item, { state: 'failed', echoed: false, problem });
+    }
+  }
+
+  #onMessage(message) {
+    if (message.room !== this.name) return;
+    const own = message.from === this.#connection.name;
+    const item = own ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
+    if (own && message.offset !== undefined) this.#heard.add(keyOf(message));
+    this.#announce('message', { message, own, replaces: item?.id });
+    if (item?.state === 'sent') this.#outbox.splice(this.#outbox.indexOf(item), 1);
+    else if (item) item.echoed = true;
+  }
+
+  #onPresence({ room, members, joined, left }) {
+    if (room !== this.name) return;
+    if (!joined && !left) {
+      this.#setPeople(members, null);
+      this.#askWho(WHO_DELAY_MS);
+      return;
+    }
+    const came = joined ?? [];
+    const went = left ?? [];
+    const users = this.#users && new Set(this.#users);
+    for (const name of went) users?.delete(name);
+    for (const name of came) users?.add(name);
+    this.#setPeople(members, users);
+    this.#announce('presence', { joined: came, left: went });
+    // One name can be here twice, and can come and go within one report: the server's list settles it.
+    if (users?.size !== members) this.#askWho(WHO_DELAY_MS);
+  }
+
+  #askWho(delay) {
+    clearTimeout(this.#whoTimer);
+    this.#whoTimer = setTimeout(async () => {
+      const name = this.name;
+      if (!this.joined || this.#members > NAMED_MEMBERS) return;
+      const reply = await this.#connection.request('who', name).catch(() => null);
+      if (!reply || name !== this.name) return;
+      this.#setPeople(reply.members ?? this.#members, reply.users ? new Set(reply.users) : null);
+    }, delay);
+  }
+
+  #setPeople(members, users) {
+    this.#members = members;
+    this.#users = members > NAMED_MEMBERS ? null : users;
+    this.#announce('people', { members, users: this.#users && [...this.#users] });
+  }
+
+  #ofThisRoom() {
+    return this.#outbox.filter((item) => item.room === this.name);
+  }
+
+  #waiting() {
+    return this.#ofThisRoom().filter((item) => item.state === 'waiting');
+  }
+
+  #change(item, changes) {
+    Object.assign(item, changes);
+    if (item.room === this.name) this.#announce('outgoing', item);
+  }
+
+  #drop(item) {
+    this.#outbox.splice(this.#outbox.indexOf(item), 1);
+    this.#announce('discarded', item);
+  }
+
+  #announce(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+/** Tells a message's place in the room's log; `undefined` where the server keeps no log. */
+export function keyOf({ epoch, offset }) {
+  return offset === undefined ? undefined : `${epoch}/${offset}`;
+}
+
+/** Whether this message of ours is that item: by its place in the log when both are known, by its text otherwise. */
+function isEchoOf(message, item) {
+  if (item.echoed || item.state === 'waiting' || item.state === 'failed') return false;
+  if (item.offset !== undefined && message.offset !== undefined) return keyOf(item) === keyOf(message);
+  return item.text === message.text;
+}

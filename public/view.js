@@ -1,0 +1,137 @@
+// Everything on the page but the messages: connection, people, banner, what a screen reader is told.
+
+const FIRST_ANNOUNCE_MS = 100;
+const ANNOUNCE_MS = 1_000;
+const TRACE_LENGTH = 32;
+const WORLDS = 9;
+
+const stateNames = {
+  connecting: 'Connecting',
+  connected: 'Connected',
+  reconnecting: 'Reconnecting',
+  refused: 'Refused',
+};
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** An element with attributes and children; strings become text nodes, so that nothing users write is ever markup. */
+export function element(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** One of nine colours for a name, one for each of the worlds, the same on every page. */
+export function worldOf(name) {
+  let hash = 0;
+  for (const character of name) hash = (hash * 31 + character.codePointAt(0)) >>> 0;
+  return hash % WORLDS;
+}
+
+export function avatar(name) {
+  const [initial = '?'] = name.trim();
+  return element(
+    'span',
+    { class: 'avatar', 'data-world': String(worldOf(name)), 'aria-hidden': 'true' },
+    initial.toUpperCase(),
+  );
+}
+
+const roundTrips = [];
+
+export function showStatus({ state, transport, worker, rtt }) {
+  setText(byId('state'), stateNames[state]);
+  byId('state').dataset.state = state;
+  setText(byId('transport'), transport || '–');
+  setText(byId('worker'), worker || '–');
+  setText(byId('rtt'), rtt === null ? '–' : milliseconds(rtt));
+}
+
+/** Draws the last round-trip times; the scale follows the slowest of them. */
+export function traceRoundTrip(rtt) {
+  roundTrips.push(rtt);
+  if (roundTrips.length > TRACE_LENGTH) roundTrips.shift();
+  const top = Math.max(...roundTrips, 4);
+  const points = roundTrips.map((value, index) => `${(index / (TRACE_LENGTH - 1)) * 64},${17 - (value / top) * 15}`);
+  byId('trace').setAttribute('points', points.join(' '));
+}
+
+export function showMe(name) {
+  byId('me').hidden = false;
+  setText(byId('me-name'), name);
+  const picture = avatar(name);
+  picture.id = 'me-avatar';
+  byId('me-avatar').replaceWith(picture);
+}
+
+export function showRoom(name) {
+  setText(byId('room-name'), name);
+  setText(byId('empty-room'), name);
+}
+
+/** `users` is null where the room is too large for names, or where they are not known yet. */
+export function showPeople({ members, users }, me) {
+  setText(byId('people-count'), members.toLocaleString());
+  setText(byId('people-toggle-count'), members.toLocaleString());
+  const names = [...(users ?? [])].sort((a, b) => Number(b === me) - Number(a === me) || a.localeCompare(b));
+  byId('people-list').replaceChildren(...names.map((name) => person(name, name === me)));
+  byId('people-note').hidden = members <= 100;
+}
+
+function person(name, isMe) {
+  const node = element('li', {}, avatar(name), element('bdi', {}, name));
+  if (isMe) node.append(element('span', { class: 'you' }, 'you'));
+  return node;
+}
+
+/** Shows a line above the text field, with a button if `action` is given; no text hides it. */
+export function showBanner(text, action) {
+  byId('banner').hidden = !text;
+  setText(byId('banner-text'), text ?? '');
+  byId('banner-action').hidden = !action;
+  byId('banner-action').textContent = action?.label ?? '';
+  byId('banner-action').onclick = action?.run ?? null;
+}
+
+/** The horn sounds: a short glow in the corner of the page, which style.css leaves out for reduced motion. */
+export function soundHorn() {
+  const brand = byId('brand');
+  if (brand.classList.contains('sounding')) return;
+  brand.classList.add('sounding');
+  brand.addEventListener('animationend', () => brand.classList.remove('sounding'), { once: true });
+  setTimeout(() => brand.classList.remove('sounding'), ANNOUNCE_MS);
+}
+
+export function announceState(text) {
+  setText(byId('say-state'), text);
+}
+
+const unsaid = [];
+let announcing = 0;
+
+/** Tells a screen reader of messages: each of a few, the number of many, and never more than once a second. */
+export function announceMessage({ from, text }) {
+  unsaid.push(`${from}: ${text}`);
+  if (!announcing) announcing = setTimeout(flushAnnouncements, FIRST_ANNOUNCE_MS);
+}
+
+function flushAnnouncements() {
+  const lines = unsaid.splice(0);
+  byId('say-messages').textContent = lines.length > 3 ? `${lines.length} new messages` : lines.join('\n');
+  announcing = setTimeout(() => {
+    announcing = 0;
+    if (unsaid.length > 0) flushAnnouncements();
+  }, ANNOUNCE_MS);
+}
+
+/** Leaves the node alone when nothing changes, so that a live region does not repeat itself. */
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function milliseconds(value) {
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+}

@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { startServer } from '../support/server.js';
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const CHROMIUM_ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** What the browser itself reports while the server is away; anything else on the console is a defect of the page. */
+const NETWORK_ERROR = /net::ERR_|WebSocket connection to .* failed|Failed to load resource/;
+
+/** One person with a browser of their own, on the page. */
+class User {
+  readonly complaints: string[] = [];
+  serverAway = false;
+
+  private constructor(
+    readonly context: BrowserContext,
+    readonly page: Page,
+  ) {}
+
+  static async visit(browser: Browser, url: string): Promise<User> {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    const user = new User(context, page);
+    page.on('console', (message) => {
+      const expected = user.serverAway && NETWORK_ERROR.test(message.text());
+      if (['error', 'warning'].includes(message.type()) && !expected) user.complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => user.complaints.push(String(error)));
+    await page.goto(url);
+    return user;
+  }
+
+  /** A visit that fills in the form and waits until the room is joined and the websocket carries it. */
+  static async join(browser: Browser, url: string, name: string): Promise<User> {
+    const user = await User.visit(browser, url);
+    await user.page.getByLabel('Your name').fill(name);
+    await user.page.getByRole('button', { name: 'Join' }).click();
+    await user.sees('#transport', /^websocket$/);
+    await user.seesPerson(name);
+    return user;
+  }
+
+  async sees(selector: string, text: string | RegExp): Promise<void> {
+    await this.page.locator(selector).filter({ hasText: text }).waitFor();
+  }
+
+  async seesPerson(name: string): Promise<void> {
+    await this.page.locator('#people-list li').filter({ hasText: name }).waitFor();
+  }
+
+  async types(text: string): Promise<void> {
+    const draft = this.page.getByLabel('Message', { exact: true });
+    await draft.fill(text);
+    await draft.press('Enter');
+  }
+
+  async hears(text: string): Promise<void> {
+    await this.page.locator('#messages .text').getByText(text, { exact: true }).waitFor();
+  }
+
+  heard(): Promise<string[]> {
+    return this.page.locator('#messages .text').allTextContents();
+  }
+
+  focusedId(): Promise<string | undefined> {
+    return this.page.evaluate(() => document.activeElement?.id);
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+  }
+}
+
+describe('the demo page', () => {
+  let browser: Browser;
+  let server: Awaited<ReturnType<typeof startServer>>;
+  let url: string;
+  let rooms = 0;
+  const users: User[] = [];
+
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '2' });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
+  });
+
+  beforeEach(() => {
+    rooms += 1;
+    url = `${server.url}/#room-${rooms}`;
+  });
+
+  afterEach(async () => {
+    const complaints = users.flatMap((user) => user.complaints);
+    await Promise.all(users.splice(0).map((user) => user.close()));
+    expect(complaints).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  async function join(...names: string[]): Promise<User[]> {
+    const joined = await Promise.all(names.map((name) => User.join(browser, url, name)));
+    users.push(...joined);
+    return joined;
+  }
+
+  async function twoTalking(): Promise<[User, User]> {
+    const [astrid, bjorn] = (await join('Astrid', 'Bjørn')) as [User, User];
+    await Promise.all([astrid.seesPerson('Bjørn'), bjorn.seesPerson('Astrid')]);
+    return [astrid, bjorn];
+  }
+
+  test('lets two users talk and see each other, and what they are connected to', async () => {
+    const [astrid, bjorn] = await twoTalking();
+    await astrid.types('Do you hear me?');
+    await bjorn.hears('Do you hear me?');
+    await bjorn.types('Loud and clear.');
+    await astrid.hears('Loud and clear.');
+
+    for (const user of [astrid, bjorn]) {
+      expect(await user.heard()).toEqual(['Do you hear me?', 'Loud and clear.']);
+      await user.sees('#people-count', /^2$/);
+      await user.sees('#state', 'Connected');
+      await user.sees('#worker', /^[^–.]+$/);
+      await user.sees('#rtt', /^[\d.]+ ms$/);
+      expect(await user.page.locator('#outbox li').count()).toBe(0);
+    }
+
+    await bjorn.close();
+    await astrid.sees('#people-count', /^1$/);
+  });
+
+  test('comes back after a restart of the server, without a reload', async () => {
+    const [astrid, bjorn] = await twoTalking();
+    for (const user of [astrid, bjorn]) {
+      await user.page.evaluate(() => document.body.setAttribute('data-loaded', 'once'));
+      user.serverAway = true;
+    }
+    await server.restart();
+    for (const user of [astrid, bjorn]) {
+      await user.page.locator('.note', { hasText: 'Back again' }).waitFor();
+      await user.sees('#transport', /^websocket$/);
+      user.serverAway = false;
+    }
+
+    await astrid.types('Still there?');
+    await bjorn.hears('Still there?');
+    await bjorn.types('Still here.');
+    await astrid.hears('Still here.');
+    for (const user of [astrid, bjorn]) {
+      expect(await user.page.locator('body').getAttribute('data-loaded')).toBe('once');
+    }
+  });
+
+  test('keeps what is written while the server is away, and sends it once when it is back', async () => {
+    const [astrid, bjorn] = await twoTalking();
+    for (const user of [astrid, bjorn]) user.serverAway = true;
+    const gone = Promise.all([astrid, bjorn].map((user) => user.sees('#state', 'Reconnecting')));
+    await server.stop();
+    await gone;
+    await astrid.types('Written in the dark');
+    await astrid.sees('#outbox li', 'Waits for the connection');
+
+    await server.restart();
+    await bjorn.page.locator('.note', { hasText: 'Back again' }).waitFor();
+    await astrid.hears('Written in the dark');
+    await astrid.types('And this in the light');
+    await bjorn.hears('And this in the light');
+    expect(await astrid.heard()).toEqual(['Written in the dark', 'And this in the light']);
+    expect(await astrid.page.locator('#outbox li').count()).toBe(0);
+  });
+
+  test('can be used with the keyboard alone', async () => {
+    const user = await User.visit(browser, url);
+    users.push(user);
+    const { keyboard } = user.page;
+    await user.page.locator('#entry-name:focus').waitFor();
+    await keyboard.press('Escape');
+    await keyboard.type('Chen');
+    await keyboard.press('Enter');
+    await user.page.locator('#draft:focus').waitFor();
+    await user.seesPerson('Chen');
+
+    await keyboard.type('first line');
+    await keyboard.press('Shift+Enter');
+    await keyboard.type('second line');
+    await keyboard.press('Enter');
+    await user.hears('first line\nsecond line');
+    expect(await user.focusedId()).toBe('draft');
+
+    // Backwards from the text field: the messages, which scroll with the arrow keys, then the room.
+    await keyboard.press('Shift+Tab');
+    expect(await user.focusedId()).toBe('scroller');
+    await keyboard.press('Shift+Tab');
+    expect(await user.focusedId()).toBe('change-room');
+
+    await keyboard.press('Enter');
+    await user.page.locator('#entry-room:focus').waitFor();
+    await keyboard.press('Escape');
+    await user.page.locator('#change-room:focus').waitFor();
+
+    await keyboard.press('Enter');
+    await user.page.locator('#entry-room:focus').waitFor();
+    await keyboard.type(`elsewhere-${rooms}`);
+    await keyboard.press('Enter');
+    await user.sees('#room-name', `elsewhere-${rooms}`);
+    await user.page.locator('#draft:focus').waitFor();
+    expect(new URL(user.page.url()).hash).toBe(`#elsewhere-${rooms}`);
+    await keyboard.type('in another room');
+    await keyboard.press('Enter');
+    await user.hears('in another room');
+    expect(await user.heard()).toEqual(['in another room']);
+  });
+
+  test('shows markup in a message as text', async () => {
+    const [astrid, bjorn] = await twoTalking();
+    const text = '<img src=x onerror="document.body.id=\'owned\'"><b>bold</b> &amp; <script>alert(1)</script>';
+    await astrid.types(text);
+    await bjorn.hears(text);
+    await astrid.hears(text);
+    for (const user of [astrid, bjorn]) {
+      expect(await user.page.locator('#messages img, #messages b, #messages script').count()).toBe(0);
+      expect(await user.page.locator('body#owned').count()).toBe(0);
+    }
+  });
+
+  test('remembers name and room, and a link leads to its room', async () => {
+    const [astrid] = (await join('Astrid')) as [User];
+    await astrid.page.goto('about:blank');
+    await astrid.page.goto(server.url);
+    await astrid.seesPerson('Astrid');
+    await astrid.sees('#room-name', `room-${rooms}`);
+
+    await astrid.page.goto(`${server.url}/#linked-${rooms}`);
+    await astrid.sees('#room-name', `linked-${rooms}`);
+    await astrid.types('Here by link');
+    await astrid.hears('Here by link');
+  });
+});
