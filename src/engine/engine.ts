@@ -7,6 +7,7 @@ import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
 import type { Exchange, ResponseHeaders, UpgradeExchange } from './exchange.js';
 import { applyMiddleware, type Middleware, respond } from './middleware.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
+import { Apps, Outbox } from './outbox.js';
 import { type EngineRequest, readRequest } from './request.js';
 import { Session, type SessionHost } from './session.js';
 import { randomId } from './session-id.js';
@@ -61,6 +62,10 @@ export class Engine extends EventEmitter implements SessionHost {
   readonly pingQueue: DeadlineQueue<Session>;
   readonly silenceQueue: DeadlineQueue<Session>;
 
+  /** What is sent over WebSockets goes through here. */
+  readonly outbox: Outbox;
+
+  private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly middleware: Middleware[] = [];
   private readonly pollingSettings: PollingSettings;
@@ -72,6 +77,7 @@ export class Engine extends EventEmitter implements SessionHost {
     const { pingInterval, pingTimeout } = this.settings;
     this.pingQueue = new DeadlineQueue(pingInterval, (session) => session.onDeadline(false), clock);
     this.silenceQueue = new DeadlineQueue(pingTimeout, (session) => session.onDeadline(true), clock);
+    this.outbox = new Outbox(new Apps(this.apps), this.settings.flushMs, clock);
     this.pollingSettings = {
       httpCompression: this.settings.httpCompression,
       addHeaders: (headers, exchange, sid) => this.addHeaders(headers, exchange.request, sid),
@@ -116,6 +122,7 @@ export class Engine extends EventEmitter implements SessionHost {
     const bare = path.replace(/\/$/, '');
     const pattern = addTrailingSlash ? `${bare}/` : bare;
     const { maxHttpBufferSize, perMessageDeflate, maxBackpressure } = this.settings;
+    this.apps.push(app);
     app.ws<SocketData>(pattern, {
       maxPayloadLength: maxHttpBufferSize,
       maxBackpressure,
@@ -139,6 +146,7 @@ export class Engine extends EventEmitter implements SessionHost {
 
   /** Closes all sessions. */
   close(): this {
+    this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
     this.pingQueue.close();
     this.silenceQueue.close();
@@ -267,7 +275,7 @@ export class Engine extends EventEmitter implements SessionHost {
 
   private createWebSocket(request: EngineRequest, protocol: Protocol): WebSocketTransport {
     const threshold = this.settings.perMessageDeflate?.threshold;
-    return new WebSocketTransport(nobody, protocol, supportsBinary(request), threshold);
+    return new WebSocketTransport(nobody, protocol, supportsBinary(request), threshold, this.outbox);
   }
 
   /** Lets a session that is on polling try the WebSocket that its client has opened. */

@@ -59,8 +59,17 @@ export interface Channel {
   close(): void;
   /** Everything sent in the callback goes out in as few writes as possible. */
   cork(callback: () => void): unknown;
+}
+
+/** A channel that uWebSockets.js can publish to. */
+export interface NativeChannel extends Channel {
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
+}
+
+/** Whether topics reach the channel: a relayed one has none here. */
+export function isNative(channel: Channel): channel is NativeChannel {
+  return 'subscribe' in channel;
 }
 
 const statusTexts: Record<number, string> = {

@@ -39,6 +39,8 @@ export interface EngineOptions {
   allowEIO3?: boolean;
   /** How many bytes may wait for one slow client; beyond, messages to it are dropped. 0 is no limit. @default 0 */
   maxBackpressure?: number;
+  /** The longest time a busy engine gathers what it sends over WebSockets, in ms; 0 sends at once. @default 10 */
+  flushMs?: number;
   /** What the ids of this engine's sessions begin with. @default "" */
   idPrefix?: string;
 }
@@ -61,6 +63,7 @@ export interface EngineSettings {
   readonly initialPacket: string | Buffer | undefined;
   readonly allowEIO3: boolean;
   readonly maxBackpressure: number;
+  readonly flushMs: number;
   readonly idPrefix: string;
 }
 
@@ -90,6 +93,7 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     initialPacket: options.initialPacket,
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
+    flushMs: options.flushMs ?? 10,
     idPrefix: options.idPrefix ?? '',
   };
 }

@@ -1,6 +1,7 @@
 import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../codec-v3.js';
 import { decodeText, encodeText } from '../codec-v4.js';
 import type { Channel, FrameReceiver } from '../exchange.js';
+import type { Outbox } from '../outbox.js';
 import { type Packet, PacketFormatError } from '../packet.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
@@ -19,6 +20,7 @@ export class WebSocketTransport implements Transport, FrameReceiver {
     readonly protocol: Protocol,
     private readonly supportsBinary: boolean,
     private readonly compressFrom: CompressionThreshold,
+    private readonly outbox: Outbox,
   ) {}
 
   get name(): 'websocket' {
@@ -55,7 +57,8 @@ export class WebSocketTransport implements Transport, FrameReceiver {
   /** Sends an encoded message. */
   write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
     const threshold = this.compressFrom;
-    this.channel!.send(message, isBinary, compress && threshold !== undefined && message.length >= threshold);
+    const compressed = compress && threshold !== undefined && message.length >= threshold;
+    this.outbox.send(this.channel!, message, isBinary, compressed);
   }
 
   onOpen(channel: Channel): void {
@@ -98,6 +101,8 @@ export class WebSocketTransport implements Transport, FrameReceiver {
   close(done?: () => void): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
+    // What was sent before still arrives.
+    this.outbox.flush();
     // First, because end() calls onClose() before it returns.
     done?.();
     this.channel?.end();

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { errorCodes, GjallarError } from '../errors.js';
+import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, roomsOf } from './context.js';
+import { type Handler, handlers } from './handlers/index.js';
+import { readName } from './input.js';
+import { PresenceTeller } from './presence.js';
+import type { Failure } from './protocol.js';
+import { Roster } from './roster.js';
+
+export interface Chat {
+  /** Tells the other workers that this one goes. */
+  close(): void;
+}
+
+/** Puts the chat on a Socket.IO server, namespace `/`. */
+export function startChat(io: ChatServer, workerId: number, log: Logger): Chat {
+  const roster = new Roster(randomUUID(), {
+    tell: (message) => io.serverSideEmit('roster', message),
+    changed: (room) => presence.note(room),
+  });
+  const presence: PresenceTeller = new PresenceTeller(
+    roster,
+    (told) => io.local.to(ioRoomOf(told.room)).emit('presence', told),
+    (room) => io.of('/').adapter.rooms.has(ioRoomOf(room)),
+  );
+  const context: ChatContext = { io, roster, presence, workerId };
+
+  io.on('roster', (message) => roster.receive(message));
+  io.use(identify);
+  io.on('connection', (socket) => {
+    for (const [event, handler] of Object.entries(handlers)) {
+      socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
+        void answer(handler, context, socket, input, reply, log);
+      });
+    }
+    socket.on('echo', (value, reply) => {
+      if (typeof reply === 'function') reply(value);
+      else socket.emit('echo', value);
+    });
+    socket.on('disconnecting', () => {
+      for (const room of roomsOf(socket)) roster.remove(room, socket.data.name);
+    });
+  });
+  return {
+    close: () => {
+      presence.close();
+      roster.close();
+    },
+  };
+}
+
+/** The user's name comes from `auth.name`; who gives none gets one. */
+function identify(socket: ChatSocket, next: (error?: Error) => void): void {
+  try {
+    const given: unknown = socket.handshake.auth.name;
+    socket.data.name = given === undefined ? `guest-${socket.id.slice(0, 6)}` : readName(given);
+    next();
+  } catch (error) {
+    // socket.io sends a CONNECT_ERROR with the error's message and `data`.
+    next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
+  }
+}
+
+async function answer(
+  handler: Handler,
+  context: ChatContext,
+  socket: ChatSocket,
+  input: unknown,
+  reply: unknown,
+  log: Logger,
+): Promise<void> {
+  // A client that gives no input may still want to know what became of it.
+  const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
+  try {
+    const result = await handler(context, socket, input);
+    callback?.({ ok: true, ...result });
+  } catch (error) {
+    if (!(error instanceof GjallarError)) log.error({ error }, 'a chat event failed');
+    callback?.(failureOf(error));
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof GjallarError) return { ok: false, code: error.code, message: error.message };
+  return { ok: false, code: 'INTERNAL', message: errorCodes.INTERNAL.message };
+}

@@ -1,0 +1,32 @@
+import type { Server, Socket } from 'socket.io';
+import type { PresenceTeller } from './presence.js';
+import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
+import type { Roster } from './roster.js';
+
+export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
+export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
+
+/** What the handlers of client events work with. */
+export interface ChatContext {
+  readonly io: ChatServer;
+  readonly roster: Roster;
+  readonly presence: PresenceTeller;
+  readonly workerId: number;
+}
+
+const ROOM = 'room:';
+
+/** The Socket.IO room of a chat room. Socket ids are rooms too, therefore the prefix. */
+export function ioRoomOf(room: string): string {
+  return ROOM + room;
+}
+
+/** The chat room of a Socket.IO room, or undefined where it is none. */
+export function chatRoomOf(ioRoom: string): string | undefined {
+  return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
+}
+
+/** The chat rooms that a socket is in. */
+export function roomsOf(socket: ChatSocket): string[] {
+  return [...socket.rooms].flatMap((ioRoom) => chatRoomOf(ioRoom) ?? []);
+}

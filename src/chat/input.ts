@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { type ErrorCode, GjallarError } from '../errors.js';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+const room = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine((value) => !CONTROL.test(value));
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(64)
+  .refine((value) => !CONTROL.test(value));
+const text = z.string().min(1).max(10_000);
+
+function read<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode): T {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new GjallarError(code);
+  return parsed.data;
+}
+
+/** @throws GjallarError BAD_ROOM */
+export function readRoom(value: unknown): string {
+  return read(room, value, 'BAD_ROOM');
+}
+
+/** @throws GjallarError BAD_TEXT */
+export function readText(value: unknown): string {
+  return read(text, value, 'BAD_TEXT');
+}
+
+/** @throws GjallarError BAD_NAME */
+export function readName(value: unknown): string {
+  return read(name, value, 'BAD_NAME');
+}
+
+/** The fields of an object that came from outside. @throws GjallarError BAD_INPUT */
+export function readObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GjallarError('BAD_INPUT');
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,101 @@
+import type { ResponseHeaders } from '../../engine/exchange.js';
+import type { RequestParts } from '../../engine/request.js';
+
+/**
+ * What the relay sends between a *receiver*, the worker on whose port a client's connection is, and the *owner*, the
+ * worker that has the client's session. `channel` is the receiver's number for the connection.
+ *
+ * ```
+ * CLIENT            RECEIVER                           OWNER
+ *   │  HTTP request    │  request(parts, body)             │
+ *   │ ───────────────▶ │ ────────────────────────────────▶ │
+ *   │  response        │  response(status, headers), body  │
+ *   │ ◀─────────────── │ ◀──────────────────────────────── │
+ *   │  WebSocket       │  upgrade(parts)                   │
+ *   │ ───────────────▶ │ ────────────────────────────────▶ │
+ *   │  101             │  accept(headers)                  │
+ *   │ ◀─────────────── │ ◀──────────────────────────────── │
+ *   │  messages        │  clientText ▶      ◀ text         │
+ *   │ ◀──────────────▶ │ ◀───────────────────────────────▶ │
+ * ```
+ */
+export const ops = {
+  /** receiver → owner: {@link RelayedRequest}, then the body */
+  request: 0,
+  /** receiver → owner: {@link RelayedRequest} */
+  upgrade: 1,
+  /** receiver → owner: the client went away before it was answered */
+  abort: 2,
+  /** owner → receiver: {@link RelayedResponse}, then the body */
+  response: 3,
+  /** owner → receiver: cut the connection off */
+  destroy: 4,
+  /** owner → receiver: {@link ResponseHeaders} of the 101 */
+  accept: 5,
+  /** owner → receiver: a WebSocket message for the client */
+  text: 6,
+  binary: 7,
+  compressedText: 8,
+  compressedBinary: 9,
+  /** owner → receiver: close in order */
+  end: 10,
+  /** receiver → owner: a WebSocket message from the client */
+  clientText: 11,
+  clientBinary: 12,
+  /** receiver → owner: {@link RelayedClose} */
+  closed: 13,
+  /** receiver → owner: how many bytes wait for the client, as JSON */
+  buffered: 14,
+} as const;
+
+export type Op = (typeof ops)[keyof typeof ops];
+
+export interface RelayedRequest {
+  parts: RequestParts;
+  /** Why there is no body. */
+  bodyError?: string;
+}
+
+export interface RelayedResponse {
+  status: number;
+  headers: ResponseHeaders;
+  /** Whether the body is text. */
+  isText: boolean;
+}
+
+export interface RelayedClose {
+  code: number;
+  reason: string;
+}
+
+const HEADER = 5;
+const LENGTH = 4;
+
+/** op (1 byte), channel (4 bytes), body. */
+export function encodeMessage(op: Op, channel: number, body: string | Uint8Array = ''): Buffer {
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  const bytes = Buffer.allocUnsafe(HEADER + length);
+  bytes[0] = op;
+  bytes.writeUInt32LE(channel, 1);
+  if (typeof body === 'string') bytes.write(body, HEADER);
+  else bytes.set(body, HEADER);
+  return bytes;
+}
+
+/** A body of a JSON value and the bytes that belong to it. */
+export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buffer {
+  const json = Buffer.from(JSON.stringify(value));
+  const length = Buffer.alloc(LENGTH);
+  length.writeUInt32LE(json.length);
+  return Buffer.concat([length, json, typeof rest === 'string' ? Buffer.from(rest) : rest]);
+}
+
+export function decodeMessage(bytes: Buffer): { op: Op; channel: number; body: Buffer } {
+  return { op: bytes[0] as Op, channel: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
+}
+
+/** The counterpart of {@link encodeBody}. */
+export function decodeBody<T>(body: Buffer): { value: T; rest: Buffer } {
+  const end = LENGTH + body.readUInt32LE(0);
+  return { value: JSON.parse(body.toString('utf8', LENGTH, end)) as T, rest: body.subarray(end) };
+}

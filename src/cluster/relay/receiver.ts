@@ -1,0 +1,134 @@
+import type { Channel, Exchange, FrameReceiver, ResponseHeaders, UpgradeExchange } from '../../engine/exchange.js';
+import { handshakeErrors } from '../../errors.js';
+import { decodeBody, encodeBody, type Op, ops, type RelayedClose, type RelayedResponse } from './messages.js';
+
+/** Sends one message to the owner. */
+export type Forward = (op: Op, body?: string | Uint8Array) => void;
+
+/** A connection on this worker's port whose session another worker has. */
+export interface ReceivedConnection {
+  onReply(op: Op, body: Buffer): void;
+  /** The owner has died. */
+  onOwnerGone(): void;
+}
+
+/** A client whose worker has died learns it the way the protocol tells of any unknown session. */
+function answerUnknown(exchange: Exchange): void {
+  const { code, status, message } = handshakeErrors.UNKNOWN_SID;
+  exchange.send(status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
+}
+
+/** An HTTP request for another worker. */
+export class ReceivedRequest implements ReceivedConnection {
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly forward: Forward,
+    private readonly over: () => void,
+  ) {}
+
+  start(): void {
+    const { exchange, forward } = this;
+    const parts = exchange.request.toParts();
+    exchange.onAborted = () => {
+      forward(ops.abort);
+      this.over();
+    };
+    if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts }));
+    exchange.readBody((bodyError, body) => {
+      if (bodyError !== 'aborted') forward(ops.request, encodeBody({ parts, bodyError }, body));
+    });
+  }
+
+  onReply(op: Op, body: Buffer): void {
+    this.over();
+    if (op === ops.destroy) return this.exchange.destroy();
+    const { value, rest } = decodeBody<RelayedResponse>(body);
+    this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
+  }
+
+  onOwnerGone(): void {
+    answerUnknown(this.exchange);
+  }
+}
+
+/** A WebSocket for another worker. */
+export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
+  private channel: Channel | undefined;
+
+  constructor(
+    private readonly exchange: UpgradeExchange,
+    private readonly forward: Forward,
+    private readonly over: () => void,
+  ) {}
+
+  start(): void {
+    this.exchange.onAborted = () => {
+      this.forward(ops.abort);
+      this.over();
+    };
+    this.forward(ops.upgrade, encodeBody({ parts: this.exchange.request.toParts() }));
+  }
+
+  onReply(op: Op, body: Buffer): void {
+    switch (op) {
+      case ops.accept:
+        this.exchange.accept(decodeBody<ResponseHeaders>(body).value, this);
+        if (!this.channel) this.onClose(1006, '');
+        return;
+      case ops.text:
+      case ops.binary:
+      case ops.compressedText:
+      case ops.compressedBinary:
+        return this.send(op, body);
+      case ops.end: {
+        const { code, reason } = JSON.parse(body.toString()) as Partial<RelayedClose>;
+        this.over();
+        this.channel?.end(code, reason);
+        return;
+      }
+      case ops.destroy:
+        this.over();
+        if (this.channel) this.channel.close();
+        else this.exchange.destroy();
+        return;
+      case ops.response: {
+        this.over();
+        const { value, rest } = decodeBody<RelayedResponse>(body);
+        this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
+        return;
+      }
+    }
+  }
+
+  private send(op: Op, body: Buffer): void {
+    if (!this.channel) return;
+    const isBinary = op === ops.binary || op === ops.compressedBinary;
+    const compress = op === ops.compressedText || op === ops.compressedBinary;
+    this.channel.send(body, isBinary, compress);
+    const waiting = this.channel.getBufferedAmount();
+    if (waiting > 0) this.forward(ops.buffered, String(waiting));
+  }
+
+  onOwnerGone(): void {
+    if (this.channel) this.channel.close();
+    else answerUnknown(this.exchange);
+  }
+
+  onOpen(channel: Channel): void {
+    this.channel = channel;
+  }
+
+  onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
+    this.forward(isBinary ? ops.clientBinary : ops.clientText, new Uint8Array(message as ArrayBuffer));
+  }
+
+  onDrain(): void {
+    this.forward(ops.buffered, String(this.channel?.getBufferedAmount() ?? 0));
+  }
+
+  onClose(code: number, reason: string): void {
+    this.channel = undefined;
+    this.forward(ops.closed, JSON.stringify({ code, reason } satisfies RelayedClose));
+    this.over();
+  }
+}

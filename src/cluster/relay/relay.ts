@@ -1,0 +1,125 @@
+import type { Exchange, UpgradeExchange } from '../../engine/exchange.js';
+import { type Kind, kinds, type Mesh } from '../mesh.js';
+import { decodeBody, decodeMessage, encodeMessage, ops, type RelayedClose, type RelayedRequest } from './messages.js';
+import { RelayedExchange, RelayedUpgrade } from './owner.js';
+import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
+
+/** What the relay needs of the engine: to hand it what other workers have received. */
+export interface RelayTarget {
+  onRequest(exchange: Exchange): void;
+  onUpgrade(exchange: UpgradeExchange): void;
+}
+
+const KIND: Kind = kinds.relay;
+
+/** What the ids of a worker's sessions begin with, so that every worker knows whose a session is. */
+export function idPrefixOf(worker: number): string {
+  return `${worker}.`;
+}
+
+function workerOf(sid: string): number | undefined {
+  const match = /^(\d{1,9})\./.exec(sid);
+  return match ? Number(match[1]) : undefined;
+}
+
+/**
+ * Passes requests that the kernel gave to this worker on to the worker that has their session, and takes those that
+ * other workers pass on to this one. This is what makes sticky sessions unnecessary.
+ */
+export class Relay {
+  /** Connections on this worker's port, by channel. */
+  private readonly received = new Map<number, { owner: number; connection: ReceivedConnection }>();
+  /** Connections on other workers' ports, by worker and channel. */
+  private readonly relayed = new Map<string, { receiver: number; exchange: RelayedExchange | RelayedUpgrade }>();
+  private lastChannel = 0;
+
+  constructor(
+    private readonly mesh: Mesh,
+    private readonly target: RelayTarget,
+  ) {
+    mesh.listenTo(KIND, (from, payload) => this.onMessage(from, payload));
+    mesh.onLeave((id) => this.onWorkerGone(id));
+  }
+
+  /** Passes a request on. Returns false when the session's worker is not there. */
+  request(sid: string, exchange: Exchange): boolean {
+    return this.passOn(sid, (forward, over) => new ReceivedRequest(exchange, forward, over));
+  }
+
+  /** Passes a request for a WebSocket on. Returns false when the session's worker is not there. */
+  upgrade(sid: string, exchange: UpgradeExchange): boolean {
+    return this.passOn(sid, (forward, over) => new ReceivedUpgrade(exchange, forward, over));
+  }
+
+  private passOn(
+    sid: string,
+    make: (forward: Forward, over: () => void) => ReceivedConnection & { start(): void },
+  ): boolean {
+    const owner = workerOf(sid);
+    if (owner === undefined || !this.mesh.has(owner)) return false;
+    this.lastChannel = (this.lastChannel + 1) >>> 0;
+    const channel = this.lastChannel;
+    const connection = make(
+      (op, body) => this.mesh.send(owner, KIND, encodeMessage(op, channel, body)),
+      () => this.received.delete(channel),
+    );
+    this.received.set(channel, { owner, connection });
+    connection.start();
+    return true;
+  }
+
+  private onMessage(from: number, payload: Buffer): void {
+    const { op, channel, body } = decodeMessage(payload);
+    const key = `${from}:${channel}`;
+    switch (op) {
+      case ops.request:
+      case ops.upgrade:
+        return this.take(from, channel, key, op === ops.upgrade, body);
+      case ops.abort:
+        return this.relayed.get(key)?.exchange.abort();
+      case ops.closed: {
+        const { code, reason } = JSON.parse(body.toString()) as RelayedClose;
+        return this.channelOf(key)?.closed(code, reason);
+      }
+      case ops.buffered:
+        return this.channelOf(key)?.setBufferedAmount(Number(body.toString()));
+      case ops.clientText:
+      case ops.clientBinary:
+        return this.channelOf(key)?.receiver.onMessage(body, op === ops.clientBinary);
+      default: {
+        const received = this.received.get(channel);
+        if (received?.owner === from) received.connection.onReply(op, body);
+      }
+    }
+  }
+
+  private take(from: number, channel: number, key: string, isUpgrade: boolean, body: Buffer): void {
+    const { value, rest } = decodeBody<RelayedRequest>(body);
+    const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, channel, answer));
+    const over = () => this.relayed.delete(key);
+    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, over);
+    this.relayed.set(key, { receiver: from, exchange });
+    if (exchange instanceof RelayedUpgrade) this.target.onUpgrade(exchange);
+    else this.target.onRequest(exchange);
+  }
+
+  private channelOf(key: string) {
+    const exchange = this.relayed.get(key)?.exchange;
+    return exchange instanceof RelayedUpgrade ? exchange.channel : undefined;
+  }
+
+  private onWorkerGone(id: number): void {
+    for (const [channel, { owner, connection }] of this.received) {
+      if (owner !== id) continue;
+      this.received.delete(channel);
+      connection.onOwnerGone();
+    }
+    for (const [key, { receiver, exchange }] of this.relayed) {
+      if (receiver !== id) continue;
+      this.relayed.delete(key);
+      const channel = exchange instanceof RelayedUpgrade ? exchange.channel : undefined;
+      if (channel) channel.closed(1006, '');
+      else exchange.abort();
+    }
+  }
+}

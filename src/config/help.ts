@@ -1,0 +1,16 @@
+import { type OptionSpec, options } from './options.js';
+
+/** The text of `gjallar --help`. */
+export function helpText(version: string): string {
+  const rows = Object.values(options as Record<string, OptionSpec<unknown>>).map(
+    (spec) => `  ${spec.name}\n      ${spec.description}\n      Accepts ${spec.accepts}. Default: ${spec.default}.`,
+  );
+  return `gjallar ${version}: a clustered Socket.IO server
+
+Usage: gjallar [--help] [--version]
+
+Everything is configured by environment variables, all of them optional:
+
+${rows.join('\n')}
+`;
+}

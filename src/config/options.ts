@@ -1,0 +1,127 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+
+/** One option: its name in the environment, what it is for, its default, and what it accepts. */
+export interface OptionSpec<T> {
+  readonly name: string;
+  readonly description: string;
+  /** How the default is shown in the help. */
+  readonly default: string;
+  /** What is accepted, in words: the end of "PORT must be …". */
+  readonly accepts: string;
+  /** Reads the text of the environment; undefined where the variable is not set or empty. */
+  readonly schema: z.ZodType<T, string | undefined>;
+}
+
+function option<T>(spec: OptionSpec<T>): OptionSpec<T> {
+  return spec;
+}
+
+function integer(min: number, max: number, fallback: number): z.ZodType<number, string | undefined> {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .default(String(fallback))
+    .transform(Number)
+    .pipe(z.number().int().min(min).max(max));
+}
+
+const text = (): z.ZodType<string | undefined, string | undefined> => z.string().optional();
+
+export const buses = ['auto', 'embedded', 'redis'] as const;
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** All options: the one place where the environment's names stand. */
+export const options = {
+  port: option({
+    name: 'PORT',
+    description: 'Port to listen on; 0 takes a free one.',
+    default: '3000',
+    accepts: 'an integer from 0 to 65535',
+    schema: integer(0, 65_535, 3000),
+  }),
+  host: option({
+    name: 'HOST',
+    description: 'Address to listen on.',
+    default: '0.0.0.0',
+    accepts: 'an IP address or a host name',
+    schema: z
+      .string()
+      .regex(/^[0-9A-Za-z.:-]+$/)
+      .default('0.0.0.0'),
+  }),
+  workers: option({
+    name: 'WORKERS',
+    description: 'Number of worker processes.',
+    default: 'number of cores',
+    accepts: 'an integer from 1 to 256',
+    schema: integer(1, 256, availableParallelism()),
+  }),
+  redisUrl: option({
+    name: 'REDIS_URL',
+    description: 'Redis that joins several machines, as redis://[user:password@]host[:port][/database] or rediss://…',
+    default: 'none',
+    accepts: 'a URL that begins with redis:// or rediss://',
+    schema: z.url({ protocol: /^rediss?$/ }).optional() as z.ZodType<string | undefined, string | undefined>,
+  }),
+  bus: option({
+    name: 'BUS',
+    description: 'What joins the workers: auto is redis when REDIS_URL is set, else embedded (this machine only).',
+    default: 'auto',
+    accepts: `one of ${buses.join(', ')}`,
+    schema: z.enum(buses).default('auto') as z.ZodType<(typeof buses)[number], string | undefined>,
+  }),
+  flushMs: option({
+    name: 'FLUSH_MS',
+    description: 'Longest time in ms that a busy worker gathers what it broadcasts; 0 sends everything at once.',
+    default: '10',
+    accepts: 'an integer from 0 to 1000',
+    schema: integer(0, 1000, 10),
+  }),
+  logLevel: option({
+    name: 'LOG_LEVEL',
+    description: 'Least level that is logged.',
+    default: 'info',
+    accepts: `one of ${logLevels.join(', ')}`,
+    schema: z.enum(logLevels).default('info') as z.ZodType<(typeof logLevels)[number], string | undefined>,
+  }),
+  corsOrigin: option({
+    name: 'CORS_ORIGIN',
+    description: 'Origins whose pages may connect, separated by commas; * lets all in.',
+    default: 'same origin only',
+    accepts: '*, or origins such as https://example.com, separated by commas',
+    schema: z
+      .string()
+      .transform((value) => value.split(',').map((origin) => origin.trim()))
+      .refine((origins) => origins.every((origin) => origin === '*' || /^https?:\/\/[^/\s]+$/.test(origin)))
+      .optional() as z.ZodType<string[] | undefined, string | undefined>,
+  }),
+  maxPayload: option({
+    name: 'MAX_PAYLOAD',
+    description: 'Longest message that is accepted from a client, in bytes.',
+    default: '1000000',
+    accepts: 'an integer from 1024 to 134217728 (bytes)',
+    schema: integer(1024, 134_217_728, 1_000_000),
+  }),
+  tlsKey: option({
+    name: 'TLS_KEY',
+    description: 'File with the private key (PEM) for https and wss; together with TLS_CERT.',
+    default: 'none',
+    accepts: 'the path of a readable file, together with TLS_CERT',
+    schema: text(),
+  }),
+  tlsCert: option({
+    name: 'TLS_CERT',
+    description: 'File with the certificate chain (PEM); together with TLS_KEY.',
+    default: 'none',
+    accepts: 'the path of a readable file, together with TLS_KEY',
+    schema: text(),
+  }),
+} as const;
+
+type Options = typeof options;
+
+/** The configuration: parsed once, frozen, passed down. Nothing else reads the environment. */
+export type Config = {
+  readonly [K in keyof Options]: Options[K] extends OptionSpec<infer T> ? T : never;
+};

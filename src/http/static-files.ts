@@ -1,0 +1,66 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import mime from 'mime-types';
+
+/** A file that is served from memory. */
+interface StaticFile {
+  body: Buffer;
+  /** The body compressed, where that makes it smaller. */
+  gzipped: Buffer | undefined;
+  type: string;
+  etag: string;
+}
+
+/** Files by path, read once: there are few, they are small, and a worker's loop must not wait for a disk. */
+export class StaticFiles {
+  private readonly files = new Map<string, StaticFile>();
+
+  /** Adds the files of a folder under a path that ends in a slash. `index.html` is also what the path itself gives. */
+  add(path: string, folder: string, accept: (name: string) => boolean = () => true): this {
+    if (!existsSync(folder)) return this;
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (!entry.isFile() || !accept(entry.name)) continue;
+      const file = readStaticFile(join(folder, entry.name), entry.name);
+      this.files.set(path + entry.name, file);
+      if (entry.name === 'index.html') this.files.set(path, file);
+    }
+    return this;
+  }
+
+  /** Answers a GET or HEAD request. Returns false when there is no such file. */
+  serve(res: HttpResponse, req: HttpRequest, headers: Readonly<Record<string, string>>): boolean {
+    const file = this.files.get(req.getUrl());
+    if (!file) return false;
+    const isKnown = req.getHeader('if-none-match').replace(/^W\//, '') === file.etag;
+    const gzipped = /\bgzip\b/.test(req.getHeader('accept-encoding')) ? file.gzipped : undefined;
+    const isHead = req.getMethod() === 'head';
+    res.writeStatus(isKnown ? '304 Not Modified' : '200 OK');
+    for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
+    res.writeHeader('ETag', file.etag).writeHeader('Cache-Control', 'public, max-age=0');
+    res.writeHeader('Vary', 'Accept-Encoding');
+    if (isKnown) {
+      res.endWithoutBody();
+      return true;
+    }
+    res.writeHeader('Content-Type', file.type);
+    if (gzipped) res.writeHeader('Content-Encoding', 'gzip');
+    const body = gzipped ?? file.body;
+    if (isHead) res.endWithoutBody(body.length);
+    else res.end(body);
+    return true;
+  }
+}
+
+function readStaticFile(path: string, name: string): StaticFile {
+  const body = readFileSync(path);
+  const gzipped = gzipSync(body);
+  return {
+    body,
+    gzipped: gzipped.length < body.length ? gzipped : undefined,
+    type: mime.contentType(name) || 'application/octet-stream',
+    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
+  };
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+import cluster from 'node:cluster';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { Primary } from './cluster/primary.js';
+import { helpText } from './config/help.js';
+import { loadConfig } from './config/load.js';
+import type { Config } from './config/options.js';
+import { GjallarError } from './errors.js';
+import { createLog } from './log.js';
+import { runWorker } from './worker.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof GjallarError)) throw error;
+  console.error(`gjallar: ${error.message}`);
+  process.exit(1);
+}
+
+async function main(): Promise<void> {
+  const { help, version: isVersion } = readArguments();
+  if (help) return console.log(helpText(version));
+  if (isVersion) return console.log(version);
+  const config = loadConfig(process.env);
+  // The terminal's Ctrl-C reaches every process; the primary alone decides what follows.
+  if (cluster.isPrimary) return runPrimary(config);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  return runWorker(config);
+}
+
+function readArguments() {
+  try {
+    const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
+    return parseArgs({ options }).values;
+  } catch (error) {
+    throw new GjallarError('BAD_CONFIG', `${(error as Error).message.split('.')[0]}; try gjallar --help`);
+  }
+}
+
+async function runPrimary(config: Config): Promise<void> {
+  const log = createLog(config.logLevel, { worker: 'primary' });
+  const { workers, host } = config;
+  const primary = new Primary({ workers, host, port: config.port, log });
+  let stopping: Promise<void> | undefined;
+  const stop = (code: number) => {
+    stopping ??= primary.stop().then(() => process.exit(code));
+    return stopping;
+  };
+  process.on('SIGINT', () => stop(0));
+  process.on('SIGTERM', () => stop(0));
+  try {
+    const port = await primary.start();
+    const bus = config.bus === 'auto' ? (config.redisUrl ? 'redis' : 'embedded') : config.bus;
+    const scheme = config.tlsKey ? 'https' : 'http';
+    const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+    const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
+    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${bus} bus`);
+    process.send?.('ready');
+  } catch (error) {
+    // Workers that run already would keep the process alive.
+    if (error instanceof GjallarError) console.error(`gjallar: ${error.message}`);
+    else log.fatal({ error }, 'the start failed');
+    await stop(1);
+  }
+}
