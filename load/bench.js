@@ -12,7 +12,7 @@ import marketdata from './workloads/marketdata.js';
 const workloads = { connect, echo, idle, broadcast, marketdata };
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
 /** Peers that run only when asked for by name. */
-const more = ['socketio-ws-tuned'];
+const more = ['socketio-ws-tuned', 'uws-deferred'];
 
 const { names, options } = readArguments();
 let failures = 0;
@@ -34,7 +34,7 @@ async function runCell(name, workload, cell, saturated) {
       ? { peer, note: `not run: saturated at ${saturated.get(peer)}` }
       : await runRow(workload, cell, peer, options.quick);
     if (row.failed) failures++;
-    if (row.result?.saturated) saturated.set(peer, cell.label);
+    if (row.result?.saturated) saturated.set(peer, cell.short ?? cell.label);
     record(options.out, { workload: name, cell: cell.label, quick: options.quick, ...row });
     rows.push(row);
   }

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { FrameReader } from './frames.js';
+import { afterRead } from './rest.js';
 import { CONNECT, ENGINE_PONG, pongFrame, textFrame, upgradeRequest } from './wire.js';
 
 // client                                              server
@@ -80,6 +81,7 @@ export class Client {
     if (this.owner === null) return false;
     const at = this.#upgraded ? 0 : this.#readResponse(count);
     this.#frames.read(readBuffer, at, count, onFrame, this);
+    afterRead();
     return true;
   }
 

@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activity } from './fleet.js';
 import { cpuShare } from './peer.js';
-
-/** A generator that is busier than this delays what it times, so the row says nothing about the server. */
-const SATURATED = 0.9;
+import { GENERATOR_LIMIT } from './verdict.js';
 
 /**
  * Lets the row run for `warmUp` seconds, then measures it for `window` seconds.
@@ -25,7 +23,7 @@ export async function measure({ peer, fleet, warmUp, window }) {
   return {
     server,
     rss: peer.rss(),
-    generators: verdict(processes),
+    generators: load(processes),
     others: Math.max(0, machineShare(before.machine, after.machine) - server - generators),
     groups: after.groups.map((group, g) => activity(before.groups[g], group)),
     window,
@@ -43,14 +41,14 @@ function generatorUse(before, after) {
 }
 
 /** Processes that share a core are saturated together. */
-function verdict(processes) {
+function load(processes) {
   const perCore = new Map();
   for (const { core, share } of processes) {
     const key = core ?? `unpinned ${perCore.size}`;
     perCore.set(key, (perCore.get(key) ?? 0) + share);
   }
   const busiest = Math.max(...perCore.values());
-  return { shares: processes.map(({ share }) => share), busiest, saturated: busiest > SATURATED };
+  return { shares: processes.map(({ share }) => share), busiest, saturated: busiest > GENERATOR_LIMIT };
 }
 
 /** Busy and total ticks of the machine, to tell what other programs took meanwhile. */

@@ -1,13 +1,14 @@
 import { within } from './child.js';
 import { Fleet } from './fleet.js';
 import { Peer } from './peer.js';
+import { verdict } from './verdict.js';
 
 /** No row takes longer than this; one that would is a failure, not a slow result. */
 const LONGEST_ROW = 300_000;
 
 /**
  * Runs one peer through one cell of a workload, with a server and generators of its own.
- * @returns {Promise<{ peer: string, result?: object, note?: string, failed?: boolean }>}
+ * @returns {Promise<{ peer: string, result?: object, valid?: boolean, note?: string, failed?: boolean }>}
  */
 export async function runRow(workload, cell, name, quick) {
   let peer;
@@ -17,7 +18,7 @@ export async function runRow(workload, cell, name, quick) {
     if (peer.child.hello.unavailable) return { peer: name, note: `not run: ${peer.child.hello.unavailable}` };
     fleet = new Fleet(peer.port);
     const result = await within(LONGEST_ROW, workload.run({ peer, fleet, cell, quick }), 'did not finish');
-    return { peer: name, result, note: remark(result) };
+    return { peer: name, result, ...verdict(result) };
   } catch (error) {
     return { peer: name, note: `failed: ${error.message}`, failed: true };
   } finally {
@@ -25,13 +26,4 @@ export async function runRow(workload, cell, name, quick) {
     await peer?.stop();
     await fleet?.stop();
   }
-}
-
-function remark({ generators, others, errors, saturated }) {
-  const remarks = [];
-  if (generators?.saturated) remarks.push(`INVALID: generator at ${Math.round(generators.busiest * 100)}%`);
-  if (errors > 0) remarks.push(`INVALID: ${errors} wrong messages`);
-  if (saturated) remarks.push('saturated');
-  if (others > 0.2) remarks.push(`others took ${others.toFixed(1)} cores`);
-  return remarks.join(', ');
 }

@@ -1,4 +1,5 @@
 import { measure } from '../harness/measure.js';
+import { keptUp } from '../harness/verdict.js';
 
 const CLIENTS = 200;
 
@@ -22,6 +23,8 @@ async function run({ peer, fleet, cell, quick }) {
     generatorCpu: measured.generators.busiest * 100,
     late: total.late,
     errors: total.errors,
+    ended: total.ended,
+    ...keptUp(cell.perSecond, perSecond.received, measured.server),
     generators: measured.generators,
     others: measured.others,
   };

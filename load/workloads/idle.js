@@ -13,7 +13,7 @@ async function run({ peer, fleet, cell }) {
   const interval = cell.peer.pingInterval / 1000;
   const measured = await measure({ peer, fleet, warmUp: interval, window: 2 * interval });
 
-  const [{ perSecond }] = measured.groups;
+  const [{ perSecond, total }] = measured.groups;
   const cpuPerHeartbeat = (measured.server * 1e6) / perSecond.pings;
   return {
     cpuPerHeartbeat,
@@ -23,7 +23,7 @@ async function run({ peer, fleet, cell }) {
     // What these heartbeats would take at the default interval, were there nothing but them.
     atDefault: (cpuPerHeartbeat * CLIENTS) / DEFAULT_INTERVAL / 1e4,
     generatorCpu: measured.generators.busiest * 100,
-    errors: 0,
+    ended: total.ended,
     generators: measured.generators,
     others: measured.others,
   };
