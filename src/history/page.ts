@@ -1,0 +1,71 @@
+import type { Page, PageQuery, StoredMessage } from './store.js';
+
+/** An epoch that the present log has grown out of. */
+export interface FormerEpoch {
+  epoch: string;
+  /** Up to here its offsets are those of the present log. */
+  offset: number;
+  /** Whether nothing can have been lost when it ended. */
+  kept: boolean;
+}
+
+/** What there is of a conversation. */
+export interface LogState {
+  epoch: string;
+  /** The newest offset, 0 if nothing was ever said. */
+  offset: number;
+  /** The oldest offset still kept; `offset + 1` if there is none. */
+  first: number;
+  /** Newest first. */
+  former: readonly FormerEpoch[];
+}
+
+/** The offsets of a page, both ends included; empty if `from` is beyond `to`. */
+export interface PageRange {
+  from: number;
+  to: number;
+  complete: boolean;
+}
+
+/** Which offsets answer a query, and whether anything of what was asked for is missing. Pure. */
+export function planPage(log: LogState, query: PageQuery): PageRange {
+  const standing = standingOf(log, query);
+  const after = standing.known ? query.after : query.after === undefined ? undefined : 0;
+  const before = standing.known ? query.before : undefined;
+  const newest = Math.min(log.offset, (before ?? Infinity) - 1);
+  const oldest = after === undefined ? Math.max(1, newest - query.limit + 1) : after + 1;
+  const from = Math.max(oldest, log.first);
+  return {
+    from,
+    to: after === undefined ? newest : Math.min(newest, from + query.limit - 1),
+    complete: standing.kept && (oldest > newest || oldest >= log.first),
+  };
+}
+
+/**
+ * @param messages what the store found in the range. Fewer than planned means that somebody trimmed in between.
+ */
+export function buildPage(log: LogState, range: PageRange, messages: StoredMessage[]): Page {
+  const expected = Math.max(0, range.to - range.from + 1);
+  return {
+    messages,
+    epoch: log.epoch,
+    offset: log.offset,
+    complete: range.complete && messages.length === expected,
+  };
+}
+
+function standingOf(log: LogState, { epoch, after, before }: PageQuery): { known: boolean; kept: boolean } {
+  if (epoch === undefined) return { known: true, kept: true };
+  const furthest = Math.max(after ?? 0, (before ?? 1) - 1);
+  if (epoch === log.epoch) {
+    const known = furthest <= log.offset;
+    return { known, kept: known };
+  }
+  let kept = true;
+  for (const former of log.former) {
+    kept &&= former.kept;
+    if (former.epoch === epoch && furthest <= former.offset) return { known: true, kept };
+  }
+  return { known: false, kept: false };
+}

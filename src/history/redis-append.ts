@@ -1,0 +1,128 @@
+import { type Cluster, Redis } from 'ioredis';
+import { Batcher, type Entry } from './batcher.js';
+import { freshEpoch } from './epoch.js';
+import { HistoryError } from './errors.js';
+import { appendError } from './redis-errors.js';
+import type { Keys } from './redis-keys.js';
+import type { Scripts } from './redis-scripts.js';
+import { type AppendResult, type NewMessage, retentionOf } from './store.js';
+
+export interface AppendJob {
+  conversation: string;
+  messages: readonly NewMessage[];
+}
+
+export interface AppenderOptions {
+  ttlMs: number;
+  maxMessages: number;
+  windowMs: number;
+}
+
+type Reply = [epoch: string, ...offsets: number[]];
+type JobEntry = Entry<AppendJob, AppendResult[]>;
+
+/** Messages in one batch. */
+const MAX_BATCH = 2000;
+/** Messages in one script: about a millisecond in which Redis serves nobody else. */
+const MAX_SCRIPT = 200;
+
+/** Group commit for Redis: what is appended in one turn goes out in one pipeline, a script call per conversation. */
+export class RedisAppender {
+  readonly #client: (Redis | Cluster) & Scripts;
+  readonly #keys: Keys;
+  readonly #options: AppenderOptions;
+  readonly #batcher: Batcher<AppendJob, AppendResult[]>;
+
+  constructor(client: (Redis | Cluster) & Scripts, keys: Keys, options: AppenderOptions) {
+    this.#client = client;
+    this.#keys = keys;
+    this.#options = options;
+    this.#batcher = new Batcher({
+      commit: (entries) => this.#send(entries),
+      windowMs: options.windowMs,
+      maxWeight: MAX_BATCH,
+      // Redis keeps the order of one connection, so there is no need to wait for an answer before the next batch.
+      concurrency: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  append(job: AppendJob): Promise<AppendResult[]> {
+    return this.#batcher.add(job, job.messages.length);
+  }
+
+  idle(): Promise<void> {
+    return this.#batcher.idle();
+  }
+
+  async #send(entries: JobEntry[]): Promise<void> {
+    // Sent while there is no connection it would wait for one, and could be kept long after it was given up.
+    if (this.#client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
+    const calls = groupByConversation(entries);
+    const commands = calls.map((call) => this.#command(call));
+    if (this.#client instanceof Redis && commands.length > 1) {
+      const pipeline = this.#client.pipeline() as ReturnType<Redis['pipeline']> & Scripts;
+      // Its promise is that of the pipeline; each command's own outcome comes with exec().
+      for (const [keys, ...args] of commands) void pipeline.gjallarAppend(keys, ...args);
+      const replies = (await pipeline.exec()) ?? [];
+      for (const [index, call] of calls.entries()) {
+        const [error, reply] = replies[index] ?? [new Error('no reply'), undefined];
+        if (error) fail(call, error);
+        else settle(call, reply as Reply);
+      }
+    } else {
+      await Promise.all(
+        commands.map(([keys, ...args], index) =>
+          this.#client.gjallarAppend(keys, ...args).then(
+            (reply) => settle(calls[index]!, reply),
+            (error: unknown) => fail(calls[index]!, error),
+          ),
+        ),
+      );
+    }
+  }
+
+  #command(call: JobEntry[]): [number, ...(string | number)[]] {
+    const { conversation } = call[0]!.job;
+    const { ttlMs, maxMessages } = this.#options;
+    const { meta, stream, log, due } = this.#keys.of(conversation);
+    const keys: string[] = [meta, stream, log, due];
+    const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
+    for (const { job } of call) {
+      for (const { from, text, at, key } of job.messages) {
+        if (key !== undefined) keys.push(this.#keys.key(conversation, key));
+        args.push(from, text, at, key === undefined ? 0 : keys.length);
+      }
+    }
+    return [keys.length, ...keys, ...args];
+  }
+}
+
+function groupByConversation(entries: JobEntry[]): JobEntry[][] {
+  const calls: JobEntry[][] = [];
+  const open = new Map<string, { entries: JobEntry[]; weight: number }>();
+  for (const entry of entries) {
+    const { conversation } = entry.job;
+    let call = open.get(conversation);
+    if (!call || call.weight + entry.weight > MAX_SCRIPT) {
+      call = { entries: [], weight: 0 };
+      open.set(conversation, call);
+      calls.push(call.entries);
+    }
+    call.entries.push(entry);
+    call.weight += entry.weight;
+  }
+  return calls;
+}
+
+function settle(call: JobEntry[], [epoch, ...offsets]: Reply): void {
+  let next = 0;
+  for (const entry of call) {
+    const own = offsets.slice(next, next + entry.weight);
+    next += entry.weight;
+    entry.resolve(own.map((offset) => (offset > 0 ? { epoch, offset } : { epoch, offset: -offset, duplicate: true })));
+  }
+}
+
+function fail(call: JobEntry[], error: unknown): void {
+  for (const entry of call) entry.reject(appendError(error));
+}

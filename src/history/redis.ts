@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { freshEpoch } from './epoch.js';
+import { HistoryError } from './errors.js';
+import { checkAppend, checkCount, checkName, checkQuery } from './input.js';
+import { buildPage, type FormerEpoch, type LogState, planPage } from './page.js';
+import { RedisAppender } from './redis-append.js';
+import { messageOf, readChanges, type StreamEntry } from './redis-changes.js';
+import { readError } from './redis-errors.js';
+import { BUCKETS, Keys } from './redis-keys.js';
+import { type Scripts, withScripts } from './redis-scripts.js';
+import {
+  type AppendResult,
+  type Changes,
+  DEFAULT_MAX_MESSAGES,
+  DEFAULT_TTL_MS,
+  type HistoryLimits,
+  type HistoryStore,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type Position,
+  retentionOf,
+} from './store.js';
+
+export interface RedisHistoryOptions extends HistoryLimits {
+  /** `redis://…`, or a client of the caller's with {@link redisClientOptions}; for a cluster as its `redisOptions`. */
+  redis: string | Redis | Cluster;
+  /** How long Redis may take to answer before a call is rejected, in milliseconds. Only with a URL. Default 2000. */
+  timeoutMs?: number;
+  /** While busy, the least time between two pipelines, in milliseconds. Default 1. Idle, an append goes out at once. */
+  windowMs?: number;
+  /** What the names of all keys begin with. Default `gjallar:`. */
+  keyPrefix?: string;
+  /** Told of a connection's errors, each of which is followed by another attempt. Only with a URL. */
+  onError?: (error: Error) => void;
+}
+
+/** A client that rejects rather than waits: an append that nobody waits for any longer must not arrive later. */
+export function redisClientOptions(timeoutMs = 2000): RedisOptions {
+  return {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: timeoutMs,
+    connectTimeout: timeoutMs,
+    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1000),
+  };
+}
+
+/**
+ * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
+ *
+ * As safe as Redis is: give it `appendonly yes`, without which a restart loses what came after the last snapshot (the
+ * epoch changes then, and readers are told), and `maxmemory-policy noeviction`, with which it refuses when it is full.
+ */
+export class RedisHistoryStore implements HistoryStore {
+  readonly #client: (Redis | Cluster) & Scripts;
+  readonly #owned: boolean;
+  readonly #keys: Keys;
+  readonly #ttlMs: number;
+  readonly #appender: RedisAppender;
+  #closed = false;
+
+  private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
+    const { ttlMs = DEFAULT_TTL_MS, maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
+    this.#client = withScripts(client);
+    this.#owned = typeof options.redis === 'string';
+    this.#keys = new Keys(options.keyPrefix ?? 'gjallar:');
+    this.#ttlMs = ttlMs;
+    this.#appender = new RedisAppender(this.#client, this.#keys, { ttlMs, maxMessages, windowMs });
+  }
+
+  /** @throws HistoryError `HISTORY_UNAVAILABLE` if Redis does not answer within the timeout */
+  static async open(options: RedisHistoryOptions): Promise<RedisHistoryStore> {
+    const { redis, timeoutMs = 2000, onError = () => {} } = options;
+    const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
+    if (typeof redis === 'string') client.on('error', onError);
+    try {
+      if (client.status !== 'ready') await once(client, 'ready', { signal: AbortSignal.timeout(timeoutMs) });
+    } catch (error) {
+      if (typeof redis === 'string') client.disconnect();
+      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+    return new RedisHistoryStore(client, options);
+  }
+
+  async append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {
+    checkAppend(conversation, messages);
+    this.#opened();
+    return messages.length === 0 ? [] : this.#appender.append({ conversation, messages });
+  }
+
+  async read(conversation: string, query: PageQuery): Promise<Page> {
+    checkQuery(conversation, query);
+    const state = await this.#state(conversation);
+    const range = planPage(state, query);
+    if (range.from > range.to) return buildPage(state, range, []);
+    const { stream } = this.#keys.of(conversation);
+    const entries = await this.#ask(() => this.#client.xrange(stream, `${range.from}-0`, `${range.to}-0`));
+    return buildPage(
+      state,
+      range,
+      (entries as StreamEntry[]).map((entry) => messageOf(entry, state.epoch)),
+    );
+  }
+
+  async head(conversation: string): Promise<Position> {
+    checkName('conversation', conversation);
+    const { epoch, offset } = await this.#state(conversation);
+    return { epoch, offset };
+  }
+
+  async trim(now: number): Promise<number> {
+    checkCount('now', now, 0);
+    const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.#trimBucket(bucket, now)));
+    return removed.reduce((sum, count) => sum + count, 0);
+  }
+
+  async changes(after: string | undefined, limit: number): Promise<Changes> {
+    checkCount('limit', limit, 1);
+    return this.#ask(() => readChanges(this.#client, this.#keys, after, limit));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#appender.idle();
+    // Not quit(): that would wait for a Redis that does not answer.
+    if (this.#owned) this.#client.disconnect();
+  }
+
+  /** A few conversations at a time, so that a bucket's trimming never holds Redis up for long. */
+  async #trimBucket(bucket: number, now: number): Promise<number> {
+    const due = this.#keys.due(bucket);
+    let total = 0;
+    for (;;) {
+      const late = await this.#ask(() => this.#client.zrangebyscore(due, '-inf', `(${now}`, 'LIMIT', 0, 16));
+      if (late.length === 0) return total;
+      for (const conversation of late) {
+        const stream = this.#keys.stream(bucket, conversation);
+        total += await this.#ask(() =>
+          this.#client.gjallarTrim(2, stream, due, conversation, now - this.#ttlMs, this.#ttlMs),
+        );
+      }
+    }
+  }
+
+  async #state(conversation: string): Promise<LogState> {
+    const { meta, stream } = this.#keys.of(conversation);
+    const [epoch, offset, former, first] = await this.#ask(() =>
+      this.#client.gjallarHead(2, meta, stream, freshEpoch(), retentionOf(this.#ttlMs)),
+    );
+    return { epoch, offset, first, former: former === '' ? [] : former.split(',').map(parseFormer) };
+  }
+
+  async #ask<Result>(command: () => Promise<Result>): Promise<Result> {
+    this.#opened();
+    try {
+      return await command();
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
+  #opened(): void {
+    if (this.#closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
+  }
+}
+
+function parseFormer(text: string): FormerEpoch {
+  const [epoch, offset, kept] = text.split(':');
+  return { epoch: epoch!, offset: Number(offset), kept: kept === '1' };
+}

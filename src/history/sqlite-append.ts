@@ -1,0 +1,97 @@
+import { freshEpoch } from './epoch.js';
+import { encodeText, prepareAll, type Statements, type Writer } from './sqlite-schema.js';
+import type { AppendResult, NewMessage } from './store.js';
+
+export interface AppendJob {
+  conversation: string;
+  messages: readonly NewMessage[];
+}
+
+interface ConversationRow {
+  id: number;
+  epoch: string;
+  offset: number;
+  first: number;
+  oldest: number | null;
+}
+
+const statements = {
+  find: 'SELECT id, epoch, offset, first, oldest FROM conversations WHERE name = ?',
+  create: 'INSERT INTO conversations (name, epoch, offset, first, oldest, touched) VALUES (?, ?, 0, 1, NULL, ?)',
+  insert: 'INSERT INTO messages (conversation, offset, at, sender, text) VALUES (?, ?, ?, ?, ?)',
+  findKey: 'SELECT offset FROM keys WHERE conversation = ? AND key = ?',
+  insertKey: 'INSERT INTO keys (conversation, key, offset, at) VALUES (?, ?, ?, ?)',
+  drop: 'DELETE FROM messages WHERE conversation = ? AND offset < ?',
+  atOf: 'SELECT at FROM messages WHERE conversation = ? AND offset = ?',
+  update: 'UPDATE conversations SET offset = ?, first = ?, oldest = ?, touched = ? WHERE id = ?',
+} as const;
+
+/**
+ * Appends inside a transaction that somebody else begins and commits: any number of `append`, then `finish`; or
+ * `forget`, when it is rolled back.
+ */
+export class Appender {
+  readonly #sql: Statements<keyof typeof statements>;
+  readonly #maxMessages: number;
+  /** A row is looked up and written once, however many of the transaction's jobs are for its conversation. */
+  readonly #rows = new Map<string, ConversationRow>();
+
+  private constructor(sql: Statements<keyof typeof statements>, maxMessages: number) {
+    this.#sql = sql;
+    this.#maxMessages = maxMessages;
+  }
+
+  static async prepare(writer: Writer, maxMessages: number): Promise<Appender> {
+    return new Appender(await prepareAll(writer, statements), maxMessages);
+  }
+
+  /** @returns results that are good once the transaction is committed */
+  append({ conversation, messages }: AppendJob): AppendResult[] {
+    let row = this.#rows.get(conversation);
+    if (!row) {
+      row = this.#open(conversation);
+      this.#rows.set(conversation, row);
+    }
+    return messages.map((message) => this.#keep(row, message));
+  }
+
+  finish(): void {
+    for (const row of this.#rows.values()) this.#update(row);
+    this.forget();
+  }
+
+  forget(): void {
+    this.#rows.clear();
+  }
+
+  #open(conversation: string): ConversationRow {
+    const name = encodeText(conversation);
+    const found = this.#sql.find.get([name]) as ConversationRow | undefined;
+    if (found) return found;
+    this.#sql.create.run([name, freshEpoch(), Date.now()]);
+    return this.#sql.find.get([name]) as ConversationRow;
+  }
+
+  #keep(row: ConversationRow, message: NewMessage): AppendResult {
+    const key = message.key === undefined ? undefined : encodeText(message.key);
+    if (key !== undefined) {
+      const earlier = this.#sql.findKey.get([row.id, key]) as { offset: number } | undefined;
+      if (earlier) return { epoch: row.epoch, offset: earlier.offset, duplicate: true };
+    }
+    row.offset++;
+    row.oldest ??= message.at;
+    this.#sql.insert.run([row.id, row.offset, message.at, encodeText(message.from), encodeText(message.text)]);
+    if (key !== undefined) this.#sql.insertKey.run([row.id, key, row.offset, message.at]);
+    return { epoch: row.epoch, offset: row.offset };
+  }
+
+  #update(row: ConversationRow): void {
+    const first = row.offset - this.#maxMessages + 1;
+    if (row.first < first) {
+      row.first = first;
+      this.#sql.drop.run([row.id, first]);
+      row.oldest = (this.#sql.atOf.get([row.id, first]) as { at: number }).at;
+    }
+    this.#sql.update.run([row.offset, row.first, row.oldest, Date.now(), row.id]);
+  }
+}

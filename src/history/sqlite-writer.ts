@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Batcher, type Entry } from './batcher.js';
+import { HistoryError } from './errors.js';
+import { Appender, type AppendJob } from './sqlite-append.js';
+import type { Statement, Writer } from './sqlite-schema.js';
+import { type TrimJob, Trimmer, type TrimOutcome } from './sqlite-trim.js';
+import type { AppendResult } from './store.js';
+
+export interface WriterOptions {
+  maxMessages: number;
+  windowMs: number;
+  busyTimeoutMs: number;
+}
+
+type Job = { append: AppendJob } | { trim: TrimJob };
+type Outcome = AppendResult[] | TrimOutcome;
+
+/** Messages in one transaction: some three milliseconds of this thread. */
+const MAX_BATCH = 500;
+
+/**
+ * Everything this process writes, one transaction after the other.
+ *
+ * libsql's calls are synchronous, so what could take long is kept off this thread or out of the lock:
+ *
+ *     BEGIN IMMEDIATE   here, without waiting: while another process writes, try again a millisecond later
+ *     INSERT …          here, a few microseconds each, into pages in memory
+ *     COMMIT            on libsql's thread: writing, syncing and checkpointing do not block the event loop, and the
+ *                       lock is released there, however busy the event loop is
+ *
+ * What is appended meanwhile makes the next transaction.
+ */
+export class SqliteWriter {
+  readonly #connection: Writer;
+  readonly #begin: Statement;
+  readonly #appender: Appender;
+  readonly #trimmer: Trimmer;
+  readonly #busyTimeoutMs: number;
+  readonly #batcher: Batcher<Job, Outcome>;
+
+  private constructor(
+    connection: Writer,
+    statements: { begin: Statement; appender: Appender; trimmer: Trimmer },
+    options: WriterOptions,
+  ) {
+    this.#connection = connection;
+    this.#begin = statements.begin;
+    this.#appender = statements.appender;
+    this.#trimmer = statements.trimmer;
+    this.#busyTimeoutMs = options.busyTimeoutMs;
+    this.#batcher = new Batcher({
+      commit: (entries) => this.#transact(entries),
+      windowMs: options.windowMs,
+      maxWeight: MAX_BATCH,
+      concurrency: 1,
+    });
+  }
+
+  static async prepare(connection: Writer, options: WriterOptions): Promise<SqliteWriter> {
+    const begin = await connection.prepare('BEGIN IMMEDIATE');
+    const appender = await Appender.prepare(connection, options.maxMessages);
+    const trimmer = await Trimmer.prepare(connection);
+    return new SqliteWriter(connection, { begin, appender, trimmer }, options);
+  }
+
+  /** Without messages it just makes sure that the conversation has an epoch. */
+  async append(append: AppendJob): Promise<AppendResult[]> {
+    return (await this.#batcher.add({ append }, append.messages.length || 1)) as AppendResult[];
+  }
+
+  /** Fills a transaction on its own, so that appends get their turn between two of them. */
+  async trim(trim: TrimJob): Promise<TrimOutcome> {
+    return (await this.#batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
+  }
+
+  /** Finishes what is queued. */
+  async close(): Promise<void> {
+    await this.#batcher.idle();
+    this.#connection.close();
+  }
+
+  async #transact(entries: Entry<Job, Outcome>[]): Promise<void> {
+    try {
+      await whileBusy(() => this.#begin.run([]), this.#busyTimeoutMs);
+      const outcomes = entries.map(({ job }) =>
+        'append' in job ? this.#appender.append(job.append) : this.#trimmer.chunk(job.trim),
+      );
+      this.#appender.finish();
+      await this.#connection.exec('COMMIT');
+      for (const [index, entry] of entries.entries()) entry.resolve(outcomes[index]!);
+    } catch (error) {
+      this.#appender.forget();
+      // SQLite has already rolled back by itself where the disk is full.
+      if (this.#connection.inTransaction) await this.#connection.exec('ROLLBACK');
+      throw historyError(error);
+    }
+  }
+}
+
+/** Tries again each millisecond or so while another process has the lock. */
+export async function whileBusy<T>(attempt: () => Promise<T> | T, timeoutMs: number): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      // At random, or two processes that collided once would go on doing so.
+      await sleep(1 + Math.random());
+    }
+  }
+}
+
+export function historyError(error: unknown): HistoryError {
+  if (error instanceof HistoryError) return error;
+  return new HistoryError(isBusy(error) ? 'HISTORY_UNAVAILABLE' : 'HISTORY_REFUSED', error);
+}
+
+/** SQLITE_BUSY and its kin, such as SQLITE_BUSY_RECOVERY; the code of an error that has one is a string. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
