@@ -6,6 +6,6 @@ import pretty from 'pino-pretty';
  * @param level least level that is logged
  */
 export function createLog(level: string, bindings: Record<string, unknown>): Logger {
-  const options = { level, base: bindings };
+  const options = { level, base: { pid: process.pid, ...bindings } };
   return process.stdout.isTTY ? pino(options, pretty({ sync: true, ignore: 'pid,hostname' })) : pino(options);
 }

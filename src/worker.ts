@@ -1,4 +1,4 @@
-import { App, SSLApp, type us_listen_socket, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import { App, SSLApp, type us_listen_socket, us_listen_socket_close } from 'uWebSockets.js';
 import cluster from 'node:cluster';
 import { Server } from 'socket.io';
 import { startChat } from './chat/chat.js';
@@ -54,9 +54,11 @@ export async function runWorker(config: Config): Promise<void> {
   serveHttp(app, () => ({ isReady, problems: [...problems] }));
 
   const { port } = await orders.next('listen');
+  // Where listening fails the primary ends everything.
   const listenSocket = await listen(port);
   isReady = true;
-  tell({ type: 'listening', port: us_socket_local_port(listenSocket as never) });
+  log.info({ port }, 'listening');
+  tell({ type: 'listening' });
 
   await Promise.race([orders.next('stop'), orders.primaryGone]);
   isReady = false;
@@ -83,12 +85,10 @@ export async function runWorker(config: Config): Promise<void> {
   }
 
   function listen(onPort: number): Promise<us_listen_socket> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       app.listen(config.host, onPort, (socket) => {
-        if (socket) return resolve(socket);
-        const reason = `cannot listen on PORT=${onPort} at HOST=${config.host}`;
-        tell({ type: 'failed', reason });
-        reject(new Error(reason));
+        if (socket) resolve(socket);
+        else tell({ type: 'failed', reason: `cannot listen on PORT=${onPort} at HOST=${config.host}` });
       });
     });
   }

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -29,20 +29,16 @@ export class Primary {
   private readonly listening = new Set<number>();
   private readonly bornAt = new Map<number, number>();
   private readonly respawns = new Set<NodeJS.Timeout>();
-  private port: number;
-  private isPortKnown: boolean;
+  private port = 0;
   private deaths = 0;
   private stopping = false;
   private started: { resolve: (port: number) => void; reject: (error: Error) => void } | undefined;
 
-  constructor(private readonly options: PrimaryOptions) {
-    this.port = options.port;
-    this.isPortKnown = options.port !== 0;
-  }
+  constructor(private readonly options: PrimaryOptions) {}
 
   /** Resolves with the port when all workers listen for the first time. */
   async start(): Promise<number> {
-    await this.checkPort();
+    this.port = await this.findPort();
     cluster.on('message', (worker, message: FromWorker) => this.onMessage(worker, message));
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
@@ -77,9 +73,10 @@ export class Primary {
 
   /**
    * The workers share their port with SO_REUSEPORT, which would let them share it with another server of the same
-   * user as well, unnoticed. An ordinary listener finds that out.
+   * user as well, unnoticed. An ordinary listener finds that out, and which port is free where any will do:
+   * uWebSockets.js does not share port 0.
    */
-  private checkPort(): Promise<void> {
+  private findPort(): Promise<number> {
     const { host, port } = this.options;
     return new Promise((resolve, reject) => {
       const server = createServer();
@@ -87,7 +84,10 @@ export class Primary {
         const reason = error.code === 'EADDRINUSE' ? 'another server uses it' : error.message;
         reject(new GjallarError('BAD_CONFIG', `cannot listen on PORT=${port} at HOST=${host}: ${reason}`));
       });
-      server.listen(port, host, () => server.close(() => resolve()));
+      server.listen(port, host, () => {
+        const { port: found } = server.address() as AddressInfo;
+        server.close(() => resolve(found));
+      });
     });
   }
 
@@ -101,28 +101,15 @@ export class Primary {
       case 'meshed':
         send(worker, { type: 'join', workers: [...this.meshed] });
         this.meshed.add(worker.id);
-        // With port 0 the first worker takes a free one, and the others share it.
-        if (this.isPortKnown || this.meshed.size === 1) this.letListen(worker.id);
+        send(worker, { type: 'listen', port: this.port });
         return;
       case 'listening':
         this.listening.add(worker.id);
-        if (!this.isPortKnown) this.announcePort(message.port, worker.id);
         if (this.listening.size === this.options.workers) this.started?.resolve(this.port);
         return;
       case 'failed':
         this.started?.reject(new GjallarError('BAD_CONFIG', message.reason));
     }
-  }
-
-  private announcePort(port: number, from: number): void {
-    this.port = port;
-    this.isPortKnown = true;
-    for (const id of this.meshed) if (id !== from) this.letListen(id);
-  }
-
-  private letListen(id: number): void {
-    const worker = cluster.workers?.[id];
-    if (worker) send(worker, { type: 'listen', port: this.port });
   }
 
   private onExit(worker: Worker, code: number, signal: string): void {
@@ -131,8 +118,6 @@ export class Primary {
     const age = Date.now() - (this.bornAt.get(worker.id) ?? 0);
     this.bornAt.delete(worker.id);
     if (this.stopping) return;
-    const [next] = this.meshed;
-    if (!this.isPortKnown && next !== undefined) this.letListen(next);
     this.deaths = age < SHORT_LIFE ? this.deaths + 1 : 1;
     const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY * 2 ** (this.deaths - 2), LONGEST_DELAY);
     this.options.log.error({ worker: worker.id, code, signal, delay }, 'a worker died and will be replaced');

@@ -4,7 +4,7 @@ export type FromWorker =
   /** Other workers can link to this one. */
   | { type: 'meshed' }
   /** This worker listens on the port. */
-  | { type: 'listening'; port: number }
+  | { type: 'listening' }
   /** This worker cannot run, and another one in its place could not either. */
   | { type: 'failed'; reason: string };
 

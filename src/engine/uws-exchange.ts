@@ -78,17 +78,17 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
     if (this.finished) return;
     this.finished = true;
     const from = this.request.headers;
-    this.res.cork(() => {
-      this.res.writeStatus(statusLine(101));
-      writeHeaders(this.res, headers);
-      this.res.upgrade<SocketData>(
-        { receiver },
-        from['sec-websocket-key'] ?? '',
-        from['sec-websocket-protocol'] ?? '',
-        from['sec-websocket-extensions'] ?? '',
-        this.context,
-      );
-    });
+    // No cork around this. In a handler uWebSockets.js has corked already; later, its cork() takes the socket for an
+    // HTTP one still if the upgrade left it at the same place in memory, and may close it.
+    this.res.writeStatus(statusLine(101));
+    writeHeaders(this.res, headers);
+    this.res.upgrade<SocketData>(
+      { receiver },
+      from['sec-websocket-key'] ?? '',
+      from['sec-websocket-protocol'] ?? '',
+      from['sec-websocket-extensions'] ?? '',
+      this.context,
+    );
   }
 }
 

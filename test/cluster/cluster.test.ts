@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  type ChatClient,
+  connect,
+  connected,
+  disconnectAll,
+  expectOk,
+  nextEvent,
+  upgraded,
+  workerOf,
+} from '../support/clients.js';
+import { type RunningServer, startServer } from '../support/server.js';
+
+afterEach(disconnectAll);
+
+/** Everyone says something at once; resolves with what each heard, until each heard the fence. */
+async function everyoneTalks(clients: ChatClient[], room: string, each: number): Promise<string[][]> {
+  const heard = clients.map(() => [] as string[]);
+  const expected = clients.length * each;
+  const allHeard = clients.map(
+    (client, index) =>
+      new Promise<void>((resolve) => {
+        client.on('message', (message) => {
+          heard[index]!.push(message.text);
+          if (heard[index]!.length === expected) resolve();
+        });
+      }),
+  );
+  for (let number = 0; number < each; number++) {
+    for (const [index, client] of clients.entries()) client.emit('message', { room, text: `${index}:${number}` });
+  }
+  await Promise.all(allHeard);
+  const fences = clients.map(
+    (client) =>
+      new Promise<void>((resolve) => {
+        client.on('message', (message) => message.text === 'fence' && resolve());
+      }),
+  );
+  clients[0]!.emit('message', { room, text: 'fence' });
+  await Promise.all(fences);
+  return heard.map((texts) => texts.filter((text) => text !== 'fence'));
+}
+
+function expectOnceAndInOrder(heard: string[][], senders: number, each: number): void {
+  for (const texts of heard) {
+    expect(texts).toHaveLength(senders * each);
+    for (let sender = 0; sender < senders; sender++) {
+      const numbers = texts.filter((text) => text.startsWith(`${sender}:`)).map((text) => Number(text.split(':')[1]));
+      expect(numbers).toEqual(Array.from({ length: each }, (_, index) => index));
+    }
+  }
+}
+
+describe('four workers on the embedded bus', () => {
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '4' });
+  });
+
+  afterAll(() => server.stop());
+
+  test('40 default clients all upgrade and all hear each message once and in order', async () => {
+    const clients = Array.from({ length: 40 }, (_, index) => connect(server.url, { auth: { name: `user${index}` } }));
+    await Promise.all(clients.map(upgraded));
+    expect(new Set(clients.map(workerOf)).size).toBeGreaterThan(1);
+    for (const client of clients) expectOk(await client.emitWithAck('join', 'hall'));
+    expectOnceAndInOrder(await everyoneTalks(clients, 'hall', 5), 40, 5);
+  });
+
+  test.each([['polling'], ['websocket']])('clients that speak %s only take part', async (transport) => {
+    const alone = connect(server.url, { transports: [transport as 'polling'] });
+    const others = Array.from({ length: 4 }, () => connect(server.url));
+    const clients = [alone, ...others];
+    await Promise.all(clients.map(connected));
+    for (const client of clients) expectOk(await client.emitWithAck('join', `with-${transport}`));
+    expectOnceAndInOrder(await everyoneTalks(clients, `with-${transport}`, 5), 5, 5);
+    expect(alone.io.engine.transport.name).toBe(transport);
+  });
+
+  test('binary payloads and acknowledgements go both ways, over every transport', async () => {
+    for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']] as const) {
+      const client = connect(server.url, { transports: [...transports] });
+      const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
+      const value = { text: 'ünïcödé ✓', nested: { bytes }, list: [bytes, null, 1.5] };
+      expect(await client.emitWithAck('echo', value)).toEqual(value);
+      const back = nextEvent(client, 'echo');
+      client.emit('echo', value);
+      expect(await back).toEqual([value]);
+    }
+  });
+
+  test('clients of a killed worker come back and go on talking', async () => {
+    const clients = Array.from({ length: 12 }, () => connect(server.url, { reconnectionDelay: 50 }));
+    await Promise.all(clients.map(upgraded));
+    for (const client of clients) client.on('connect', () => client.emit('join', 'survivors'));
+    for (const client of clients) expectOk(await client.emitWithAck('join', 'survivors'));
+    const worker = Number(workerOf(clients[0]!));
+    const victims = clients.filter((client) => workerOf(client) === String(worker));
+    const back = victims.map((client) => nextEvent(client, 'connect'));
+
+    process.kill(await pidOfWorker(server, worker), 'SIGKILL');
+    await Promise.all(back);
+    await server.logged((line) => line.msg === 'a worker died and will be replaced');
+    await Promise.all(clients.map(upgraded));
+    for (const client of clients) expectOk(await client.emitWithAck('join', 'survivors'));
+    expectOnceAndInOrder(await everyoneTalks(clients, 'survivors', 3), 12, 3);
+  });
+});
+
+/** The server logs each worker's process id when it listens. */
+async function pidOfWorker(server: RunningServer, worker: number): Promise<number> {
+  const line = await server.logged((line) => line.msg === 'listening' && line.worker === worker);
+  return line.pid as number;
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** What a server wrote to its log, as objects. */
+export type LogLine = Record<string, unknown> & { msg?: string };
+
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  /** The primary's process. */
+  readonly process: ChildProcess;
+  readonly log: readonly LogLine[];
+  /** Resolves with the first log line, past or to come, that fits. */
+  logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Stops the server in order. Resolves with its exit code. */
+  stop(): Promise<number | null>;
+  /** Stops it and starts it again on the same port. */
+  restart(): Promise<void>;
+}
+
+/** Starts the service, as `npm start` does after the build, on a free port of the loopback interface. */
+export async function startServer(environment: Record<string, string> = {}): Promise<RunningServer> {
+  const log: LogLine[] = [];
+  const watchers = new Set<() => void>();
+  let port = 0;
+  let child = await launch();
+
+  async function launch(): Promise<ChildProcess> {
+    const env = { ...cleanEnvironment(), HOST: '127.0.0.1', WORKERS: '2', ...environment, PORT: String(port) };
+    const started = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let errors = '';
+    started.stderr.on('data', (chunk) => {
+      errors += chunk;
+    });
+    port = await new Promise<number>((resolve, reject) => {
+      createInterface(started.stdout).on('line', (line) => {
+        const url = /^gjallar listens on https?:\/\/[^ ]+:(\d+) /.exec(line);
+        if (url) return resolve(Number(url[1]));
+        if (!line.startsWith('{')) return;
+        log.push(JSON.parse(line) as LogLine);
+        for (const watcher of watchers) watcher();
+      });
+      started.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));
+    });
+    return started;
+  }
+
+  async function stop(): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code;
+  }
+
+  return {
+    get url() {
+      return `${environment.TLS_KEY ? 'https' : 'http'}://127.0.0.1:${port}`;
+    },
+    get port() {
+      return port;
+    },
+    get process() {
+      return child;
+    },
+    log,
+    logged: (fits) =>
+      new Promise((resolve) => {
+        const check = () => {
+          const line = log.find(fits);
+          if (!line) return;
+          watchers.delete(check);
+          resolve(line);
+        };
+        watchers.add(check);
+        check();
+      }),
+    stop,
+    restart: async () => {
+      await stop();
+      child = await launch();
+    },
+  };
+}
+
+/** Runs the service with arguments until it ends by itself. */
+export async function runToEnd(
+  args: string[],
+  environment: Record<string, string> = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+/** The environment without what would configure the server by accident, or make it part of the test runner. */
+function cleanEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
+  return { PATH, HOME, TMPDIR };
+}
