@@ -67,7 +67,9 @@ export class Primary {
         resolve();
       });
       if (worker.isDead()) worker.emit('exit');
-      else send(worker, { type: 'stop' });
+      else if (this.listening.has(worker.id)) send(worker, { type: 'stop' });
+      // One that is only starting has no clients, and may not hear yet.
+      else worker.process.kill('SIGKILL');
     });
   }
 
