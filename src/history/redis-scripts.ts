@@ -30,8 +30,9 @@ local function open(meta, stream, fresh, retention)
   local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former')
   local run = run_id()
   if not m[1] then
-    redis.call('DEL', stream)
+    -- HSET before DEL: a script that has written may go on writing when the memory is full.
     redis.call('HSET', meta, 'epoch', fresh, 'offset', 0, 'run', run, 'former', '')
+    redis.call('DEL', stream)
     redis.call('PEXPIRE', meta, retention)
     return fresh, 0, ''
   end

@@ -124,6 +124,7 @@ export async function prepareAll<Name extends string>(
   return Object.fromEntries(prepared) as Statements<Name>;
 }
 
-/** libsql reads text only up to its first NUL: such text is kept as a blob. */
+/** A text column's value. libsql reads text only up to its first NUL, so such text is kept as a blob. */
+export type Text = string | ArrayBuffer;
 export const encodeText = (text: string): string | Buffer => (text.includes('\0') ? Buffer.from(text) : text);
-export const decodeText = (value: string | Buffer): string => (typeof value === 'string' ? value : value.toString());
+export const decodeText = (value: Text): string => (typeof value === 'string' ? value : Buffer.from(value).toString());

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { HistoryError } from './errors.js';
 import { checkAppend, checkCount, checkName, checkQuery } from './input.js';
 import { buildPage, type LogState, planPage } from './page.js';
-import { decodeText, encodeText, openFile, type Reader, type SqliteFile } from './sqlite-schema.js';
+import { decodeText, encodeText, openFile, type Reader, type SqliteFile, type Text } from './sqlite-schema.js';
 import { historyError, SqliteWriter, whileBusy } from './sqlite-writer.js';
 import {
   type AppendResult,
@@ -43,8 +43,8 @@ export const queries = {
 interface MessageRow {
   offset: number;
   at: number;
-  sender: string | Buffer;
-  text: string | Buffer;
+  sender: Text;
+  text: Text;
 }
 
 /**
@@ -126,7 +126,7 @@ export class SqliteHistoryStore implements HistoryStore {
     // Another file counts anew: a cursor of one that was lost says nothing.
     const [file, serial] = after?.split(':') ?? [];
     const since = file === logId ? Number(serial) : 0;
-    type Row = MessageRow & { serial: number; name: string | Buffer; epoch: string };
+    type Row = MessageRow & { serial: number; name: Text; epoch: string };
     const rows = this.#all<Row>('changes', [since, limit]);
     return {
       changes: rows.map((row) => ({ conversation: decodeText(row.name), ...messageOf(row, row.epoch) })),

@@ -31,7 +31,11 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM
 }
 
 /** Resolves with the first line of a process's output that has the text; rejects if it ends before. */
-export async function lineWith(child: ChildProcess, text: string, from: 'stdout' | 'stderr' = 'stdout'): Promise<string> {
+export async function lineWith(
+  child: ChildProcess,
+  text: string,
+  from: 'stdout' | 'stderr' = 'stdout',
+): Promise<string> {
   const lines: string[] = [];
   for await (const line of createInterface({ input: child[from]! })) {
     lines.push(line);

@@ -1,0 +1,239 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis.js';
+import { BUCKETS, Keys } from '../../src/history/redis-keys.js';
+import { changesFrom, type Harness, HOUR, say, storeContract, texts } from './store.contract.js';
+import { modelContract } from './store.model.js';
+import { RedisServer } from './support/redis-server.js';
+
+async function start(): Promise<Harness> {
+  const server = await RedisServer.start();
+  const admin = new Redis(server.url);
+  return {
+    options: { redis: server.url },
+    open: (limits) => RedisHistoryStore.open({ redis: server.url, ...limits }),
+    refuse: async () => void (await admin.config('SET', 'maxmemory', '1')),
+    accept: async () => void (await admin.config('SET', 'maxmemory', '0')),
+    lose: async () => void (await admin.flushall()),
+    async remove() {
+      admin.disconnect();
+      await server.remove();
+    },
+  };
+}
+
+storeContract(start);
+modelContract(start);
+
+describe('Redis', () => {
+  let server: RedisServer;
+  let store: RedisHistoryStore;
+  let client: Redis;
+
+  async function use(...settings: string[]): Promise<void> {
+    server = await RedisServer.start(...settings);
+    client = new Redis(server.url, redisClientOptions(200));
+    client.on('error', () => {});
+    store = await RedisHistoryStore.open({ redis: client });
+  }
+  async function restart(): Promise<void> {
+    const ready = once(client, 'ready');
+    await server.stop('SIGKILL');
+    await server.start();
+    await ready;
+  }
+  async function done(): Promise<void> {
+    await store.close();
+    client.disconnect();
+    await server.remove();
+  }
+
+  describe('while it runs', () => {
+    beforeAll(() => use());
+    afterAll(done);
+
+    test('reads a page of 100,000 messages with as many commands and bytes, wherever it lies', async () => {
+      for (let i = 0; i < 100; i++) await store.append('big', Array(1000).fill(say('some text')));
+      const work: { commands: number; bytes: number }[] = [];
+      for (const after of [0, 49_975, 99_950]) {
+        const before = await counters(client);
+        const page = await store.read('big', { after, limit: 50 });
+        const now = await counters(client);
+        expect(page.messages.map(({ offset }) => offset)).toEqual(Array.from({ length: 50 }, (_, n) => after + 1 + n));
+        expect(page).toMatchObject({ complete: true, offset: 100_000 });
+        work.push({ commands: now.commands - before.commands, bytes: now.bytes - before.bytes });
+      }
+      // The head script with its three, the range, and the asking itself.
+      for (const { commands } of work) expect(commands).toBeLessThanOrEqual(6);
+      for (const { bytes } of work) expect(bytes).toBeLessThan(20_000);
+    });
+
+    test('sends what is appended in one turn in one pipeline, a script a conversation', async () => {
+      const scripts = async () =>
+        Number(/calls=(\d+)/.exec((await client.info('commandstats')).match(/evalsha:.*/)![0])![1]);
+      await store.append('warm', [say('x')]);
+      const before = await scripts();
+      await Promise.all(Array.from({ length: 90 }, (_, n) => store.append(`turn ${n % 3}`, [say(`${n}`)])));
+      expect((await scripts()) - before).toBe(3);
+    });
+
+    test('gives each key a time to live, and keeps a bucket’s keys on one node of a cluster', async () => {
+      await store.append('ttl', [say('x', Date.now(), 'key')]);
+      const keys = new Keys('gjallar:');
+      const { meta, stream, log, due } = keys.of('ttl');
+      const day = 24 * HOUR;
+      for (const key of [stream, log, keys.key('ttl', 'key')]) expectBetween(await client.pttl(key), day - 60_000, day);
+      for (const key of [meta, due]) expectBetween(await client.pttl(key), 7 * day - 60_000, 7 * day);
+      const tags = [meta, stream, log, due, keys.key('ttl', 'key')].map((key) => /\{(.*?)\}/.exec(key)![1]);
+      expect(new Set(tags).size).toBe(1);
+      const buckets = Array.from({ length: 1000 }, (_, n) => keys.of(`room ${n}`).log);
+      expect(new Set(buckets).size).toBe(BUCKETS);
+    });
+
+    test('bounds its log of changes by the TTL', async () => {
+      const { log } = new Keys('gjallar:').of('bounded');
+      await client.del(log);
+      for (let i = 1; i <= 300; i++) await client.xadd(log, `${i}-0`, 'c', 'gone', 'e', 'e', 'o', `${i}`, 'n', '1');
+      await store.append('bounded', [say('x')]);
+      expect(await client.xlen(log)).toBeLessThanOrEqual(101);
+    });
+
+    test('refuses where something else is in its place', async () => {
+      await store.append('taken', [say('x')]);
+      await client.set(new Keys('gjallar:').of('taken').stream, 'not a stream');
+      await expect(store.append('taken', [say('x')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+    });
+  });
+
+  describe('when it goes away', () => {
+    beforeEach(() => use('--appendonly', 'yes'));
+
+    test('an append is rejected, and Redis is found again when it is back', async () => {
+      await store.append('room', [say('1')]);
+      const closed = once(client, 'close');
+      await server.stop('SIGKILL');
+      await closed;
+      const unavailable = { name: 'HistoryError', code: 'HISTORY_UNAVAILABLE' };
+      await expect(store.append('room', [say('2')])).rejects.toMatchObject(unavailable);
+      await expect(store.read('room', { limit: 1 })).rejects.toMatchObject(unavailable);
+      await expect(RedisHistoryStore.open({ redis: server.url, timeoutMs: 50 })).rejects.toMatchObject(unavailable);
+      const ready = once(client, 'ready');
+      await server.start();
+      await ready;
+      expect(await store.append('room', [say('3')])).toMatchObject([{ offset: 2 }]);
+      expect(texts((await store.read('room', { limit: 9 })).messages)).toEqual(['1', '3']);
+      await done();
+    });
+
+    test('an append that gets no answer is uncertain, and its key tells', async () => {
+      await store.append('room', [say('1')]);
+      server.signal('SIGSTOP');
+      const append = store.append('room', [say('2', Date.now(), 'key')]);
+      await expect(append).rejects.toMatchObject({ code: 'HISTORY_UNCERTAIN' });
+      await expect(store.read('room', { limit: 1 })).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+      server.signal('SIGCONT');
+      expect(await store.append('room', [say('2', Date.now(), 'key')])).toMatchObject([{ offset: 2, duplicate: true }]);
+      await done();
+    });
+
+    test('a restart with an append-only file loses nothing, and positions stay good', async () => {
+      const { epoch } = (await store.append('room', [say('1'), say('2'), say('3')]))[0]!;
+      const { cursor } = await store.changes(undefined, 10);
+      await restart();
+      const page = await store.read('room', { epoch, after: 1, limit: 5 });
+      expect(page).toMatchObject({ offset: 3, complete: true });
+      expect(page.epoch).not.toBe(epoch);
+      expect(texts(page.messages)).toEqual(['2', '3']);
+      expect(await store.append('room', [say('4')])).toEqual([{ epoch: page.epoch, offset: 4 }]);
+      expect(texts((await store.read('room', { epoch, after: 3, limit: 5 })).messages)).toEqual(['4']);
+      expect((await store.read('room', { epoch, after: 4, limit: 5 })).complete).toBe(false);
+      expect(texts((await store.changes(cursor, 10)).changes)).toEqual(['4']);
+      await done();
+    });
+
+    test('many restarts are remembered, but not without end', async () => {
+      const { epoch } = (await store.append('room', [say('1')]))[0]!;
+      const { meta } = new Keys('gjallar:').of('room');
+      const others = Array.from({ length: 11 }, (_, n) => `e${n}:1:1`).join(',');
+      await client.hset(meta, 'former', others);
+      await restart();
+      expect((await store.read('room', { epoch, after: 1, limit: 5 })).complete).toBe(true);
+      expect((await store.read('room', { epoch: 'e10', after: 1, limit: 5 })).complete).toBe(true);
+      await restart();
+      expect((await store.read('room', { epoch, after: 1, limit: 5 })).complete).toBe(true);
+      expect((await store.read('room', { epoch: 'e10', after: 1, limit: 5 })).complete).toBe(false);
+      await done();
+    });
+  });
+
+  test('works on a cluster, which refuses what reaches over slots', async () => {
+    const server = await RedisServer.start('--cluster-enabled', 'yes');
+    const admin = new Redis(server.url);
+    await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    const cluster = new Cluster([{ host: '127.0.0.1', port: server.port }], {
+      redisOptions: redisClientOptions(),
+      enableOfflineQueue: false,
+      clusterRetryStrategy: () => 20,
+    });
+    const store = await RedisHistoryStore.open({ redis: cluster, ttlMs: HOUR, timeoutMs: 20_000 });
+    const now = Date.now();
+    const rooms = Array.from({ length: 100 }, (_, n) => `room ${n}`);
+    await Promise.all(rooms.map((room) => store.append(room, [say('old', now - 2 * HOUR), say('new', now, 'key')])));
+    expect(await store.trim(now)).toBe(100);
+    expect(await store.append('room 7', [say('new', now, 'key')])).toMatchObject([{ offset: 2, duplicate: true }]);
+    expect(texts((await store.read('room 7', { after: 0, limit: 5 })).messages)).toEqual(['new']);
+    const { changes } = await changesFrom(store, undefined, 30);
+    expect(new Set(changes.map(({ conversation }) => conversation))).toEqual(new Set(rooms));
+    await store.close();
+    cluster.disconnect();
+    admin.disconnect();
+    await server.remove();
+  });
+
+  describe('when it comes back with less', () => {
+    beforeEach(() => use());
+
+    test('the epoch changes, and nobody is told that he has everything', async () => {
+      const { epoch } = (await store.append('room', [say('1'), say('2')]))[0]!;
+      await client.save();
+      await store.append('room', [say('lost'), say('lost too')]);
+      await restart();
+      // Up to where it goes, the log is the one that the reader knew; but there was more.
+      const page = await store.read('room', { epoch, after: 1, limit: 5 });
+      expect(page).toMatchObject({ offset: 2, complete: false });
+      expect(page.epoch).not.toBe(epoch);
+      expect(texts(page.messages)).toEqual(['2']);
+      expect(texts((await store.read('room', { epoch, after: 4, limit: 5 })).messages)).toEqual(['1', '2']);
+      expect(await store.append('room', [say('3')])).toEqual([{ epoch: page.epoch, offset: 3 }]);
+      expect(await store.read('room', { epoch, after: 4, limit: 5 })).toMatchObject({ complete: false });
+      expect(await store.read('room', { epoch: page.epoch, after: 0, limit: 5 })).toMatchObject({ complete: true });
+      await done();
+    });
+
+    test('with nothing at all, it begins anew', async () => {
+      const { epoch } = (await store.append('room', [say('1'), say('2')]))[0]!;
+      const { cursor } = await store.changes(undefined, 10);
+      await restart();
+      const [first] = await store.append('room', [say('new')]);
+      expect(first!.offset).toBe(1);
+      expect(first!.epoch).not.toBe(epoch);
+      expect(await store.read('room', { epoch, after: 0, limit: 5 })).toMatchObject({ complete: false });
+      expect(texts((await store.changes(cursor, 10)).changes)).toEqual(['new']);
+      await done();
+    });
+  });
+});
+
+async function counters(client: Redis): Promise<{ commands: number; bytes: number }> {
+  const info = await client.info('stats');
+  return {
+    commands: Number(/total_commands_processed:(\d+)/.exec(info)![1]),
+    bytes: Number(/total_net_output_bytes:(\d+)/.exec(info)![1]),
+  };
+}
+
+function expectBetween(value: number, least: number, most: number): void {
+  expect(value).toBeGreaterThan(least);
+  expect(value).toBeLessThanOrEqual(most);
+}
