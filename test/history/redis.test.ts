@@ -168,7 +168,7 @@ describe('Redis', () => {
   });
 
   test('works on a cluster, which refuses what reaches over slots', async () => {
-    const server = await RedisServer.start('--cluster-enabled', 'yes');
+    const server = await RedisServer.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
     const admin = new Redis(server.url);
     await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     const cluster = new Cluster([{ host: '127.0.0.1', port: server.port }], {
