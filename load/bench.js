@@ -3,13 +3,13 @@
 import { parseArgs } from 'node:util';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/run.js';
-import broadcast from './workloads/broadcast.js';
+import broadcast, { windows } from './workloads/broadcast.js';
 import connect from './workloads/connect.js';
 import echo from './workloads/echo.js';
 import idle from './workloads/idle.js';
 import marketdata from './workloads/marketdata.js';
 
-const workloads = { connect, echo, idle, broadcast, marketdata };
+const workloads = { connect, echo, idle, broadcast, windows, marketdata };
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
 /** Peers that run only when asked for by name. */
 const more = ['socketio-ws-tuned', 'uws-deferred'];

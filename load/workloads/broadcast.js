@@ -51,6 +51,15 @@ function sampling(deliveries) {
   return [1, 7, 13, 41, 101].find((every) => deliveries / every <= 110_000);
 }
 
+const columns = [
+  { key: 'cpuPerDelivery', title: 'CPU µs/delivery', digits: 2, ratio: true },
+  { key: 'deliveries', title: 'deliveries/s', digits: 0 },
+  { key: 'average', title: 'average ms', digits: 2, ratio: true },
+  { key: 'p99', title: 'p99 ms', digits: 2 },
+  { key: 'server', title: 'server %', digits: 0 },
+  { key: 'generatorCpu', title: 'generator %', digits: 0 },
+];
+
 export default {
   about: `one room of ${SUBSCRIBERS.toLocaleString('en-US')} subscribers, ${PUBLISHERS} publishers, packets of 60 bytes`,
   cells: () =>
@@ -64,13 +73,22 @@ export default {
         rest,
       };
     }),
-  columns: [
-    { key: 'cpuPerDelivery', title: 'CPU µs/delivery', digits: 2, ratio: true },
-    { key: 'deliveries', title: 'deliveries/s', digits: 0 },
-    { key: 'average', title: 'average ms', digits: 2, ratio: true },
-    { key: 'p99', title: 'p99 ms', digits: 2 },
-    { key: 'server', title: 'server %', digits: 0 },
-    { key: 'generatorCpu', title: 'generator %', digits: 0 },
-  ],
+  columns,
+  run,
+};
+
+/** The cost of a delivery, and its latency, against the longest window that gjallar may gather messages in. */
+export const windows = {
+  about: `one room of ${SUBSCRIBERS.toLocaleString('en-US')} subscribers, by FLUSH_MS; for --peers gjallar`,
+  cells: () =>
+    [100, 400, 1000].flatMap((perSecond) =>
+      [0, 5, 10, 25, 50].map((flushMs) => ({
+        label: `${perSecond.toLocaleString('en-US')} messages/s, FLUSH_MS=${flushMs}`,
+        perSecond,
+        rest: perSecond > 100 ? REST : 0,
+        peer: { flushMs },
+      })),
+    ),
+  columns,
   run,
 };

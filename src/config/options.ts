@@ -74,9 +74,9 @@ export const options = {
   flushMs: option({
     name: 'FLUSH_MS',
     description: 'Longest time in ms that a busy worker gathers what it broadcasts; 0 sends everything at once.',
-    default: '10',
+    default: '25',
     accepts: 'an integer from 0 to 1000',
-    schema: integer(0, 1000, 10),
+    schema: integer(0, 1000, 25),
   }),
   logLevel: option({
     name: 'LOG_LEVEL',

@@ -39,7 +39,7 @@ export interface EngineOptions {
   allowEIO3?: boolean;
   /** How many bytes may wait for one slow client; beyond, messages to it are dropped. 0 is no limit. @default 0 */
   maxBackpressure?: number;
-  /** The longest time a busy engine gathers what it sends over WebSockets, in ms; 0 sends at once. @default 10 */
+  /** The longest time a busy engine gathers what it sends over WebSockets, in ms; 0 sends at once. @default 25 */
   flushMs?: number;
   /** What the ids of this engine's sessions begin with. @default "" */
   idPrefix?: string;
@@ -93,7 +93,7 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     initialPacket: options.initialPacket,
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
-    flushMs: options.flushMs ?? 10,
+    flushMs: options.flushMs ?? 25,
     idPrefix: options.idPrefix ?? '',
   };
 }

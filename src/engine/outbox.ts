@@ -33,22 +33,22 @@ interface Entry {
 }
 
 /** Of the time that passes, this share at most is spent on sending, as long as the longest window allows it. */
-const SHARE_OF_TIME = 1 / 6;
+const SHARE_OF_TIME = 1 / 10;
 /** What writing to one subscriber costs, in ms, about. */
-const COST_OF_WRITE = 0.002;
+const COST_OF_WRITE = 0.004;
 
 /**
- * Group commit for sockets. A worker that was idle sends at once. While what it has just sent still weighs, everything
- * it wants to send is held for a short window and then goes out in one go: uWebSockets.js then writes once to each
- * subscriber, however many messages there are for it.
+ * Group commit for sockets. A worker that was idle sends at once, that is as soon as the callback that it is in has
+ * returned. While what it has just sent still weighs, everything it wants to send is held for a short window and then
+ * goes out in one go: uWebSockets.js then writes once to each subscriber, however many messages there are for it.
  *
  * What one socket is sent arrives in the order in which it was handed in here, broadcasts and single messages alike.
  */
 export class Outbox {
   private entries: Entry[] = [];
-  private timer: unknown;
-  private heldUntil = 0;
   private readonly held = new Set<string>();
+  private cancelFlush: (() => void) | undefined;
+  private heldUntil = 0;
 
   /**
    * @param longest the longest time that anything is held, in ms; 0 sends everything at once
@@ -72,20 +72,16 @@ export class Outbox {
     compress: boolean,
     except: readonly NativeChannel[] = [],
   ): void {
-    if (this.longest === 0) return this.publishNow(topic, message, isBinary, compress, except);
-    if (!this.isHolding && this.clock.now() >= this.heldUntil) {
-      this.publishNow(topic, message, isBinary, compress, except);
-      this.heldUntil = this.clock.now() + this.windowFor(this.publisher.numSubscribers(topic));
-      return;
-    }
-    this.hold({ topic, except, channel: undefined, message, isBinary, compress });
+    this.entries.push({ topic, except, channel: undefined, message, isBinary, compress });
     this.held.add(topic);
+    if (this.longest === 0) this.flush();
+    else if (!this.cancelFlush) this.planFlush();
   }
 
-  /** Sends to one channel behind what is held. */
+  /** Sends to one channel, behind what is held. */
   send(channel: Channel, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
-    if (this.isHolding) this.hold({ topic: undefined, except: [], channel, message, isBinary, compress });
-    else channel.send(message, isBinary, compress);
+    if (!this.isHolding) channel.send(message, isBinary, compress);
+    else this.entries.push({ topic: undefined, except: [], channel, message, isBinary, compress });
   }
 
   /** To be called before a topic's subscribers change: who was one when a message was sent gets it, and nobody else. */
@@ -95,44 +91,58 @@ export class Outbox {
 
   /** Lets everything go. */
   flush(): void {
-    if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
-    this.timer = undefined;
+    this.cancelFlush?.();
+    this.cancelFlush = undefined;
     const { entries } = this;
     if (entries.length === 0) return;
     this.entries = [];
     let writes = 0;
     for (const topic of this.held) writes += this.publisher.numSubscribers(topic);
     this.held.clear();
+    const singles = new Map<Channel, Entry[]>();
     for (const entry of entries) {
       if (entry.topic !== undefined) {
-        this.publishNow(entry.topic, entry.message, entry.isBinary, entry.compress, entry.except);
+        writes += sendSingles(singles);
+        this.publishNow(entry.topic, entry);
       } else {
-        writes++;
-        entry.channel!.send(entry.message, entry.isBinary, entry.compress);
+        const waiting = singles.get(entry.channel!);
+        if (waiting) waiting.push(entry);
+        else singles.set(entry.channel!, [entry]);
       }
     }
-    this.heldUntil = this.clock.now() + this.windowFor(writes);
+    writes += sendSingles(singles);
+    this.heldUntil = this.clock.now() + Math.min(this.longest, (writes * COST_OF_WRITE) / SHARE_OF_TIME);
   }
 
-  private hold(entry: Entry): void {
-    this.entries.push(entry);
-    this.timer ??= this.clock.setTimeout(() => this.flush(), Math.max(0, this.heldUntil - this.clock.now()));
+  private planFlush(): void {
+    const wait = this.heldUntil - this.clock.now();
+    if (wait > 0) {
+      const timer = this.clock.setTimeout(() => this.flush(), wait);
+      this.cancelFlush = () => this.clock.clearTimeout(timer);
+      return;
+    }
+    // Not from within a handler of uWebSockets.js: its socket has the only cork buffer there is, and what is published
+    // meanwhile is written to each subscriber uncorked.
+    const immediate = setImmediate(() => this.flush());
+    this.cancelFlush = () => clearImmediate(immediate);
   }
 
-  private windowFor(writes: number): number {
-    return Math.min(this.longest, (writes * COST_OF_WRITE) / SHARE_OF_TIME);
-  }
-
-  private publishNow(
-    topic: string,
-    message: string | Uint8Array,
-    isBinary: boolean,
-    compress: boolean,
-    except: readonly NativeChannel[],
-  ): void {
+  private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
     // Taking a few out for the moment is cheaper than sending to all the others one by one.
     const left = except.filter((channel) => channel.unsubscribe(topic));
     this.publisher.publish(topic, message, isBinary, compress);
     for (const channel of left) channel.subscribe(topic);
   }
+}
+
+/** Sends what waits for single channels, one write for each. Returns how many writes that were. */
+function sendSingles(singles: Map<Channel, Entry[]>): number {
+  for (const [channel, entries] of singles) {
+    channel.cork(() => {
+      for (const { message, isBinary, compress } of entries) channel.send(message, isBinary, compress);
+    });
+  }
+  const writes = singles.size;
+  singles.clear();
+  return writes;
 }
