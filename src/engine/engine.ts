@@ -2,7 +2,7 @@ import type { TemplatedApp } from 'uWebSockets.js';
 import { EventEmitter } from 'node:events';
 import { serialize } from 'cookie';
 import cors from 'cors';
-import { type HandshakeError, handshakeErrors } from '../errors.js';
+import { handshakeErrors } from '../errors.js';
 import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
 import type { Exchange, ResponseHeaders, UpgradeExchange } from './exchange.js';
 import { applyMiddleware, type Middleware, respond } from './middleware.js';
@@ -12,7 +12,7 @@ import { type EngineRequest, readRequest } from './request.js';
 import { Session, type SessionHost } from './session.js';
 import { randomId } from './session-id.js';
 import { type PollingSettings, PollingTransport } from './transports/polling.js';
-import { nobody, type Protocol, type Transport, type TransportName } from './transports/transport.js';
+import { nobody, type Protocol, type Transport } from './transports/transport.js';
 import { WebSocketTransport } from './transports/websocket.js';
 import {
   channelOf,
@@ -23,7 +23,7 @@ import {
   UwsExchange,
   UwsUpgradeExchange,
 } from './uws-exchange.js';
-import { checkHandshake, checkOrigin, type Refusal } from './verify.js';
+import { type Refusal, verify } from './verify.js';
 
 /** Where the engine answers. */
 export interface AttachOptions {
@@ -61,6 +61,7 @@ export class Engine extends EventEmitter implements SessionHost {
   relay: Relay | undefined;
   readonly pingQueue: DeadlineQueue<Session>;
   readonly silenceQueue: DeadlineQueue<Session>;
+  readonly silenceQueueV3: DeadlineQueue<Session>;
 
   /** What is sent over WebSockets goes through here. */
   readonly outbox: Outbox;
@@ -76,7 +77,9 @@ export class Engine extends EventEmitter implements SessionHost {
     this.settings = settingsFrom(options);
     const { pingInterval, pingTimeout } = this.settings;
     this.pingQueue = new DeadlineQueue(pingInterval, (session) => session.onDeadline(false), clock);
-    this.silenceQueue = new DeadlineQueue(pingTimeout, (session) => session.onDeadline(true), clock);
+    const silent = (session: Session) => session.onDeadline(true);
+    this.silenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
+    this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
     this.outbox = new Outbox(new Apps(this.apps), this.settings.flushMs, clock);
     this.pollingSettings = {
       httpCompression: this.settings.httpCompression,
@@ -93,6 +96,11 @@ export class Engine extends EventEmitter implements SessionHost {
   /** How many sessions are open. */
   get clientsCount(): number {
     return this.sessions.size;
+  }
+
+  /** The open sessions by id: a new object each time, without a prototype. */
+  get clients(): Record<string, Session> {
+    return Object.assign(Object.create(null), Object.fromEntries(this.sessions));
   }
 
   /** Whether this engine has that session. */
@@ -150,6 +158,7 @@ export class Engine extends EventEmitter implements SessionHost {
     for (const session of this.sessions.values()) session.close(true);
     this.pingQueue.close();
     this.silenceQueue.close();
+    this.silenceQueueV3.close();
     return this;
   }
 
@@ -158,8 +167,7 @@ export class Engine extends EventEmitter implements SessionHost {
     const { sid } = exchange.request._query;
     if (sid && !this.sessions.has(sid) && this.relay?.request(sid, exchange)) return;
     this.admit(exchange, false, () => {
-      const session = sid ? this.sessions.get(sid) : undefined;
-      if (session) (session.transport as PollingTransport).onRequest(exchange);
+      if (sid) this.sessions.get(sid)!.polling!.onRequest(exchange);
       else void this.handshake(exchange, this.openPolling);
     });
   }
@@ -179,22 +187,12 @@ export class Engine extends EventEmitter implements SessionHost {
     applyMiddleware(this.middleware, exchange, (error) => {
       if (exchange.finished) return;
       const { request } = exchange;
-      const { sid, transport } = request._query;
       if (error)
         return this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context: { name: 'MIDDLEWARE_FAILURE' } });
-      if (!this.settings.transports.includes(transport as TransportName)) {
-        return this.refuse(exchange, { error: handshakeErrors.UNKNOWN_TRANSPORT, context: { transport } });
-      }
-      const badOrigin = checkOrigin(request);
-      if (badOrigin) return this.refuse(exchange, badOrigin);
-      if (sid) {
-        const refusal = this.checkSession(sid, transport!, isUpgrade);
-        return refusal ? this.refuse(exchange, refusal) : next();
-      }
-      const refusal = checkHandshake(request, isUpgrade);
+      const refusal = verify(request, isUpgrade, this.settings.transports, this.sessions);
       if (refusal) return this.refuse(exchange, refusal);
       const { allowRequest } = this.settings;
-      if (!allowRequest) return next();
+      if (!allowRequest || request._query.sid) return next();
       allowRequest(request, (message, success) => {
         if (success) next();
         else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });
@@ -202,30 +200,11 @@ export class Engine extends EventEmitter implements SessionHost {
     });
   }
 
-  private checkSession(sid: string, transport: string, isUpgrade: boolean): Refusal | undefined {
-    const session = this.sessions.get(sid);
-    if (!session) return { error: handshakeErrors.UNKNOWN_SID, context: { sid } };
-    const previousTransport = session.transport.name;
-    if (isUpgrade || previousTransport === transport) return undefined;
-    return {
-      error: handshakeErrors.BAD_REQUEST,
-      context: { name: 'TRANSPORT_MISMATCH', transport, previousTransport },
-    };
-  }
-
   private refuse(exchange: Exchange, { error, context }: Refusal): void {
-    this.reportRefusal(exchange.request, error, context);
+    const { code, status } = error;
+    this.emit('connection_error', { req: exchange.request, code, message: error.message, context });
     const message = typeof context.message === 'string' ? context.message : error.message;
-    respond(
-      exchange,
-      error.status,
-      { 'Content-Type': 'application/json' },
-      JSON.stringify({ code: error.code, message }),
-    );
-  }
-
-  private reportRefusal(req: EngineRequest, error: HandshakeError, context: Record<string, unknown>): void {
-    this.emit('connection_error', { req, code: error.code, message: error.message, context });
+    respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
   }
 
   /** Gives a new client its id, and `open` its session. */
@@ -297,11 +276,13 @@ export class Engine extends EventEmitter implements SessionHost {
 
   /** Adds the cookie, and what listeners of `initial_headers` and `headers` add. */
   private addHeaders(headers: ResponseHeaders, request: EngineRequest, id: string): void {
-    if (!request._query.sid) {
-      const { cookie } = this.settings;
-      if (cookie) headers['Set-Cookie'] = serialize(cookie.name, id, cookie);
-      this.emit('initial_headers', headers, request);
+    const { cookie } = this.settings;
+    const isInitial = !request._query.sid;
+    // engine.io sets its cookie over polling only.
+    if (cookie && isInitial && request._query.transport === 'polling') {
+      headers['Set-Cookie'] = serialize(cookie.name, id, cookie);
     }
+    if (isInitial) this.emit('initial_headers', headers, request);
     this.emit('headers', headers, request);
   }
 

@@ -98,9 +98,18 @@ export function applyMiddleware(
   const apply = (index: number): void => {
     const next = middleware[index];
     if (!next) return done();
+    let isOver = false;
     try {
-      next(exchange.request, response, (error) => (error ? done(error) : apply(index + 1)));
+      next(exchange.request, response, (error) => {
+        if (isOver) return;
+        isOver = true;
+        if (error) done(error);
+        else apply(index + 1);
+      });
     } catch (error) {
+      // What comes after the middleware throws to its own callers.
+      if (isOver) throw error;
+      isOver = true;
       done(error);
     }
   };

@@ -42,7 +42,17 @@ export class PacketFormatError extends Error {
   }
 }
 
+/** What applications may hand over to be sent. */
+export type SendData = PacketData | ArrayBuffer | ArrayBufferView | null | undefined;
+
+/** Any of it as a payload, without a copy. */
+export function toPacketData(data: Exclude<SendData, string>): PacketData | undefined {
+  if (ArrayBuffer.isView(data)) return toBuffer(data);
+  if (data instanceof ArrayBuffer) return Buffer.from(data);
+  return data === null || data === undefined ? undefined : String(data);
+}
+
 /** A Buffer over the same bytes, without a copy. */
-export function toBuffer(data: Uint8Array): Buffer {
+export function toBuffer(data: ArrayBufferView): Buffer {
   return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { SocketAddress } from 'node:net';
 
 /** What applications read of the connection a request came over. */
 export interface RequestConnection {
@@ -75,18 +76,12 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
   });
 }
 
-/** The address of the client as text; IPv4 in its own notation, as node:http on an IPv4 socket gives it. */
+/** The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket. */
 function addressOf(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
-  const text = Buffer.from(res.getRemoteAddressAsText()).toString();
-  const mapped = /^0{4}(?::0{4}){4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(text);
-  return mapped
-    ? mapped
-        .slice(1)
-        .map((hex) => Number.parseInt(hex, 16))
-        .join('.')
-    : text;
+  const address = Buffer.from(res.getRemoteAddressAsText()).toString();
+  return new SocketAddress({ address, family: 'ipv6' }).address;
 }
 
 function parseQuery(url: string): Record<string, string> {

@@ -1,6 +1,13 @@
 import { EventEmitter } from 'node:events';
 import type { DeadlineQueue, Waiting } from './deadlines.js';
-import type { Packet, PacketData, PacketOptions, PacketType } from './packet.js';
+import {
+  type Packet,
+  type PacketData,
+  type PacketOptions,
+  type PacketType,
+  type SendData,
+  toPacketData,
+} from './packet.js';
 import { UpgradeProbe } from './probe.js';
 import type { EngineRequest } from './request.js';
 import type { PollingTransport } from './transports/polling.js';
@@ -24,8 +31,10 @@ export interface SessionHost {
   };
   /** Sessions that are to be pinged next. */
   readonly pingQueue: DeadlineQueue<Session>;
-  /** Sessions whose client has to be heard of. */
+  /** Sessions whose client has to answer a ping. */
   readonly silenceQueue: DeadlineQueue<Session>;
+  /** Sessions of revision 3, whose client has to send a ping. */
+  readonly silenceQueueV3: DeadlineQueue<Session>;
   upgradesFrom(transport: Transport): string[];
   onSessionClosed(session: Session): void;
   listenerCount(event: string): number;
@@ -99,19 +108,33 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
     if (settings.initialPacket) this.sendPacket('message', settings.initialPacket);
     // In revision 4 the server sends pings; in revision 3 the client did.
     if (this.protocol === 4) this.host.pingQueue.add(this);
-    else this.host.silenceQueue.add(this);
+    else this.host.silenceQueueV3.add(this);
   }
 
-  /** Sends a message. `callback` is called when it has left for the transport. */
-  send(data: PacketData, options?: PacketOptions, callback?: SendCallback): this {
-    this.sendPacket('message', data, options, callback);
+  /**
+   * Sends a message. `callback`, which may also come second, is called when the message has left for the transport.
+   * Nothing (`null`) makes an empty message.
+   */
+  send(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
+    const payload = typeof data === 'string' || Buffer.isBuffer(data) ? data : toPacketData(data);
+    if (typeof options === 'function') this.sendPacket('message', payload, undefined, options);
+    else this.sendPacket('message', payload, options, callback);
     return this;
   }
 
   /** The same as {@link send}. */
-  write(data: PacketData, options?: PacketOptions, callback?: SendCallback): this {
-    this.sendPacket('message', data, options, callback);
-    return this;
+  write(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
+    return this.send(data, options, callback);
+  }
+
+  /** The callbacks of packets that wait, under engine.io's name. */
+  get packetsFn(): readonly SendCallback[] {
+    return this.callbacks ?? [];
+  }
+
+  /** The callbacks of packets that the transport still has, under engine.io's name: here it never keeps any. */
+  get sentCallbackFn(): readonly SendCallback[] {
+    return [];
   }
 
   private sendPacket(type: PacketType, data?: PacketData, options?: PacketOptions, callback?: SendCallback): void {
@@ -155,7 +178,7 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
         return true;
       case 'ping':
         if (this.protocol === 4) return this.invalid();
-        this.host.silenceQueue.add(this);
+        this.host.silenceQueueV3.add(this);
         this.sendPacket('pong');
         this.emit('heartbeat');
         return true;

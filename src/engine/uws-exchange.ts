@@ -120,17 +120,22 @@ class BodyCollector {
   private done: BodyCallback | undefined;
 
   constructor(res: HttpResponse, request: EngineRequest, maxBody: number) {
-    const expected = Number(request.headers['content-length']);
-    if (!expected) this.fail('length required');
-    else if (expected > maxBody) this.fail('too large');
-    else this.collect(res, expected);
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    const expected = Number(length);
+    if (expected > maxBody) this.fail('too large');
+    else if (expected || encoding) this.collect(res, expected || undefined, maxBody);
+    else this.fail('length required');
   }
 
-  private collect(res: HttpResponse, expected: number): void {
+  /** `expected` is missing where the body comes in chunks. */
+  private collect(res: HttpResponse, expected: number | undefined, maxBody: number): void {
     res.onData((chunk, isLast) => {
       if (this.error) return;
       this.received += chunk.byteLength;
-      if (this.received > expected || (isLast && this.received !== expected)) return this.fail('length mismatch');
+      if (this.received > maxBody) return this.fail('too large');
+      if (expected && (isLast ? this.received !== expected : this.received > expected)) {
+        return this.fail('length mismatch');
+      }
       // The chunk's memory is uWebSockets.js's own: a copy is what may be kept.
       this.chunks.push(Buffer.from(new Uint8Array(chunk)));
       if (isLast) this.finish();

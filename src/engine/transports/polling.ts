@@ -8,6 +8,7 @@ import type { Exchange, ResponseHeaders } from '../exchange.js';
 import { respond } from '../middleware.js';
 import { type Packet, type PacketData, PacketFormatError, type PacketType } from '../packet.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
+import { TransportEvents } from './transport-events.js';
 
 /** How responses are compressed: from `threshold` bytes on, with zlib's options. */
 export type HttpCompression = ZlibOptions & { threshold: number };
@@ -24,7 +25,7 @@ const CLOSE_TIMEOUT = 30_000;
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
-export class PollingTransport implements Transport {
+export class PollingTransport extends TransportEvents implements Transport {
   sid = '';
   readyState: 'open' | 'closing' | 'closed' = 'open';
   private poll: Exchange | undefined;
@@ -39,7 +40,9 @@ export class PollingTransport implements Transport {
     readonly protocol: Protocol,
     private readonly supportsBinary: boolean,
     private readonly settings: PollingSettings,
-  ) {}
+  ) {
+    super();
+  }
 
   get name(): 'polling' {
     return 'polling';
@@ -162,6 +165,7 @@ export class PollingTransport implements Transport {
     // Old Internet Explorer takes a payload for an attack.
     if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
     headers['cache-control'] = 'no-store';
+    this.emit('headers', headers, exchange.request);
     this.settings.addHeaders(headers, exchange, this.sid);
   }
 
@@ -169,6 +173,7 @@ export class PollingTransport implements Transport {
     if (this.canSend) this.send([{ type: 'noop' }]);
     this.readyState = 'closed';
     this.owner.onClose(this);
+    this.emit('close');
   }
 
   discard(): void {
@@ -178,6 +183,8 @@ export class PollingTransport implements Transport {
   close(done?: () => void): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
+    // Data that is still on its way would reach nobody.
+    this.post?.destroy();
     const finish = () => {
       clearTimeout(timer);
       done?.();

@@ -4,12 +4,13 @@ import type { Channel, FrameReceiver } from '../exchange.js';
 import type { Outbox } from '../outbox.js';
 import { type Packet, PacketFormatError } from '../packet.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
+import { TransportEvents } from './transport-events.js';
 
 /** When messages are compressed: from this many bytes on, or never. */
 export type CompressionThreshold = number | undefined;
 
 /** The WebSocket transport: one packet a message. Source: Engine.IO v4, "WebSocket". */
-export class WebSocketTransport implements Transport, FrameReceiver {
+export class WebSocketTransport extends TransportEvents implements Transport, FrameReceiver {
   sid = '';
   readyState: 'open' | 'closing' | 'closed' = 'open';
   /** The WebSocket, while it is open. */
@@ -21,7 +22,9 @@ export class WebSocketTransport implements Transport, FrameReceiver {
     private readonly supportsBinary: boolean,
     private readonly compressFrom: CompressionThreshold,
     private readonly outbox: Outbox,
-  ) {}
+  ) {
+    super();
+  }
 
   get name(): 'websocket' {
     return 'websocket';
@@ -94,6 +97,7 @@ export class WebSocketTransport implements Transport, FrameReceiver {
     this.channel = undefined;
     this.readyState = 'closed';
     this.owner.onClose(this, { code, reason });
+    this.emit('close');
   }
 
   discard(): void {}
