@@ -5,7 +5,7 @@
  * const app = App();                                   // from uWebSockets.js
  * const engine = new Engine();
  * engine.attach(app, { path: '/socket.io' });
- * const io = new Server({ adapter: createAdapter(engine) });
+ * const io = new Server({ adapter: createAdapter(engine), parser });
  * io.bind(engine);
  * app.listen(3000, () => {});
  * ```
@@ -31,6 +31,7 @@ export type { EngineOptions } from './engine/options.js';
 export type { EngineRequest } from './engine/request.js';
 export type { CloseReason, Session } from './engine/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
+export * as parser from './parser/parser.js';
 export type { AdapterFactory } from './rooms/native-rooms.js';
 
 /**

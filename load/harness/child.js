@@ -53,11 +53,15 @@ export class Child {
     return within(timeout, answer, `did not answer "${order}"`).then(({ result }) => result);
   }
 
-  /** Ends the process. Neither a peer nor a generator holds anything worth a farewell. */
-  async stop() {
+  /**
+   * Ends the process. Neither a peer nor a generator holds anything worth a farewell, unless it is profiled: then it
+   * ends by itself, as its channel closes, and writes its profile.
+   */
+  async stop({ gently = false } = {}) {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exited = new Promise((resolve) => this.#process.once('exit', resolve));
-    this.#process.kill('SIGKILL');
+    if (gently) this.#process.disconnect();
+    else this.#process.kill('SIGKILL');
     await exited;
   }
 

@@ -5,6 +5,8 @@ import { Child } from './child.js';
 import { serverCore } from './cores.js';
 
 export const HOST = '127.0.0.1';
+/** With PROFILE=folder in the environment each server writes a CPU profile there. Its figures are then worth nothing. */
+const profiles = process.env.PROFILE;
 
 /** A server under test. */
 export class Peer {
@@ -16,7 +18,9 @@ export class Peer {
     const file = fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
     const peer = new Peer();
     peer.name = name;
-    peer.child = await Child.start(serverCore, ['--expose-gc', file, JSON.stringify({ host: HOST, ...options })]);
+    const flags = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : [];
+    const args = ['--expose-gc', ...flags, file, JSON.stringify({ host: HOST, ...options })];
+    peer.child = await Child.start(serverCore, args);
     peer.port = peer.child.hello.port;
     return peer;
   }
@@ -54,7 +58,7 @@ export class Peer {
   }
 
   stop() {
-    return this.child.stop();
+    return this.child.stop({ gently: profiles !== undefined });
   }
 }
 

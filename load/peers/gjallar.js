@@ -23,7 +23,7 @@ if (gjallar === null) {
 } else {
   const engine = new gjallar.Engine({ pingInterval, pingTimeout, maxBackpressure, flushMs });
   engine.attach(app, { path: '/socket.io/' });
-  const io = new Server();
+  const io = new Server({ parser: gjallar.parser });
   io.bind(engine);
   if (gjallar.createAdapter) io.adapter(gjallar.createAdapter(engine));
   runApplication(io);

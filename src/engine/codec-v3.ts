@@ -1,5 +1,13 @@
 import type { PacketVisitor } from './codec-v4.js';
-import { type Packet, PacketFormatError, packetDigits, packetTypeOf, packetTypes, toBuffer } from './packet.js';
+import {
+  type Packet,
+  PacketFormatError,
+  packetDigits,
+  packetTypeOf,
+  packetTypes,
+  type ReadPacket,
+  toBuffer,
+} from './packet.js';
 
 /**
  * Engine.IO v3 encoding, for Socket.IO v2 clients (`allowEIO3`), as pure functions.
@@ -12,10 +20,10 @@ export function encodeBinary(packet: Packet): Buffer {
 }
 
 /** Reads one binary packet. Throws {@link PacketFormatError}. */
-export function decodeBinary(data: Buffer, visit: PacketVisitor): boolean {
+export function decodeBinary(data: Buffer): ReadPacket {
   const type = packetTypes[data[0] ?? -1];
   if (type === undefined) throw new PacketFormatError();
-  return visit(type, data.subarray(1));
+  return [type, data.subarray(1)];
 }
 
 /** One packet as text; binary data as base64 behind `b` and the type's digit. */
@@ -26,12 +34,12 @@ export function encodeBase64(packet: Packet): string {
 }
 
 /** Reads one text packet, base64 included. Throws {@link PacketFormatError}. */
-export function decodeText(text: string, visit: PacketVisitor): boolean {
+export function decodeText(text: string): ReadPacket {
   const isBase64 = text.charCodeAt(0) === 98; /* b */
   const type = packetTypeOf(text.charCodeAt(isBase64 ? 1 : 0));
   if (type === undefined) throw new PacketFormatError();
-  if (isBase64) return visit(type, Buffer.from(text.slice(2), 'base64'));
-  return visit(type, text.length > 1 ? text.slice(1) : undefined);
+  if (isBase64) return [type, Buffer.from(text.slice(2), 'base64')];
+  return [type, text.length > 1 ? text.slice(1) : undefined];
 }
 
 /** A payload: text when no packet is binary or the client cannot read binary, else bytes. */
@@ -67,7 +75,7 @@ export function decodePayload(payload: string, visit: PacketVisitor): void {
     const length = Number(digits);
     if (!/^[1-9]\d{0,9}$/.test(digits) || colon + 1 + length > payload.length) throw new PacketFormatError();
     at = colon + 1 + length;
-    if (!decodeText(payload.slice(colon + 1, at), visit)) return;
+    if (!visit(...decodeText(payload.slice(colon + 1, at)))) return;
   }
 }
 
@@ -87,6 +95,6 @@ export function decodeBytes(payload: Buffer, visit: PacketVisitor): void {
     if ((kind !== 0 && kind !== 1) || digits === 0 || at + length > payload.length) throw new PacketFormatError();
     const body = payload.subarray(at, at + length);
     at += length;
-    if (!(kind === 1 ? decodeBinary(body, visit) : decodeText(body.toString(), visit))) return;
+    if (!visit(...(kind === 1 ? decodeBinary(body) : decodeText(body.toString())))) return;
   }
 }

@@ -5,6 +5,7 @@ import {
   type PacketType,
   packetDigits,
   packetTypeOf,
+  type ReadPacket,
   toBuffer,
 } from './packet.js';
 
@@ -38,10 +39,10 @@ export function encodePayload(packets: readonly Packet[]): string {
 }
 
 /** Reads one text packet. Throws {@link PacketFormatError}. */
-export function decodeText(text: string, visit: PacketVisitor): boolean {
+export function decodeText(text: string): ReadPacket {
   const type = packetTypeOf(text.charCodeAt(0));
   if (type === undefined) throw new PacketFormatError();
-  return visit(type, text.length > 1 ? text.slice(1) : undefined);
+  return [type, text.length > 1 ? text.slice(1) : undefined];
 }
 
 /** Reads a long-polling payload, packet by packet. Throws {@link PacketFormatError} at the first bad packet. */
@@ -53,7 +54,7 @@ export function decodePayload(payload: string, visit: PacketVisitor): void {
     const more =
       payload.charCodeAt(start) === 98 /* b */ && end > start
         ? visit('message', Buffer.from(payload.slice(start + 1, end), 'base64'))
-        : decodeText(payload.slice(start, end), visit);
+        : visit(...decodeText(payload.slice(start, end)));
     if (!more) return;
     start = end + 1;
   }

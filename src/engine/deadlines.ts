@@ -40,14 +40,15 @@ export class DeadlineQueue<T extends Waiting<T>> {
     private readonly expired: (waiting: T) => void,
     private readonly clock: Clock = systemClock,
   ) {
-    this.slack = Math.min(50, delay / 50);
+    this.slack = delay < 1000 ? 0 : Math.min(50, delay / 50);
   }
 
   /** Sets the object's deadline, and forgets the one it had in this or another queue. */
   add(waiting: T): void {
     waiting.queue?.remove(waiting);
     waiting.queue = this;
-    waiting.due = this.clock.now() + this.delay;
+    // Whole numbers stand in the object itself; others would be objects of their own.
+    waiting.due = Math.ceil(this.clock.now() + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;
     else this.head = waiting;

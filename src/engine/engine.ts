@@ -4,16 +4,17 @@ import { serialize } from 'cookie';
 import cors from 'cors';
 import { handshakeErrors } from '../errors.js';
 import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
-import type { Exchange, ResponseHeaders, UpgradeExchange } from './exchange.js';
+import type { Exchange, FrameReceiver, ResponseHeaders, UpgradeExchange } from './exchange.js';
 import { applyMiddleware, type Middleware, respond } from './middleware.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { Apps, Outbox } from './outbox.js';
+import { RecentStrings } from './recent-strings.js';
 import { type EngineRequest, readRequest } from './request.js';
 import { Session, type SessionHost } from './session.js';
 import { randomId } from './session-id.js';
 import { type PollingSettings, PollingTransport } from './transports/polling.js';
 import { nobody, type Protocol, type Transport } from './transports/transport.js';
-import { WebSocketTransport } from './transports/websocket.js';
+import { type WebSocketSettings, WebSocketTransport } from './transports/websocket.js';
 import {
   channelOf,
   DISABLED,
@@ -70,6 +71,7 @@ export class Engine extends EventEmitter implements SessionHost {
   private readonly sessions = new Map<string, Session>();
   private readonly middleware: Middleware[] = [];
   private readonly pollingSettings: PollingSettings;
+  private readonly webSocketSettings: WebSocketSettings;
 
   /** @param clock what the heartbeats go by */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
@@ -81,6 +83,11 @@ export class Engine extends EventEmitter implements SessionHost {
     this.silenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
     this.outbox = new Outbox(new Apps(this.apps), this.settings.flushMs, clock);
+    this.webSocketSettings = {
+      outbox: this.outbox,
+      recent: new RecentStrings(),
+      compressFrom: this.settings.perMessageDeflate?.threshold,
+    };
     this.pollingSettings = {
       httpCompression: this.settings.httpCompression,
       addHeaders: (headers, exchange, sid) => this.addHeaders(headers, exchange.request, sid),
@@ -91,6 +98,10 @@ export class Engine extends EventEmitter implements SessionHost {
   /** The options, under engine.io's name for them. */
   get opts(): EngineSettings {
     return this.settings;
+  }
+
+  get isWatchingPackets(): boolean {
+    return this.listenerCount('flush') > 0 || this.listenerCount('drain') > 0;
   }
 
   /** How many sessions are open. */
@@ -113,7 +124,7 @@ export class Engine extends EventEmitter implements SessionHost {
    * Ids must be unique and unguessable.
    */
   generateId(_request: EngineRequest): string | PromiseLike<string> {
-    return this.settings.idPrefix + randomId();
+    return randomId(this.settings.idPrefix);
   }
 
   /** Adds Connect middleware, which runs before every request. */
@@ -232,34 +243,35 @@ export class Engine extends EventEmitter implements SessionHost {
   private readonly openPolling = (exchange: Exchange, protocol: Protocol, id: string): void => {
     const binary = supportsBinary(exchange.request);
     const transport = new PollingTransport(nobody, protocol, binary, this.pollingSettings);
-    const session = this.createSession(id, transport, exchange.request, protocol);
+    const session = this.createSession(id, transport, exchange.request);
     transport.onRequest(exchange);
     this.emit('connection', session);
   };
 
   private readonly openWebSocket = (exchange: UpgradeExchange, protocol: Protocol, id: string): void => {
     const transport = this.createWebSocket(exchange.request, protocol);
-    const session = this.createSession(id, transport, exchange.request, protocol);
+    const session = this.createSession(id, transport, exchange.request);
     exchange.accept(this.upgradeHeaders(exchange, id), transport);
     if (transport.channel) this.emit('connection', session);
     else session.close(true);
   };
 
-  private createSession(id: string, transport: Transport, request: EngineRequest, protocol: Protocol): Session {
-    const session = new Session(id, this, transport, request, protocol);
+  private createSession(id: string, transport: Transport, request: EngineRequest): Session {
+    const session = new Session(id, this, transport, request);
     this.sessions.set(id, session);
     session.open();
     return session;
   }
 
   private createWebSocket(request: EngineRequest, protocol: Protocol): WebSocketTransport {
-    const threshold = this.settings.perMessageDeflate?.threshold;
-    return new WebSocketTransport(nobody, protocol, supportsBinary(request), threshold, this.outbox);
+    return new WebSocketTransport(nobody, protocol, supportsBinary(request), this.webSocketSettings);
   }
 
   /** Lets a session that is on polling try the WebSocket that its client has opened. */
   private upgrade(exchange: UpgradeExchange, session: Session): void {
-    if (session.upgrading || session.upgraded || session.transport.name === 'websocket') return exchange.destroy();
+    if (session.upgrading || session.upgraded || session.transport.name === 'websocket') {
+      return exchange.accept(this.upgradeHeaders(exchange, session.id), closed);
+    }
     const candidate = this.createWebSocket(exchange.request, session.protocol);
     session.probeUpgrade(candidate);
     exchange.accept(this.upgradeHeaders(exchange, session.id), candidate);
@@ -296,6 +308,14 @@ export class Engine extends EventEmitter implements SessionHost {
     this.sessions.delete(session.id);
   }
 }
+
+/** The receiver of a WebSocket that nobody wants: its client is told by a close frame, as by engine.io. */
+const closed: FrameReceiver = {
+  onOpen: (channel) => channel.end(),
+  onMessage: () => {},
+  onDrain: () => {},
+  onClose: () => {},
+};
 
 function protocolOf(request: EngineRequest): Protocol {
   return request._query.EIO === '4' ? 4 : 3;

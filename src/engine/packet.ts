@@ -15,6 +15,9 @@ export interface Packet {
   options?: PacketOptions;
 }
 
+/** A packet that was read: its type, and its data if it has any. */
+export type ReadPacket = readonly [type: PacketType, data: PacketData | undefined];
+
 /** The packet types in the order of the digits that stand for them on the wire. */
 export const packetTypes: readonly PacketType[] = ['open', 'close', 'ping', 'pong', 'message', 'upgrade', 'noop'];
 

@@ -32,6 +32,10 @@ export class UpgradeProbe implements TransportOwner {
     this.timer = setTimeout(() => this.fail(), timeout);
   }
 
+  get id(): string {
+    return this.session.id;
+  }
+
   onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
     if (type === 'ping' && data === 'probe') {
       this.candidate.send([{ type: 'pong', data: 'probe' }]);

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import type { DeadlineQueue, Waiting } from './deadlines.js';
 import {
   type Packet,
@@ -10,6 +9,7 @@ import {
 } from './packet.js';
 import { UpgradeProbe } from './probe.js';
 import type { EngineRequest } from './request.js';
+import { SlotEmitter } from './slot-emitter.js';
 import type { PollingTransport } from './transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from './transports/transport.js';
 import type { WebSocketTransport } from './transports/websocket.js';
@@ -37,7 +37,8 @@ export interface SessionHost {
   readonly silenceQueueV3: DeadlineQueue<Session>;
   upgradesFrom(transport: Transport): string[];
   onSessionClosed(session: Session): void;
-  listenerCount(event: string): number;
+  /** Whether somebody listens to `flush` or `drain` of all sessions. */
+  readonly isWatchingPackets: boolean;
   emit(event: string, ...values: unknown[]): boolean;
 }
 
@@ -50,20 +51,18 @@ export type SendCallback = (transport: Transport) => void;
  * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
-export class Session extends EventEmitter implements TransportOwner, Waiting<Session> {
+export class Session extends SlotEmitter implements TransportOwner, Waiting<Session> {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   transport: Transport;
-  /** Packets that wait for a transport which can take them. */
-  writeBuffer: Packet[] = [];
-  upgraded = false;
   /** The upgrade that is being tried. */
-  probe: UpgradeProbe | undefined;
+  probe: UpgradeProbe | undefined = undefined;
 
   queue: DeadlineQueue<Session> | undefined = undefined;
   due = 0;
   previous: Session | undefined = undefined;
   next: Session | undefined = undefined;
 
+  private buffer: Packet[] | undefined = undefined;
   private callbacks: SendCallback[] | undefined = undefined;
 
   /**
@@ -75,12 +74,25 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
     private readonly host: SessionHost,
     transport: Transport,
     readonly request: EngineRequest,
-    readonly protocol: Protocol,
   ) {
     super();
     this.transport = transport;
-    transport.sid = id;
     transport.owner = this;
+  }
+
+  get protocol(): Protocol {
+    return this.transport.protocol;
+  }
+
+  /** Packets that wait for a transport which can take them. */
+  get writeBuffer(): Packet[] {
+    this.buffer ??= [];
+    return this.buffer;
+  }
+
+  /** Whether the session has moved from polling to WebSocket. */
+  get upgraded(): boolean {
+    return this.transport.name !== this.request._query.transport;
   }
 
   /** The client's address. */
@@ -137,10 +149,16 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
     return [];
   }
 
-  private sendPacket(type: PacketType, data?: PacketData, options?: PacketOptions, callback?: SendCallback): void {
+  private sendPacket(type: PacketType, data?: PacketData, options = defaultOptions, callback?: SendCallback): void {
     if (this.readyState !== 'open') return;
-    const packet: Packet = { type, data, options: options ?? defaultOptions };
-    if (this.listenerCount('packetCreate') > 0) this.emit('packetCreate', packet);
+    const isWatched = this.isObserved || this.host.isWatchingPackets;
+    if (!isWatched && !callback && !this.buffer && this.transport.canSend) {
+      // What nearly all packets are: nobody looks, nothing waits.
+      this.transport.sendOne(type, data, options);
+      return;
+    }
+    const packet: Packet = { type, data, options };
+    if (isWatched) this.emit('packetCreate', packet);
     this.writeBuffer.push(packet);
     if (callback) {
       this.callbacks ??= [];
@@ -151,14 +169,15 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
 
   /** Hands what waits to the transport, if it can take it. */
   flush(): void {
-    if (this.readyState === 'closed' || this.writeBuffer.length === 0 || !this.transport.canSend) return;
-    const packets = this.writeBuffer;
-    if (this.listenerCount('flush') > 0) this.emit('flush', packets);
-    if (this.host.listenerCount('flush') > 0) this.host.emit('flush', this, packets);
-    this.writeBuffer = [];
+    const packets = this.buffer;
+    if (this.readyState === 'closed' || !packets || !this.transport.canSend) return;
+    if (packets.length === 0) return;
+    this.emit('flush', packets);
+    this.host.emit('flush', this, packets);
+    this.buffer = undefined;
     this.transport.send(packets);
-    if (this.listenerCount('drain') > 0) this.emit('drain');
-    if (this.host.listenerCount('drain') > 0) this.host.emit('drain', this);
+    this.emit('drain');
+    this.host.emit('drain', this);
   }
 
   /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
@@ -170,11 +189,11 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
 
   onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
     if (this.readyState !== 'open') return false;
-    if (this.listenerCount('packet') > 0) this.emit('packet', { type, data });
+    if (this.isObserved) this.emit('packet', { type, data });
     switch (type) {
       case 'message':
         this.emit('data', data ?? '');
-        if (this.listenerCount('message') > 0) this.emit('message', data ?? '');
+        if (this.isObserved) this.emit('message', data ?? '');
         return true;
       case 'ping':
         if (this.protocol === 4) return this.invalid();
@@ -227,13 +246,10 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
 
   /** Moves to the transport that was probed. */
   upgradeTo(transport: Transport): void {
-    const before = this.transport;
-    before.discard();
-    before.owner = nobody;
-    before.close();
-    this.upgraded = true;
+    const before = this.polling;
+    this.transport.owner = nobody;
+    before?.leave();
     this.transport = transport;
-    transport.sid = this.id;
     transport.owner = this;
     this.emit('upgrade', transport);
     this.flush();
@@ -253,7 +269,7 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
     if (discard && this.readyState !== 'closed') return this.closeTransport(true);
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
-    if (this.writeBuffer.length > 0) this.once('drain', () => this.closeTransport(false));
+    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.closeTransport(false));
     else this.closeTransport(false);
   }
 
@@ -270,7 +286,7 @@ export class Session extends EventEmitter implements TransportOwner, Waiting<Ses
     this.callbacks = undefined;
     // The buffer can still be read in the 'close' event.
     process.nextTick(() => {
-      this.writeBuffer = [];
+      this.buffer = undefined;
     });
     const { transport } = this;
     transport.owner = nobody;

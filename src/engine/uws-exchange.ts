@@ -78,10 +78,14 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
     if (this.finished) return;
     this.finished = true;
     const from = this.request.headers;
-    // No cork around this. In a handler uWebSockets.js has corked already; later, its cork() takes the socket for an
-    // HTTP one still if the upgrade left it at the same place in memory, and may close it.
-    this.res.writeStatus(statusLine(101));
-    writeHeaders(this.res, headers);
+    if (Object.keys(headers).length > 0) {
+      this.res.cork(() => {
+        this.res.writeStatus(statusLine(101));
+        writeHeaders(this.res, headers);
+      });
+    }
+    // Outside of cork(), which would go on to take the socket for an HTTP one if the upgrade left it at the same place
+    // in memory, and might close it.
     this.res.upgrade<SocketData>(
       { receiver },
       from['sec-websocket-key'] ?? '',

@@ -2,13 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
+import { handshakeErrors } from '../../errors.js';
 import * as v3 from '../codec-v3.js';
 import * as v4 from '../codec-v4.js';
 import type { Exchange, ResponseHeaders } from '../exchange.js';
 import { respond } from '../middleware.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketType } from '../packet.js';
+import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
+import { LazyEventEmitter } from '../slot-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
-import { TransportEvents } from './transport-events.js';
 
 /** How responses are compressed: from `threshold` bytes on, with zlib's options. */
 export type HttpCompression = ZlibOptions & { threshold: number };
@@ -22,18 +23,24 @@ export interface PollingSettings {
 /** How long a closing session waits for the poll that tells its client, in ms. As in engine.io. */
 const CLOSE_TIMEOUT = 30_000;
 
+/**
+ * How long a poll waits that comes while an upgrade is probed, in ms. It may have overtaken the end of the upgrade, which
+ * comes over another connection, and maybe by way of another worker.
+ */
+const LATE_POLL = 25;
+
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
-export class PollingTransport extends TransportEvents implements Transport {
-  sid = '';
+export class PollingTransport extends LazyEventEmitter implements Transport {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   private poll: Exchange | undefined;
   private post: Exchange | undefined;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
-  /** While an upgrade is probed, polls are answered at once, so that the client comes to the end of its last one. */
+  /** While an upgrade is probed, polls are answered soon, so that the client comes to the end of its last one. */
   private hurried = false;
+  private noopTimer: NodeJS.Timeout | undefined;
 
   constructor(
     public owner: TransportOwner,
@@ -42,6 +49,10 @@ export class PollingTransport extends TransportEvents implements Transport {
     private readonly settings: PollingSettings,
   ) {
     super();
+  }
+
+  get sid(): string {
+    return this.owner.id;
   }
 
   get name(): 'polling' {
@@ -76,13 +87,33 @@ export class PollingTransport extends TransportEvents implements Transport {
       this.owner.onError(this, 'poll connection closed prematurely');
     };
     this.owner.onReady(this);
-    if (this.poll === exchange && (this.closeWithNextPoll || this.hurried)) this.send([{ type: 'noop' }]);
+    if (this.poll !== exchange) return;
+    if (this.closeWithNextPoll) this.send([{ type: 'noop' }]);
+    else if (this.hurried) {
+      this.noopTimer = setTimeout(() => {
+        if (this.poll === exchange) this.send([{ type: 'noop' }]);
+      }, LATE_POLL);
+    }
   }
 
-  /** Ends the poll that waits, and each one to come, so that the client can leave this transport. */
+  /** Ends the poll that waits, and soon each one to come, so that the client can leave this transport. */
   hurry(hurried: boolean): void {
     this.hurried = hurried;
+    clearTimeout(this.noopTimer);
     if (hurried && this.canSend) this.send([{ type: 'noop' }]);
+  }
+
+  /** The session has moved on. A client that does so has no poll any more: one that waits came too late. */
+  leave(): void {
+    const { poll } = this;
+    if (poll) {
+      this.poll = undefined;
+      poll.onAborted = undefined;
+      const { code, status, message } = handshakeErrors.BAD_REQUEST;
+      respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
+    }
+    this.discard();
+    this.close();
   }
 
   private onPost(exchange: Exchange): void {
@@ -128,6 +159,10 @@ export class PollingTransport extends TransportEvents implements Transport {
     this.onClose();
     return false;
   };
+
+  sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void {
+    this.send([{ type, data, options }]);
+  }
 
   send(packets: readonly Packet[]): void {
     const exchange = this.poll!;

@@ -1,4 +1,4 @@
-import type { Packet, PacketData, PacketType } from '../packet.js';
+import type { Packet, PacketData, PacketOptions, PacketType } from '../packet.js';
 
 /** The revision of the Engine.IO protocol: 4 since Socket.IO v3, 3 for Socket.IO v2 clients. */
 export type Protocol = 3 | 4;
@@ -7,6 +7,8 @@ export type TransportName = 'polling' | 'websocket';
 
 /** What a transport tells its owner: the session, or the probe of an upgrade. */
 export interface TransportOwner {
+  /** The session's id, where there is a session. */
+  readonly id: string;
   /** Returns false when the transport's remaining packets are of no interest. */
   onPacket(transport: Transport, type: PacketType, data: PacketData | undefined): boolean;
   /** The transport can take packets (again). */
@@ -22,13 +24,15 @@ export interface Transport {
   readonly name: TransportName;
   readonly protocol: Protocol;
   /** The session's id. */
-  sid: string;
+  readonly sid: string;
   owner: TransportOwner;
   readonly readyState: 'open' | 'closing' | 'closed';
   /** Whether packets can be sent now without waiting: what `volatile` packets ask. */
   readonly writable: boolean;
   /** Sends packets; only called when {@link canSend}. */
   send(packets: readonly Packet[]): void;
+  /** Sends one packet; only called when {@link canSend}. */
+  sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void;
   /** Whether packets are taken at all. A slow WebSocket takes them, and lets them wait. */
   readonly canSend: boolean;
   /** The session has moved on to another transport: whatever this one still does is of no interest. */
@@ -39,6 +43,7 @@ export interface Transport {
 
 /** The owner of a transport that has no session yet, or whose session has moved on or ended. */
 export const nobody: TransportOwner = {
+  id: '',
   onPacket: () => false,
   onReady: () => {},
   onDrain: () => {},

@@ -2,28 +2,38 @@ import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } 
 import { decodeText, encodeText } from '../codec-v4.js';
 import type { Channel, FrameReceiver } from '../exchange.js';
 import type { Outbox } from '../outbox.js';
-import { type Packet, PacketFormatError } from '../packet.js';
+import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
+import { LONG, type RecentStrings } from '../recent-strings.js';
+import { LazyEventEmitter } from '../slot-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
-import { TransportEvents } from './transport-events.js';
 
-/** When messages are compressed: from this many bytes on, or never. */
-export type CompressionThreshold = number | undefined;
+/** What the WebSockets of one engine have in common. */
+export interface WebSocketSettings {
+  /** What they send goes through here. */
+  readonly outbox: Outbox;
+  /** The bytes of messages that were sent not long ago, by their data. */
+  readonly recent: RecentStrings<Uint8Array>;
+  /** Messages are compressed from this many bytes on, or never. */
+  readonly compressFrom: number | undefined;
+}
 
 /** The WebSocket transport: one packet a message. Source: Engine.IO v4, "WebSocket". */
-export class WebSocketTransport extends TransportEvents implements Transport, FrameReceiver {
-  sid = '';
+export class WebSocketTransport extends LazyEventEmitter implements Transport, FrameReceiver {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   /** The WebSocket, while it is open. */
-  channel: Channel | undefined;
+  channel: Channel | undefined = undefined;
 
   constructor(
     public owner: TransportOwner,
     readonly protocol: Protocol,
     private readonly supportsBinary: boolean,
-    private readonly compressFrom: CompressionThreshold,
-    private readonly outbox: Outbox,
+    private readonly settings: WebSocketSettings,
   ) {
     super();
+  }
+
+  get sid(): string {
+    return this.owner.id;
   }
 
   get name(): 'websocket' {
@@ -39,29 +49,35 @@ export class WebSocketTransport extends TransportEvents implements Transport, Fr
   }
 
   send(packets: readonly Packet[]): void {
-    if (packets.length === 1) this.sendPacket(packets[0]!);
-    else
-      this.channel!.cork(() => {
-        for (const packet of packets) this.sendPacket(packet);
-      });
+    const sendAll = () => {
+      for (const { type, data, options } of packets) if (this.canSend) this.sendOne(type, data, options);
+    };
+    if (packets.length === 1) sendAll();
+    else this.channel!.cork(sendAll);
     this.owner.onDrain(this);
   }
 
-  private sendPacket(packet: Packet): void {
-    const { type, data } = packet;
-    if (!this.canSend) return;
-    const compress = packet.options?.compress !== false;
-    if (!(data instanceof Uint8Array)) this.write(encodeText(type, data), false, compress);
+  sendOne(type: PacketType, data: string | Uint8Array | undefined, options?: PacketOptions): void {
+    const compress = options?.compress !== false;
+    if (!(data instanceof Uint8Array)) this.write(this.encoded(type, data), false, compress);
     else if (this.protocol === 4) this.write(data, true, compress);
-    else if (this.supportsBinary) this.write(encodeBinary(packet), true, compress);
-    else this.write(encodeBase64(packet), false, compress);
+    else if (this.supportsBinary) this.write(encodeBinary({ type, data }), true, compress);
+    else this.write(encodeBase64({ type, data }), false, compress);
   }
 
-  /** Sends an encoded message. */
-  write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
-    const threshold = this.compressFrom;
-    const compressed = compress && threshold !== undefined && message.length >= threshold;
-    this.outbox.send(this.channel!, message, isBinary, compressed);
+  /** A packet as text, or as the bytes of the text where it was sent before: handing over a long text is dear. */
+  private encoded(type: PacketType, data: string | undefined): string | Uint8Array {
+    if (data !== undefined && data.length >= LONG) {
+      const bytes = this.settings.recent.get(data, (text) => Buffer.from(encodeText(type, text)));
+      if (bytes) return bytes;
+    }
+    return encodeText(type, data);
+  }
+
+  private write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
+    const { compressFrom, outbox } = this.settings;
+    const compressed = compress && compressFrom !== undefined && message.length >= compressFrom;
+    outbox.send(this.channel!, message, isBinary, compressed);
   }
 
   onOpen(channel: Channel): void {
@@ -75,7 +91,7 @@ export class WebSocketTransport extends TransportEvents implements Transport, Fr
     try {
       if (this.protocol === 3) this.readV3(bytes, isBinary);
       else if (isBinary) this.owner.onPacket(this, 'message', Buffer.from(bytes));
-      else decodeText(bytes.toString(), this.visit);
+      else this.visit(...decodeText(bytes.toString()));
     } catch (error) {
       if (!(error instanceof PacketFormatError)) throw error;
       this.owner.onError(this, 'parse error');
@@ -83,11 +99,13 @@ export class WebSocketTransport extends TransportEvents implements Transport, Fr
   }
 
   private readV3(bytes: Buffer, isBinary: boolean): void {
-    if (isBinary) decodeBinary(Buffer.from(bytes), this.visit);
-    else decodeTextV3(bytes.toString(), this.visit);
+    if (isBinary) this.visit(...decodeBinary(Buffer.from(bytes)));
+    else this.visit(...decodeTextV3(bytes.toString()));
   }
 
-  private readonly visit: Parameters<typeof decodeText>[1] = (type, data) => this.owner.onPacket(this, type, data);
+  private visit(type: PacketType, data: PacketData | undefined): void {
+    this.owner.onPacket(this, type, data);
+  }
 
   onDrain(): void {
     if (this.readyState === 'open') this.owner.onReady(this);
@@ -106,7 +124,7 @@ export class WebSocketTransport extends TransportEvents implements Transport, Fr
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
     // What was sent before still arrives.
-    this.outbox.flush();
+    this.settings.outbox.flush();
     // First, because end() calls onClose() before it returns.
     done?.();
     this.channel?.end();

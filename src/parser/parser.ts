@@ -1,0 +1,103 @@
+import { Decoder as FullDecoder, Encoder as FullEncoder, type Packet, PacketType } from 'socket.io-parser';
+import { LONG, RecentStrings } from '../engine/recent-strings.js';
+
+/**
+ * The default parser of Socket.IO, lean: the same bytes on the wire, read and written by socket.io-parser itself, but
+ * without a decoder of each client's own, which is needed only while the attachments of a binary packet arrive.
+ *
+ * For the `parser` option of socket.io's Server.
+ */
+
+type Decoded = (packet: Packet) => void;
+
+/** Under how many event names and namespaces one text is remembered. */
+const MOST_EVENTS = 4;
+
+/** The digits of BINARY_EVENT and BINARY_ACK: packets with attachments. */
+const BINARY_EVENT = 53;
+const BINARY_ACK = 54;
+
+let textPacket: Packet | undefined;
+/** Reads packets without attachments, for everyone: it keeps nothing between two packets. */
+const textDecoder = new FullDecoder();
+textDecoder.on('decoded', (packet: Packet) => {
+  textPacket = packet;
+});
+
+/** Reads the packets of one client. */
+export class Decoder {
+  private decoded: Decoded | undefined = undefined;
+  private full: FullDecoder | undefined = undefined;
+
+  /** The only event is `decoded`, with one listener: socket.io's Client. */
+  on(_event: 'decoded', listener: Decoded): this {
+    this.decoded = listener;
+    return this;
+  }
+
+  removeListener(_event: 'decoded', listener: Decoded): this {
+    if (this.decoded === listener) this.decoded = undefined;
+    return this;
+  }
+
+  off(event: 'decoded', listener: Decoded): this {
+    return this.removeListener(event, listener);
+  }
+
+  /** Takes a text or an attachment. Throws what socket.io-parser throws for those that break the protocol. */
+  add(data: unknown): void {
+    if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
+    textDecoder.add(data);
+    const packet = textPacket;
+    textPacket = undefined;
+    if (packet) this.decoded?.(packet);
+  }
+
+  destroy(): void {
+    this.full?.destroy();
+    this.full = undefined;
+  }
+
+  private addToFull(data: unknown): void {
+    if (!this.full) {
+      this.full = new FullDecoder();
+      this.full.on('decoded', (packet: Packet) => {
+        this.full = undefined;
+        this.decoded?.(packet);
+      });
+    }
+    this.full.add(data);
+  }
+}
+
+function hasAttachments(text: string): boolean {
+  const digit = text.charCodeAt(0);
+  return digit === BINARY_EVENT || digit === BINARY_ACK;
+}
+
+interface EncodedEvent {
+  nsp: string;
+  event: unknown;
+  encoded: string[];
+}
+
+/** Writes packets. An event whose only value is one long text is written once for all who are sent it in a row. */
+export class Encoder extends FullEncoder {
+  private readonly recent = new RecentStrings<EncodedEvent[]>();
+
+  override encode(packet: Packet): ReturnType<FullEncoder['encode']> {
+    const { data } = packet;
+    if (packet.type !== PacketType.EVENT || packet.id !== undefined) return super.encode(packet);
+    if (!Array.isArray(data) || data.length !== 2) return super.encode(packet);
+    const [event, text] = data as [unknown, unknown];
+    if (typeof text !== 'string' || text.length < LONG) return super.encode(packet);
+    const known = this.recent.get(text, () => []);
+    if (!known) return super.encode(packet);
+    let same = known.find((candidate) => candidate.event === event && candidate.nsp === packet.nsp);
+    if (!same) {
+      same = { event, nsp: packet.nsp, encoded: super.encode(packet) as string[] };
+      if (known.length < MOST_EVENTS) known.push(same);
+    }
+    return same.encoded;
+  }
+}
