@@ -43,12 +43,15 @@ export class DeadlineQueue<T extends Waiting<T>> {
     this.slack = delay < 1000 ? 0 : Math.min(50, delay / 50);
   }
 
-  /** Sets the object's deadline, and forgets the one it had in this or another queue. */
-  add(waiting: T): void {
+  /**
+   * Sets the object's deadline, and forgets the one it had in this or another queue.
+   * @param from what the deadline counts from; never before an earlier call's
+   */
+  add(waiting: T, from = this.clock.now()): void {
     waiting.queue?.remove(waiting);
     waiting.queue = this;
     // Whole numbers stand in the object itself; others would be objects of their own.
-    waiting.due = Math.ceil(this.clock.now() + this.delay);
+    waiting.due = Math.ceil(from + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;
     else this.head = waiting;
@@ -69,6 +72,13 @@ export class DeadlineQueue<T extends Waiting<T>> {
     waiting.next = undefined;
   }
 
+  /** Finds out at once whether the object's deadline has passed, where it matters that the timer may be late. */
+  check(waiting: T): void {
+    if (waiting.queue !== this || waiting.due > this.clock.now()) return;
+    this.remove(waiting);
+    this.expired(waiting);
+  }
+
   /** Forgets all deadlines and stops the timer. */
   close(): void {
     while (this.head) this.remove(this.head);
@@ -79,13 +89,17 @@ export class DeadlineQueue<T extends Waiting<T>> {
   private readonly onTimer = (): void => {
     this.timer = undefined;
     const now = this.clock.now();
-    while (this.head && this.head.due <= now) {
-      const waiting = this.head;
-      this.remove(waiting);
-      this.expired(waiting);
-    }
-    if (this.head && this.timer === undefined) {
-      this.timer = this.clock.setTimeout(this.onTimer, Math.max(1, this.head.due - now + this.slack));
+    try {
+      while (this.head && this.head.due <= now) {
+        const waiting = this.head;
+        this.remove(waiting);
+        this.expired(waiting);
+      }
+    } finally {
+      // Also after an application's listener has thrown: the others go on waiting.
+      if (this.head && this.timer === undefined) {
+        this.timer = this.clock.setTimeout(this.onTimer, Math.max(1, this.head.due - now + this.slack));
+      }
     }
   };
 }

@@ -176,7 +176,7 @@ export class Engine extends EventEmitter implements SessionHost {
   /** Takes a request that is no upgrade. */
   onRequest(exchange: Exchange): void {
     const { sid } = exchange.request._query;
-    if (sid && !this.sessions.has(sid) && this.relay?.request(sid, exchange)) return;
+    if (sid && !this.findSession(sid) && this.relay?.request(sid, exchange)) return;
     this.admit(exchange, false, () => {
       if (sid) this.sessions.get(sid)!.polling!.onRequest(exchange);
       else void this.handshake(exchange, this.openPolling);
@@ -186,11 +186,18 @@ export class Engine extends EventEmitter implements SessionHost {
   /** Takes a request that asks for a WebSocket. */
   onUpgrade(exchange: UpgradeExchange): void {
     const { sid } = exchange.request._query;
-    if (sid && !this.sessions.has(sid) && this.relay?.upgrade(sid, exchange)) return;
+    if (sid && !this.findSession(sid) && this.relay?.upgrade(sid, exchange)) return;
     this.admit(exchange, true, () => {
       if (sid) this.upgrade(exchange, this.sessions.get(sid)!);
       else void this.handshake(exchange, this.openWebSocket);
     });
+  }
+
+  private findSession(sid: string): Session | undefined {
+    const session = this.sessions.get(sid);
+    // A request that comes after the deadline, and before the timer that will find it out, comes too late.
+    session?.queue?.check(session);
+    return session;
   }
 
   /** Runs middleware and checks, and goes on if nothing speaks against the request. */

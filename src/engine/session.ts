@@ -183,8 +183,9 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
   /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
+    const { due } = this;
     this.sendPacket('ping');
-    if (this.readyState !== 'closed') this.host.silenceQueue.add(this);
+    if (this.readyState !== 'closed') this.host.silenceQueue.add(this, due);
   }
 
   onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
