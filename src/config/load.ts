@@ -1,4 +1,5 @@
-import { accessSync, constants } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../errors.js';
 import { type Config, type OptionSpec, options } from './options.js';
 
@@ -31,17 +32,31 @@ function checkTogether(config: Config): void {
   if (!config.tlsKey !== !config.tlsCert) {
     throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together');
   }
-  for (const [spec, path] of [
-    [options.tlsKey, config.tlsKey],
-    [options.tlsCert, config.tlsCert],
-  ] as const) {
-    if (path && !isReadable(path)) throw bad(spec, path);
+  if (config.tlsKey && config.tlsCert) checkTls(config.tlsKey, config.tlsCert);
+}
+
+/** A worker could not say what is wrong with them: uWebSockets.js tells only that it cannot use them. */
+function checkTls(keyFile: string, certFile: string): void {
+  const key = readFor(options.tlsKey, keyFile);
+  const cert = readFor(options.tlsCert, certFile);
+  if (!isContext({ key })) throw bad(options.tlsKey, keyFile);
+  if (!isContext({ cert })) throw bad(options.tlsCert, certFile);
+  if (!isContext({ key, cert })) {
+    throw new GjallarError('BAD_CONFIG', 'TLS_KEY must be the key of the certificate in TLS_CERT');
   }
 }
 
-function isReadable(path: string): boolean {
+function readFor(spec: OptionSpec<unknown>, path: string): Buffer {
   try {
-    accessSync(path, constants.R_OK);
+    return readFileSync(path);
+  } catch {
+    throw bad(spec, path);
+  }
+}
+
+function isContext(options: SecureContextOptions): boolean {
+  try {
+    createSecureContext(options);
     return true;
   } catch {
     return false;

@@ -107,14 +107,14 @@ export const options = {
     name: 'TLS_KEY',
     description: 'File with the private key (PEM) for https and wss; together with TLS_CERT.',
     default: 'none',
-    accepts: 'the path of a readable file, together with TLS_CERT',
+    accepts: 'the path of a readable PEM file with a private key, together with TLS_CERT',
     schema: text(),
   }),
   tlsCert: option({
     name: 'TLS_CERT',
     description: 'File with the certificate chain (PEM); together with TLS_KEY.',
     default: 'none',
-    accepts: 'the path of a readable file, together with TLS_KEY',
+    accepts: 'the path of a readable PEM file with a certificate, together with TLS_KEY',
     schema: text(),
   }),
 } as const;
