@@ -1,55 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  type ChatClient,
-  connect,
-  connected,
-  disconnectAll,
-  expectOk,
-  nextEvent,
-  upgraded,
-  workerOf,
-} from '../support/clients.js';
+import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded, workerOf } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
 
 afterEach(disconnectAll);
-
-/** Everyone says something at once; resolves with what each heard, until each heard the fence. */
-async function everyoneTalks(clients: ChatClient[], room: string, each: number): Promise<string[][]> {
-  const heard = clients.map(() => [] as string[]);
-  const expected = clients.length * each;
-  const allHeard = clients.map(
-    (client, index) =>
-      new Promise<void>((resolve) => {
-        client.on('message', (message) => {
-          heard[index]!.push(message.text);
-          if (heard[index]!.length === expected) resolve();
-        });
-      }),
-  );
-  for (let number = 0; number < each; number++) {
-    for (const [index, client] of clients.entries()) client.emit('message', { room, text: `${index}:${number}` });
-  }
-  await Promise.all(allHeard);
-  const fences = clients.map(
-    (client) =>
-      new Promise<void>((resolve) => {
-        client.on('message', (message) => message.text === 'fence' && resolve());
-      }),
-  );
-  clients[0]!.emit('message', { room, text: 'fence' });
-  await Promise.all(fences);
-  return heard.map((texts) => texts.filter((text) => text !== 'fence'));
-}
-
-function expectOnceAndInOrder(heard: string[][], senders: number, each: number): void {
-  for (const texts of heard) {
-    expect(texts).toHaveLength(senders * each);
-    for (let sender = 0; sender < senders; sender++) {
-      const numbers = texts.filter((text) => text.startsWith(`${sender}:`)).map((text) => Number(text.split(':')[1]));
-      expect(numbers).toEqual(Array.from({ length: each }, (_, index) => index));
-    }
-  }
-}
 
 describe('four workers on the embedded bus', () => {
   let server: RunningServer;
@@ -99,7 +53,7 @@ describe('four workers on the embedded bus', () => {
     const victims = clients.filter((client) => workerOf(client) === String(worker));
     const back = victims.map((client) => nextEvent(client, 'connect'));
 
-    process.kill(await pidOfWorker(server, worker), 'SIGKILL');
+    process.kill(await server.pidOfWorker(worker), 'SIGKILL');
     await Promise.all(back);
     await server.logged((line) => line.msg === 'a worker died and will be replaced');
     await Promise.all(clients.map(upgraded));
@@ -107,9 +61,3 @@ describe('four workers on the embedded bus', () => {
     expectOnceAndInOrder(await everyoneTalks(clients, 'survivors', 3), 12, 3);
   });
 });
-
-/** The server logs each worker's process id when it listens. */
-async function pidOfWorker(server: RunningServer, worker: number): Promise<number> {
-  const line = await server.logged((line) => line.msg === 'listening' && line.worker === worker);
-  return line.pid as number;
-}

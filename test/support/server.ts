@@ -13,9 +13,13 @@ export interface RunningServer {
   readonly port: number;
   /** The primary's process. */
   readonly process: ChildProcess;
+  /** The line for people that the start ends with. */
+  readonly greeting: string;
   readonly log: readonly LogLine[];
   /** Resolves with the first log line, past or to come, that fits. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  /** The process id of a worker, which it logs when it listens. */
+  pidOfWorker(worker: number): Promise<number>;
   /** Stops the server in order. Resolves with its exit code. */
   stop(): Promise<number | null>;
   /** Stops it and starts it again on the same port. */
@@ -27,6 +31,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
   const log: LogLine[] = [];
   const watchers = new Set<() => void>();
   let port = 0;
+  let greeting = '';
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
@@ -39,7 +44,10 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     port = await new Promise<number>((resolve, reject) => {
       createInterface(started.stdout).on('line', (line) => {
         const url = /^gjallar listens on https?:\/\/[^ ]+:(\d+) /.exec(line);
-        if (url) return resolve(Number(url[1]));
+        if (url) {
+          greeting = line;
+          return resolve(Number(url[1]));
+        }
         if (!line.startsWith('{')) return;
         log.push(JSON.parse(line) as LogLine);
         for (const watcher of watchers) watcher();
@@ -56,6 +64,18 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     return code;
   }
 
+  const logged = (fits: (line: LogLine) => boolean): Promise<LogLine> =>
+    new Promise((resolve) => {
+      const check = () => {
+        const line = log.find(fits);
+        if (!line) return;
+        watchers.delete(check);
+        resolve(line);
+      };
+      watchers.add(check);
+      check();
+    });
+
   return {
     get url() {
       return `${environment.TLS_KEY ? 'https' : 'http'}://127.0.0.1:${port}`;
@@ -66,18 +86,13 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     get process() {
       return child;
     },
+    get greeting() {
+      return greeting;
+    },
     log,
-    logged: (fits) =>
-      new Promise((resolve) => {
-        const check = () => {
-          const line = log.find(fits);
-          if (!line) return;
-          watchers.delete(check);
-          resolve(line);
-        };
-        watchers.add(check);
-        check();
-      }),
+    logged,
+    pidOfWorker: async (worker) =>
+      (await logged((line) => line.msg === 'listening' && line.worker === worker)).pid as number,
     stop,
     restart: async () => {
       await stop();
@@ -94,6 +109,8 @@ export async function runToEnd(
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // One that does start must not outlive the test.
+    timeout: 20_000,
   });
   let stdout = '';
   let stderr = '';
@@ -108,7 +125,7 @@ export async function runToEnd(
 }
 
 /** The environment without what would configure the server by accident, or make it part of the test runner. */
-function cleanEnvironment(): Record<string, string> {
+export function cleanEnvironment(): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
   return { PATH, HOME, TMPDIR };
 }

@@ -1,0 +1,211 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { createServer } from 'node:net';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadConfig } from '../../src/config/load.js';
+import { type Config, type OptionSpec, options } from '../../src/config/options.js';
+import { runToEnd, startServer } from '../support/server.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'gjallar-config-'));
+const key = join(directory, 'key.pem');
+const cert = join(directory, 'cert.pem');
+const otherKey = join(directory, 'other-key.pem');
+const text = join(directory, 'text.pem');
+
+beforeAll(() => {
+  for (const [keyFile, certFile] of [
+    [otherKey, cert],
+    [key, cert],
+  ] as const) {
+    const how = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost'.split(' ');
+    execFileSync('openssl', ['req', ...how, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
+  }
+  writeFileSync(text, 'neither key nor certificate');
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+interface Expectation {
+  /** What an unset variable means, where the help describes it instead of showing the value. */
+  default?: unknown;
+  /** Values that are accepted, with what they mean and, where they need it, what must be set with them. */
+  good: [value: string, meaning: unknown, together?: Record<string, string>][];
+  bad: string[];
+}
+
+const expectations: Record<keyof Config, Expectation> = {
+  port: {
+    good: [
+      ['0', 0],
+      ['1', 1],
+      ['65535', 65_535],
+      [' 8080 ', 8080],
+    ],
+    bad: ['65536', '-1', '80.5', 'http', '1e3', '0x50', '99999999999999999999'],
+  },
+  host: {
+    good: [
+      ['127.0.0.1', '127.0.0.1'],
+      ['::1', '::1'],
+      ['chat.example.com', 'chat.example.com'],
+    ],
+    bad: ['two words', 'http://localhost', 'localhost/'],
+  },
+  workers: {
+    default: availableParallelism(),
+    good: [
+      ['1', 1],
+      ['256', 256],
+    ],
+    bad: ['0', '257', 'all'],
+  },
+  redisUrl: {
+    default: undefined,
+    good: [
+      ['redis://localhost:6379/1', 'redis://localhost:6379/1'],
+      ['rediss://user:secret@redis.example.com', 'rediss://user:secret@redis.example.com'],
+    ],
+    bad: ['localhost:6379', 'http://localhost:6379', 'redis'],
+  },
+  bus: {
+    good: [
+      ['auto', 'auto'],
+      ['embedded', 'embedded'],
+      ['redis', 'redis', { REDIS_URL: 'redis://localhost' }],
+    ],
+    bad: ['kafka', 'Redis'],
+  },
+  flushMs: {
+    good: [
+      ['0', 0],
+      ['1000', 1000],
+    ],
+    bad: ['1001', '-1', '10ms'],
+  },
+  logLevel: {
+    good: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => [level, level]),
+    bad: ['verbose', 'INFO'],
+  },
+  corsOrigin: {
+    default: undefined,
+    good: [
+      ['*', ['*']],
+      ['https://a.example', ['https://a.example']],
+      ['https://a.example, http://b.example:8080', ['https://a.example', 'http://b.example:8080']],
+    ],
+    bad: ['a.example', 'https://a.example/path', 'https://a.example,', 'ftp://a.example'],
+  },
+  maxPayload: {
+    good: [
+      ['1024', 1024],
+      ['134217728', 134_217_728],
+    ],
+    bad: ['1023', '134217729', '1MB'],
+  },
+  tlsKey: { default: undefined, good: [[key, key, { TLS_CERT: cert }]], bad: ['/nowhere/key.pem', text] },
+  tlsCert: { default: undefined, good: [[cert, cert, { TLS_KEY: key }]], bad: ['/nowhere/cert.pem', text] },
+};
+
+const table = Object.entries(options as Record<string, OptionSpec<unknown>>).map(
+  ([name, spec]) => [spec.name, spec, name as keyof Config] as const,
+);
+
+describe.each(table)('%s', (name, spec, property) => {
+  const { good, bad, ...expected } = expectations[property];
+  // Each of the two is looked at only when the other one is good.
+  const pair: Record<string, string> = { TLS_KEY: key, TLS_CERT: cert };
+  const together = name in pair ? pair : {};
+
+  test('has a default, for an empty variable too', () => {
+    const fallback = loadConfig({})[property];
+    if ('default' in expected) expect(fallback).toEqual(expected.default);
+    else expect(String(fallback)).toBe(spec.default);
+    expect(loadConfig({ [name]: '' })[property]).toEqual(fallback);
+  });
+
+  test.each(good)('accepts %j', (value, meaning, others = {}) => {
+    expect(loadConfig({ ...others, [name]: value })[property]).toEqual(meaning);
+  });
+
+  test.each(bad)('stops the start at %j with one line that says what is accepted', async (value) => {
+    expect(await runToEnd([], { ...together, [name]: value })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `gjallar: ${name} must be ${spec.accepts}, not "${value}"\n`,
+    });
+  });
+});
+
+describe('options that go together', () => {
+  test.each([
+    [{ BUS: 'redis' }, 'BUS=redis needs REDIS_URL'],
+    [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together'],
+    [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together'],
+    [{ TLS_KEY: otherKey, TLS_CERT: cert }, 'TLS_KEY must be the key of the certificate in TLS_CERT'],
+  ])('%j stops the start', async (environment, line) => {
+    const wrong = await runToEnd([], environment as Record<string, string>);
+    expect(wrong).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${line}\n` });
+  });
+});
+
+test('the configuration is frozen', () => {
+  expect(Object.isFrozen(loadConfig({}))).toBe(true);
+});
+
+test('--help lists every option with its default and what it accepts, units included', async () => {
+  const { code, stdout, stderr } = await runToEnd(['--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  for (const [name, spec] of table) {
+    expect(stdout).toContain(`  ${name}\n      ${spec.description}\n`);
+    expect(stdout).toContain(`Accepts ${spec.accepts}. Default: ${spec.default}.\n`);
+  }
+  expect(options.flushMs.description).toMatch(/ in ms /);
+  expect(options.maxPayload.description).toMatch(/ in bytes/);
+  expect((await runToEnd(['-h'])).stdout).toBe(stdout);
+});
+
+test('--version prints the version', async () => {
+  expect(await runToEnd(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test.each([['--workers'], ['4']])('the unknown argument %s stops the start with one line', async (argument) => {
+  const { code, stdout, stderr } = await runToEnd([argument]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; try gjallar --help\\n$`));
+});
+
+test('a port in use stops the start with one line', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as { port: number };
+  expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port) })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses it\n`,
+  });
+  other.close();
+});
+
+test('an address of another machine stops the start with one line', async () => {
+  const { code, stdout, stderr } = await runToEnd([], { HOST: '192.0.2.1', PORT: '0' });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^gjallar: cannot listen on PORT=0 at HOST=192\.0\.2\.1: [^\n]+\n$/);
+});
+
+test('the server speaks https with TLS_KEY and TLS_CERT', async () => {
+  const server = await startServer({ TLS_KEY: key, TLS_CERT: cert, WORKERS: '1' });
+  try {
+    expect(server.greeting).toContain(` https://127.0.0.1:${server.port} `);
+    const request = get(`${server.url}/healthz`, { ca: readFileSync(cert), servername: 'localhost' });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
+    response.destroy();
+  } finally {
+    await server.stop();
+  }
+});
