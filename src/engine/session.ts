@@ -92,12 +92,12 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
 
   /** Whether the session has moved from polling to WebSocket. */
   get upgraded(): boolean {
-    return this.transport.name !== this.request._query.transport;
+    return this.transport.name === 'websocket' && this.request?._query.transport === 'polling';
   }
 
-  /** The client's address. */
+  /** The client's address, as long as nobody has deleted the request to save its memory. */
   get remoteAddress(): string {
-    return this.request.connection.remoteAddress;
+    return this.request?.connection.remoteAddress ?? '';
   }
 
   get upgrading(): boolean {
@@ -158,7 +158,10 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
       return;
     }
     const packet: Packet = { type, data, options };
-    if (isWatched) this.emit('packetCreate', packet);
+    if (isWatched) {
+      packet.options = { ...options, compress: options.compress !== false };
+      this.emit('packetCreate', packet);
+    }
     this.writeBuffer.push(packet);
     if (callback) {
       this.callbacks ??= [];

@@ -5,6 +5,7 @@ import type { Outbox } from '../outbox.js';
 import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
 import { LONG, type RecentStrings } from '../recent-strings.js';
 import { LazyEventEmitter } from '../slot-emitter.js';
+import { currentTick } from '../tick.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 /** What the WebSockets of one engine have in common. */
@@ -22,6 +23,8 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   readyState: 'open' | 'closing' | 'closed' = 'open';
   /** The WebSocket, while it is open. */
   channel: Channel | undefined = undefined;
+  /** The tick in which something was sent last. */
+  private sentIn = -1;
 
   constructor(
     public owner: TransportOwner,
@@ -44,8 +47,9 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     return this.channel !== undefined && this.readyState === 'open';
   }
 
+  /** As in engine.io, volatile packets find a transport that has just sent something busy until the tick is over. */
   get writable(): boolean {
-    return this.canSend && this.channel!.getBufferedAmount() === 0;
+    return this.canSend && this.sentIn !== currentTick() && this.channel!.getBufferedAmount() === 0;
   }
 
   send(packets: readonly Packet[]): void {
@@ -78,6 +82,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     const { compressFrom, outbox } = this.settings;
     const compressed = compress && compressFrom !== undefined && message.length >= compressFrom;
     outbox.send(this.channel!, message, isBinary, compressed);
+    this.sentIn = currentTick();
   }
 
   onOpen(channel: Channel): void {
