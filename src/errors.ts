@@ -36,6 +36,18 @@ const list = {
   },
   NOT_IN_ROOM: { status: 403, message: 'Join the room before you send to it.' },
   TOO_MANY_ROOMS: { status: 403, message: 'Leave a room before you join another one.' },
+  BAD_PAGE: {
+    status: 400,
+    message: 'A page is asked for with after or before (integers from 0 on) and limit (1 to 1000).',
+  },
+  HISTORY_OFF: { status: 404, message: 'This server keeps no history; its operator can turn it on with HISTORY_TTL.' },
+  HISTORY_UNAVAILABLE: { status: 503, message: 'The history cannot be reached, so nothing was kept; try again.' },
+  HISTORY_REFUSED: { status: 503, message: 'The history refused to keep the message; try again later.' },
+  HISTORY_UNCERTAIN: {
+    status: 503,
+    message:
+      'The history did not answer in time: the message may or may not be kept; look for it before you repeat it.',
+  },
   BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
   INTERNAL: { status: 500, message: 'The server failed; try again, and look into its log if it fails again.' },

@@ -10,9 +10,9 @@
  * app.listen(3000, () => {});
  * ```
  */
-import { Adapter } from 'socket.io-adapter';
 import type { Engine } from './engine/engine.js';
 import { type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
+import { inMemory, refusingLostState } from './rooms/recovery.js';
 
 export type {
   ChatMessage,
@@ -39,7 +39,9 @@ export type { AdapterFactory } from './rooms/native-rooms.js';
  * @param engine the engine that the server is bound to
  * @param bus what joins this server with others, such as `createAdapter()` of `@socket.io/redis-adapter`;
  *   without it the server stands alone
+ * @throws GjallarError BAD_CONFIG, from the server's constructor or `io.of()`, where the server's option
+ *   `connectionStateRecovery` is set and the bus cannot recover anything
  */
-export function createAdapter(engine: Engine, bus: AdapterFactory = (nsp) => new Adapter(nsp)): AdapterFactory {
-  return withNativeRooms(bus, engine);
+export function createAdapter(engine: Engine, bus: AdapterFactory = inMemory): AdapterFactory {
+  return withNativeRooms(refusingLostState(bus), engine);
 }

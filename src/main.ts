@@ -8,6 +8,7 @@ import { loadConfig } from './config/load.js';
 import type { Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
+import { busNameOf } from './rooms/bus/choose.js';
 import { runWorker } from './worker.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -55,11 +56,10 @@ async function runPrimary(config: Config): Promise<void> {
   process.on('SIGTERM', () => stop(0));
   try {
     const port = await primary.start();
-    const bus = config.bus === 'auto' ? (config.redisUrl ? 'redis' : 'embedded') : config.bus;
     const scheme = config.tlsKey ? 'https' : 'http';
     const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${bus} bus`);
+    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${busNameOf(config)} bus`);
     process.send?.('ready');
   } catch (error) {
     // Workers that run already would keep the process alive.

@@ -3,19 +3,18 @@ import cluster from 'node:cluster';
 import { Server } from 'socket.io';
 import { startChat } from './chat/chat.js';
 import type { ChatServer } from './chat/context.js';
-import { kinds, Mesh } from './cluster/mesh.js';
+import { Mesh } from './cluster/mesh.js';
 import { type FromPrimary, type FromWorker, MESH_DIRECTORY } from './cluster/protocol.js';
 import { idPrefixOf, Relay } from './cluster/relay/relay.js';
 import type { Config } from './config/options.js';
 import { Engine } from './engine/engine.js';
 import { serveHttp } from './http/http.js';
 import { createLog } from './log.js';
-import { embeddedBus, type WorkerLinks } from './rooms/bus/embedded.js';
-import { redisBus } from './rooms/bus/redis.js';
-import { type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
-
-/** How long a start waits for the bus before it goes on without it, in ms. */
-const BUS_TIMEOUT = 5000;
+import * as parser from './parser/parser.js';
+import { busNameOf, openBus } from './rooms/bus/choose.js';
+import { withNativeRooms } from './rooms/native-rooms.js';
+import { busEvents, linksOf, readyInTime } from './worker-bus.js';
+import { openHistory } from './worker-history.js';
 
 /** A worker: builds its parts, wires them, and listens when the primary says so. */
 export async function runWorker(config: Config): Promise<void> {
@@ -43,11 +42,16 @@ export async function runWorker(config: Config): Promise<void> {
   engine.relay = new Relay(mesh, engine);
   engine.attach(app, { secure });
 
-  const io: ChatServer = new Server({ serveClient: false });
-  io.adapter(withNativeRooms(await joinBus(), engine) as never);
+  const io: ChatServer = new Server({ serveClient: false, parser });
+  const bus = openBus(config, linksOf(mesh), busEvents(busNameOf(config), problems, log));
+  closers.push(() => bus.close());
+  io.adapter(withNativeRooms(bus.factory, engine) as never);
   io.bind(engine as never);
-  const chat = startChat(io, id, log);
+  await readyInTime(bus);
+  const kept = await openHistory(config, log, () => mesh.members.every((other) => other > id));
+  const chat = startChat(io, { workerId: id, log, history: kept.history, archive: kept.archive });
   closers.push(
+    () => kept.close(),
     () => io.close(),
     () => chat.close(),
   );
@@ -66,23 +70,6 @@ export async function runWorker(config: Config): Promise<void> {
   for (const close of closers.reverse()) await close();
   app.close();
   process.exit(0);
-
-  async function joinBus(): Promise<AdapterFactory> {
-    if (config.bus === 'embedded' || (config.bus === 'auto' && !config.redisUrl)) return embeddedBus(linksOf(mesh));
-    const problem = 'Redis is away: rooms do not span workers and machines';
-    const bus = redisBus(config.redisUrl!, {
-      onState: (isUp) => {
-        if (isUp) problems.delete(problem);
-        else problems.add(problem);
-        log[isUp ? 'info' : 'error']({ bus: 'redis' }, isUp ? 'the bus is up' : problem);
-      },
-      onError: (error) => log.debug({ error }, 'Redis connection'),
-    });
-    closers.push(() => bus.close());
-    const timeout = new Promise<void>((resolve) => setTimeout(resolve, BUS_TIMEOUT).unref());
-    await Promise.race([bus.ready, timeout]);
-    return bus.factory;
-  }
 
   function listen(onPort: number): Promise<us_listen_socket> {
     return new Promise((resolve) => {
@@ -116,18 +103,5 @@ function receiveOrders() {
       }),
     /** Without its primary a worker is nobody's: it stops too. */
     primaryGone: new Promise<void>((resolve) => process.once('disconnect', resolve)),
-  };
-}
-
-function linksOf(mesh: Mesh): WorkerLinks {
-  return {
-    id: mesh.id,
-    get members() {
-      return mesh.members;
-    },
-    send: (to, payload) => mesh.send(to, kinds.bus, payload),
-    broadcast: (payload) => mesh.broadcast(kinds.bus, payload),
-    onMessage: (listener) => mesh.listenTo(kinds.bus, listener),
-    onLeave: (listener) => mesh.onLeave(listener),
   };
 }

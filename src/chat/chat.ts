@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { errorCodes, GjallarError } from '../errors.js';
-import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, roomsOf } from './context.js';
+import type { Archive } from '../history/archive.js';
+import type { HistoryStore } from '../history/store.js';
+import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import { Conversations } from './conversations.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { readName } from './input.js';
+import { deliverHere } from './post.js';
 import { PresenceTeller } from './presence.js';
 import type { Failure } from './protocol.js';
 import { Roster } from './roster.js';
@@ -13,22 +17,49 @@ export interface Chat {
   close(): void;
 }
 
+export interface ChatOptions {
+  /** This worker's id. */
+  workerId: number;
+  log: Logger;
+  /** Keeps the messages; without it none are kept. */
+  history?: HistoryStore;
+  /** Has the messages that the history no longer has. */
+  archive?: Archive;
+}
+
 /** Puts the chat on a Socket.IO server, namespace `/`. */
-export function startChat(io: ChatServer, workerId: number, log: Logger): Chat {
+export function startChat(io: ChatServer, { workerId, log, history, archive }: ChatOptions): Chat {
   const roster = new Roster(randomUUID(), {
     tell: (message) => io.serverSideEmit('roster', message),
     changed: (room) => presence.note(room),
+    // What the one that has gone posted last may not have been told to everybody.
+    gone: () => conversations?.verify(),
   });
   const presence: PresenceTeller = new PresenceTeller(
     roster,
     (told) => io.local.to(ioRoomOf(told.room)).emit('presence', told),
-    (room) => io.of('/').adapter.rooms.has(ioRoomOf(room)),
+    (room) => hasRoom(ioRoomOf(room)),
   );
-  const context: ChatContext = { io, roster, presence, workerId };
+  const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
+  const conversations =
+    history &&
+    new Conversations(history, archive, {
+      tellNews: (news) => io.serverSideEmit('news', news),
+      tellHeads: (heads) => io.serverSideEmit('heads', heads),
+      deliver: (conversation, message) => deliverHere(io, conversation, message),
+      hasMembers: (conversation) =>
+        'room' in conversation
+          ? hasRoom(ioRoomOf(conversation.room))
+          : conversation.users.some((user) => hasRoom(ioRoomOfUser(user))),
+    });
+  const context: ChatContext = { io, roster, presence, conversations, workerId };
 
   io.on('roster', (message) => roster.receive(message));
+  io.on('news', (news) => conversations?.receive(news));
+  io.on('heads', (heads) => conversations?.receiveHeads(heads));
   io.use(identify);
   io.on('connection', (socket) => {
+    void socket.join(ioRoomOfUser(socket.data.name));
     for (const [event, handler] of Object.entries(handlers)) {
       socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
         void answer(handler, context, socket, input, reply, log);
@@ -44,6 +75,7 @@ export function startChat(io: ChatServer, workerId: number, log: Logger): Chat {
   });
   return {
     close: () => {
+      conversations?.close();
       presence.close();
       roster.close();
     },

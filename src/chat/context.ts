@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'socket.io';
+import type { Conversations } from './conversations.js';
 import type { PresenceTeller } from './presence.js';
 import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
 import type { Roster } from './roster.js';
@@ -11,10 +12,17 @@ export interface ChatContext {
   readonly io: ChatServer;
   readonly roster: Roster;
   readonly presence: PresenceTeller;
+  /** The messages that are kept; undefined where the server keeps no history. */
+  readonly conversations: Conversations | undefined;
   readonly workerId: number;
 }
 
 const ROOM = 'room:';
+
+/** The Socket.IO room that all sockets of a user are in. */
+export function ioRoomOfUser(name: string): string {
+  return `user:${name}`;
+}
 
 /** The Socket.IO room of a chat room. Socket ids are rooms too, therefore the prefix. */
 export function ioRoomOf(room: string): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, GjallarError } from '../errors.js';
+import { MAX_PAGE, type PageQuery } from '../history/store.js';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -17,7 +18,15 @@ const name = z
   .refine((value) => !CONTROL.test(value));
 const text = z.string().min(1).max(10_000);
 
-function read<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode): T {
+const position = z.int().min(0).optional();
+const page = z.object({
+  epoch: z.string().max(128).optional(),
+  after: position,
+  before: position,
+  limit: z.int().min(1).max(MAX_PAGE).default(50),
+});
+
+function read<T>(schema: z.ZodType<T, unknown>, value: unknown, code: ErrorCode): T {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new GjallarError(code);
   return parsed.data;
@@ -36,6 +45,11 @@ export function readText(value: unknown): string {
 /** @throws GjallarError BAD_NAME */
 export function readName(value: unknown): string {
   return read(name, value, 'BAD_NAME');
+}
+
+/** What part of a conversation is asked for. @throws GjallarError BAD_PAGE */
+export function readPage(value: unknown): PageQuery {
+  return read(page, value, 'BAD_PAGE');
 }
 
 /** The fields of an object that came from outside. @throws GjallarError BAD_INPUT */

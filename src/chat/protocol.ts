@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.js';
+import type { ConversationHeads, ConversationNews } from './conversations.js';
 
 /** What the server answers when something went wrong. The codes stand in the documentation. */
 export interface Failure {
@@ -13,7 +14,17 @@ export type Reply<T = object> = ({ ok: true } & T) | Failure;
 
 export type ReplyCallback<T = object> = (reply: Reply<T>) => void;
 
-export interface JoinReply {
+/**
+ * Where a message stands in its conversation: `offset` counts the messages from 1 without gaps, `epoch` changes when the
+ * conversation's log was lost. Absent where the server keeps no history.
+ */
+export interface PostReply {
+  epoch?: string;
+  offset?: number;
+}
+
+/** The position is that of the last message before those that follow as events. */
+export interface JoinReply extends PostReply {
   room: string;
   /** How many users are in the room, on all workers and machines. */
   members: number;
@@ -33,21 +44,59 @@ export interface MessageInput {
   text: string;
 }
 
+export interface DirectInput {
+  /** The addressee's name. */
+  to: string;
+  text: string;
+}
+
+/** A page of a room's messages, or of those exchanged with a user. */
+export type HistoryInput = ({ room: string } | { with: string }) & {
+  /** The epoch that `after` or `before` belong to. */
+  epoch?: string;
+  /** Messages after this offset, oldest first; 0 is from the beginning. */
+  after?: number;
+  /** Messages before this offset; without `after` the newest of them. */
+  before?: number;
+  /** At most so many, from 1 to 1000. @default 50 */
+  limit?: number;
+};
+
+export interface HistoryReply {
+  /** Oldest first. */
+  messages: (ChatMessage | DirectMessage)[];
+  epoch: string;
+  /** The newest offset of the conversation. */
+  offset: number;
+  /** False when part of what was asked for is gone. */
+  complete: boolean;
+}
+
 /** What a client sends. Every event takes an acknowledgement. */
 export interface ClientEvents {
   join: (room: string, reply?: ReplyCallback<JoinReply>) => void;
   leave: (room: string, reply?: ReplyCallback) => void;
-  message: (message: MessageInput, reply?: ReplyCallback) => void;
+  message: (message: MessageInput, reply?: ReplyCallback<PostReply>) => void;
+  direct: (message: DirectInput, reply?: ReplyCallback<PostReply>) => void;
+  history: (page: HistoryInput, reply?: ReplyCallback<HistoryReply>) => void;
   who: (room: string, reply?: ReplyCallback<WhoReply>) => void;
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
 
-export interface ChatMessage {
+export interface ChatMessage extends PostReply {
   room: string;
   /** The sender's name. */
   from: string;
   text: string;
   /** When the server took it, in ms since 1970. */
+  at: number;
+}
+
+/** A message between two users, as every socket of both receives it. */
+export interface DirectMessage extends PostReply {
+  from: string;
+  to: string;
+  text: string;
   at: number;
 }
 
@@ -62,6 +111,7 @@ export interface Presence {
 /** What a client receives. */
 export interface ServerEvents {
   message: (message: ChatMessage) => void;
+  direct: (message: DirectMessage) => void;
   presence: (presence: Presence) => void;
   echo: (value: unknown) => void;
 }
@@ -69,6 +119,8 @@ export interface ServerEvents {
 /** What the chats of different workers tell each other. */
 export interface InterServerEvents {
   roster: (message: RosterMessage) => void;
+  news: (news: ConversationNews) => void;
+  heads: (heads: ConversationHeads) => void;
 }
 
 /** A worker's users in a room: their names, or how many where there are too many to name. */

@@ -14,6 +14,8 @@ export interface RosterEvents {
   tell(message: RosterMessage): void;
   /** The users of a room have changed. */
   changed(room: string): void;
+  /** A worker has gone. */
+  gone(): void;
 }
 
 interface Node {
@@ -153,6 +155,7 @@ export class Roster {
   private forget(id: string): void {
     const node = this.nodes.get(id);
     if (!this.nodes.delete(id)) return;
+    this.events.gone();
     for (const room of node?.rooms.keys() ?? []) this.events.changed(room);
   }
 

@@ -26,8 +26,13 @@ function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError
 
 /** What no option can check by itself. */
 function checkTogether(config: Config): void {
-  if (config.bus === 'redis' && !config.redisUrl) {
-    throw new GjallarError('BAD_CONFIG', 'BUS=redis needs REDIS_URL');
+  const { bus, redisUrl } = config;
+  if (bus.startsWith('redis') && !redisUrl) throw new GjallarError('BAD_CONFIG', `BUS=${bus} needs REDIS_URL`);
+  if (redisUrl?.includes(',') && bus !== 'redis-sharded') {
+    throw new GjallarError('BAD_CONFIG', 'several nodes in REDIS_URL need BUS=redis-sharded');
+  }
+  if (config.archiveUrl && config.historyTtl === 0) {
+    throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL needs a history: HISTORY_TTL must not be 0');
   }
   if (!config.tlsKey !== !config.tlsCert) {
     throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together');

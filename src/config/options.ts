@@ -26,9 +26,21 @@ function integer(min: number, max: number, fallback: number): z.ZodType<number, 
     .pipe(z.number().int().min(min).max(max));
 }
 
+const redisUrl = z.url({ protocol: /^rediss?$/ });
+
 const text = (): z.ZodType<string | undefined, string | undefined> => z.string().optional();
 
-export const buses = ['auto', 'embedded', 'redis'] as const;
+/** A length of time such as `24h`, in milliseconds. */
+const duration = (fallback: string): z.ZodType<number, string | undefined> =>
+  z
+    .string()
+    .regex(/^(0|\d{1,9}(ms|s|m|h|d))$/)
+    .default(fallback)
+    .transform((value) => Number.parseInt(value, 10) * (units[value.replace(/^\d+/, '')] ?? 1)) as never;
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export const buses = ['auto', 'embedded', 'redis', 'redis-sharded', 'redis-streams'] as const;
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** All options: the one place where the environment's names stand. */
@@ -59,17 +71,48 @@ export const options = {
   }),
   redisUrl: option({
     name: 'REDIS_URL',
-    description: 'Redis that joins several machines, as redis://[user:password@]host[:port][/database] or rediss://…',
+    description:
+      'Redis that joins several machines, as redis://[user:password@]host[:port][/database] or rediss://…; ' +
+      'for BUS=redis-sharded one or several nodes of a cluster, separated by commas.',
     default: 'none',
-    accepts: 'a URL that begins with redis:// or rediss://',
-    schema: z.url({ protocol: /^rediss?$/ }).optional() as z.ZodType<string | undefined, string | undefined>,
+    accepts: 'a URL that begins with redis:// or rediss://, or several separated by commas',
+    schema: z
+      .string()
+      .refine((value) => value.split(',').every((url) => redisUrl.safeParse(url.trim()).success))
+      .optional() as z.ZodType<string | undefined, string | undefined>,
   }),
   bus: option({
     name: 'BUS',
-    description: 'What joins the workers: auto is redis when REDIS_URL is set, else embedded (this machine only).',
+    description:
+      'What joins the workers: auto is redis when REDIS_URL is set, else embedded (this machine only); ' +
+      'redis-sharded needs a Redis Cluster.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: z.enum(buses).default('auto') as z.ZodType<(typeof buses)[number], string | undefined>,
+  }),
+  historyTtl: option({
+    name: 'HISTORY_TTL',
+    description: 'How long messages are kept for those who come back: a number with ms, s, m, h or d; 0 keeps none.',
+    default: '24h',
+    accepts: '0, or a number with ms, s, m, h or d, such as 24h',
+    schema: duration('24h'),
+  }),
+  dataDir: option({
+    name: 'DATA_DIR',
+    description: 'Folder for the messages that are kept, where there is no REDIS_URL; on a local disk.',
+    default: './data',
+    accepts: 'a path',
+    schema: z.string().default('./data'),
+  }),
+  archiveUrl: option({
+    name: 'ARCHIVE_URL',
+    description: 'Database that keeps all messages for good: sqlite:<path>, postgres://… or mysql://…',
+    default: 'none',
+    accepts: 'a URL that begins with sqlite:, postgres:// or mysql://',
+    schema: z
+      .string()
+      .regex(/^(sqlite:.|(postgres|postgresql|mysql):\/\/.)/)
+      .optional() as z.ZodType<string | undefined, string | undefined>,
   }),
   flushMs: option({
     name: 'FLUSH_MS',

@@ -1,8 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { BUCKETS, type Keys } from './redis-keys.js';
-import type { Changes, StoredMessage } from './store.js';
+import type { Change, Changes, Position, StoredMessage } from './store.js';
 
-type Change = StoredMessage & { conversation: string };
 export type StreamEntry = [id: string, fields: string[]];
 
 /** Where the reading of a bucket's log stands: at an entry, read in full, or so many messages into it. */
@@ -16,6 +15,7 @@ interface Stretch {
   bucket: number;
   conversation: string;
   epoch: string;
+  follows?: Position;
   first: number;
   count: number;
   /** The entry, and how many of its messages come before the stretch. */
@@ -55,7 +55,7 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark
   const entries = (await client.xrange(keys.log(bucket), start, '+', 'COUNT', share)) as StreamEntry[];
   const stretches: Stretch[] = [];
   let total = 0;
-  for (const [id, [, conversation, , epoch, , first, , count]] of entries) {
+  for (const [id, [, conversation, , epoch, , first, , count, , former]] of entries) {
     if (total >= share) break;
     const skipped = id === mark.id ? (mark.partly ?? 0) : 0;
     const left = Number(count) - skipped;
@@ -64,6 +64,7 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark
       bucket,
       conversation: conversation!,
       epoch: epoch!,
+      ...(former && { follows: parseFollows(former) }),
       first: Number(first) + skipped,
       count: left,
       id,
@@ -90,13 +91,23 @@ function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
 
 /** What has been trimmed in the meantime is missing. */
 async function fetch(client: Redis | Cluster, keys: Keys, stretch: Stretch): Promise<Change[]> {
-  const { bucket, conversation, epoch, first, count } = stretch;
+  const { bucket, conversation, epoch, follows, first, count } = stretch;
   const entries = await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${first + count - 1}-0`);
-  return (entries as StreamEntry[]).map((entry) => ({ conversation, ...messageOf(entry, epoch) }));
+  return (entries as StreamEntry[]).map((entry) => ({
+    conversation,
+    ...messageOf(entry, epoch),
+    ...(follows && { follows }),
+  }));
 }
 
 export function messageOf([id, [, from, , text, , at]]: StreamEntry, epoch: string): StoredMessage {
   return { from: from!, text: text!, at: Number(at), epoch, offset: Number.parseInt(id, 10) };
+}
+
+/** A former epoch as the scripts write it. */
+function parseFollows(former: string): Position {
+  const [epoch, offset] = former.split(':');
+  return { epoch: epoch!, offset: Number(offset) };
 }
 
 const formatMark = ({ id, partly }: Mark): string => (id === '0-0' ? '' : partly ? `${id}+${partly}` : id);
@@ -105,6 +116,7 @@ function parseCursor(cursor = ''): Mark[] {
   const parts = cursor.split(',');
   return Array.from({ length: BUCKETS }, (_, bucket) => {
     const [id, partly] = parts[bucket]?.split('+') ?? [];
-    return { id: id || '0-0', partly: Number(partly ?? 0) };
+    // Another store's cursor says nothing: it is read from the beginning.
+    return /^\d+-\d+$/.test(id ?? '') ? { id: id!, partly: Number(partly ?? 0) } : { id: '0-0' };
   });
 }

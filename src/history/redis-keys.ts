@@ -33,7 +33,7 @@ export class Keys {
     return `${this.#tag(bucket)}stream:${conversation}`;
   }
 
-  /** Which messages were appended, in their order: a stream of conversation, epoch, first offset and count. */
+  /** Which messages were appended, in their order: a stream of conversation, epoch, first offset, count, former epoch. */
   log(bucket: number): string {
     return `${this.#tag(bucket)}log`;
   }

@@ -59,7 +59,7 @@ end
 const append = `${open}
 local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local conversation, fresh, ttl, retention, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local epoch, offset = open(meta, stream, fresh, retention)
+local epoch, offset, former = open(meta, stream, fresh, retention)
 local result = { epoch }
 local first = offset + 1
 local empty = redis.call('XLEN', stream) == 0
@@ -87,7 +87,7 @@ if offset >= first then
   redis.call('PEXPIRE', stream, ttl)
   local horizon = math.max(0, redis.call('TIME')[1] * 1000 - ttl)
   redis.call('XADD', log, 'MINID', '~', string.format('%d', horizon), '*',
-    'c', conversation, 'e', epoch, 'o', first, 'n', offset - first + 1)
+    'c', conversation, 'e', epoch, 'o', first, 'n', offset - first + 1, 'f', string.match(former, '^[^,]*'))
   redis.call('PEXPIRE', log, ttl)
 end
 return result

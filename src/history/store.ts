@@ -66,8 +66,15 @@ export interface Page extends Position {
   complete: boolean;
 }
 
+/** A message as the log of changes tells it. */
+export interface Change extends StoredMessage {
+  conversation: string;
+  /** Where the epoch's log has gone on from an earlier epoch's: up to this position the two are one. */
+  follows?: Position;
+}
+
 export interface Changes {
-  changes: (StoredMessage & { conversation: string })[];
+  changes: Change[];
   /** Pass it to the next call. It stays good over restarts. */
   cursor: string;
 }

@@ -4,6 +4,8 @@ import type { Engine } from '../engine/engine.js';
 import { isNative, type NativeChannel } from '../engine/exchange.js';
 import type { Session } from '../engine/session.js';
 import { WebSocketTransport } from '../engine/transports/websocket.js';
+import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
+import { isObserved, Observers } from './observers.js';
 
 /** Makes the adapter of a namespace, as `io.adapter()` takes it. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
@@ -21,8 +23,6 @@ interface BroadcastPacket {
   /** Set when acknowledgements are expected, which have to be noted socket by socket. */
   id?: number;
 }
-
-type EncodedPackets = (string | Buffer)[];
 
 /** A room that was broadcast to: a topic, and the members whom topics do not reach. */
 interface Topic {
@@ -59,13 +59,16 @@ export function withNativeRooms(factory: AdapterFactory, engine: Engine): Adapte
 class NativeRooms {
   private readonly topics = new Map<RoomKey, Topic>();
   private readonly awaitingUpgrade = new Set<SocketId>();
+  private readonly observers: Observers;
   private broadcast: { packet: BroadcastPacket; encoded: EncodedPackets } | undefined;
 
   constructor(
     private readonly adapter: Adapter,
     private readonly nsp: Namespace,
     private readonly engine: Engine,
-  ) {}
+  ) {
+    this.observers = new Observers(adapter, (socket) => this.stray(socket));
+  }
 
   install(): void {
     const { adapter } = this;
@@ -77,7 +80,13 @@ class NativeRooms {
       const result = addAll.call(adapter, id, rooms);
       // A socket that is in its own room is connected; what it joined in a middleware counts from then on.
       const socket = this.nsp.sockets.get(id);
-      if (socket) this.enter(socket, rooms.has(id) ? [ALL, ...(adapter.sids.get(id) ?? [])] : rooms);
+      if (!socket) return result;
+      if (rooms.has(id)) {
+        this.observers.watch(socket);
+        this.enter(socket, this.roomsOf(id));
+      } else {
+        this.enter(socket, rooms);
+      }
       return result;
     };
     adapter.del = (id, room) => {
@@ -85,12 +94,14 @@ class NativeRooms {
       return del.call(adapter, id, room);
     };
     adapter.delAll = (id) => {
-      for (const room of [ALL, ...(adapter.sids.get(id) ?? [])] as RoomKey[]) this.leave(id, room);
+      for (const room of this.roomsOf(id)) this.leave(id, room);
       this.awaitingUpgrade.delete(id);
       delAll.call(adapter, id);
     };
     steps._encode = (packet) => {
-      const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
+      const { encoder } = this.nsp.server;
+      const encoded =
+        packet instanceof EncodedPacket ? packet.encoded : (encoder.encode(packet as never) as EncodedPackets);
       this.broadcast = { packet, encoded };
       return encoded;
     };
@@ -191,7 +202,7 @@ class NativeRooms {
   }
 
   private enterTopic(socket: Socket, topic: Topic): void {
-    const channel = this.nativeChannelOf(socket.id);
+    const channel = isObserved(socket) ? undefined : this.nativeChannelOf(socket.id);
     if (channel) {
       this.engine.outbox.settle(topic.name);
       channel.subscribe(topic.name);
@@ -211,13 +222,29 @@ class NativeRooms {
     if (this.sizeOf(room) === 1) this.topics.delete(room);
   }
 
+  /** From now on broadcasts are sent to this socket by itself. */
+  private stray(socket: Socket): void {
+    if (!this.adapter.sids.has(socket.id)) return;
+    for (const room of this.roomsOf(socket.id)) {
+      const topic = this.topics.get(room);
+      if (!topic || topic.strays.has(socket.id)) continue;
+      this.engine.outbox.settle(topic.name);
+      this.nativeChannelOf(socket.id)?.unsubscribe(topic.name);
+      topic.strays.add(socket.id);
+    }
+  }
+
+  private roomsOf(id: SocketId): RoomKey[] {
+    return [ALL, ...(this.adapter.sids.get(id) ?? [])];
+  }
+
   /** A client on polling is a stray until it has moved to a WebSocket. */
   private awaitUpgrade(socket: Socket): void {
     if (this.awaitingUpgrade.has(socket.id)) return;
     this.awaitingUpgrade.add(socket.id);
     socket.conn.once('upgrade', () => {
       if (!this.awaitingUpgrade.delete(socket.id) || !this.nativeChannelOf(socket.id)) return;
-      for (const room of [ALL, ...(this.adapter.sids.get(socket.id) ?? [])] as RoomKey[]) {
+      for (const room of this.roomsOf(socket.id)) {
         const topic = this.topics.get(room);
         if (topic?.strays.delete(socket.id)) this.enterTopic(socket, topic);
       }

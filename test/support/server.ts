@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -30,12 +33,14 @@ export interface RunningServer {
 export async function startServer(environment: Record<string, string> = {}): Promise<RunningServer> {
   const log: LogLine[] = [];
   const watchers = new Set<() => void>();
+  const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-test-'));
   let port = 0;
   let greeting = '';
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
-    const env = { ...cleanEnvironment(), HOST: '127.0.0.1', WORKERS: '2', ...environment, PORT: String(port) };
+    const defaults = { HOST: '127.0.0.1', WORKERS: '2', DATA_DIR: dataDir };
+    const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
     const started = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let errors = '';
     started.stderr.on('data', (chunk) => {
@@ -58,6 +63,12 @@ export async function startServer(environment: Record<string, string> = {}): Pro
   }
 
   async function stop(): Promise<number | null> {
+    const code = await end();
+    await rm(dataDir, { recursive: true, force: true });
+    return code;
+  }
+
+  async function end(): Promise<number | null> {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number | null];
@@ -95,7 +106,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
       (await logged((line) => line.msg === 'listening' && line.worker === worker)).pid as number,
     stop,
     restart: async () => {
-      await stop();
+      await end();
       child = await launch();
     },
   };

@@ -1,4 +1,6 @@
 import type { ChatContext, ChatSocket } from '../context.js';
+import { direct } from './direct.js';
+import { history } from './history.js';
 import { join } from './join.js';
 import { leave } from './leave.js';
 import { message } from './message.js';
@@ -8,4 +10,4 @@ import { who } from './who.js';
 export type Handler = (context: ChatContext, socket: ChatSocket, input: unknown) => Promise<object>;
 
 /** The events that are answered with `{ ok, … }`. */
-export const handlers = { join, leave, message, who } as const satisfies Record<string, Handler>;
+export const handlers = { join, leave, message, direct, history, who } as const satisfies Record<string, Handler>;

@@ -1,12 +1,14 @@
 import { GjallarError } from '../../errors.js';
 import { type ChatContext, type ChatSocket, ioRoomOf } from '../context.js';
 import { readObject, readRoom, readText } from '../input.js';
+import { postToRoom } from '../post.js';
+import type { PostReply } from '../protocol.js';
 
-export async function message({ io }: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
+export async function message(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {
   const fields = readObject(input);
   const room = readRoom(fields.room);
   const text = readText(fields.text);
   if (!socket.rooms.has(ioRoomOf(room))) throw new GjallarError('NOT_IN_ROOM');
-  io.to(ioRoomOf(room)).emit('message', { room, from: socket.data.name, text, at: Date.now() });
-  return {};
+  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }]);
+  return position!;
 }

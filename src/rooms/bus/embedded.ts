@@ -1,13 +1,16 @@
-import { deserialize, serialize } from 'node:v8';
 import type { Namespace } from 'socket.io';
 import {
+  Adapter,
   type BroadcastOptions,
   ClusterAdapterWithHeartbeat,
   type ClusterMessage,
   type ClusterResponse,
   MessageType,
 } from 'socket.io-adapter';
-import type { AdapterFactory } from '../native-rooms.js';
+import { EncodedPacket, type EncodedPackets } from '../encoded-packet.js';
+import type { Bus } from './bus.js';
+import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './embedded-codec.js';
+import { localFirst } from './local-first.js';
 
 /** Carries messages between the workers of one machine, each in the order in which its sender sent it. */
 export interface WorkerLinks {
@@ -24,22 +27,35 @@ export interface WorkerLinks {
   onLeave(listener: (id: number) => void): void;
 }
 
-type Message = ClusterMessage | ClusterResponse;
-
 /** The embedded bus: joins the workers of one machine without any other server. */
-export function embeddedBus(links: WorkerLinks): AdapterFactory {
+export function embeddedBus(links: WorkerLinks): Bus {
   const adapters = new Map<string, EmbeddedAdapter>();
   links.onMessage((_from, payload) => {
-    const message = deserialize(payload) as Message;
-    adapters.get(message.nsp)?.receive(message);
+    const frame = decodeFrame(payload);
+    adapters.get(frame.nsp)?.receive(frame);
   });
   links.onLeave((id) => {
     for (const adapter of adapters.values()) adapter.workerGone(id);
   });
-  return (nsp) => new EmbeddedAdapter(nsp, links, adapters);
+  return {
+    name: 'embedded',
+    factory: (nsp) => localFirst(new EmbeddedAdapter(nsp, links, adapters)),
+    ready: () => Promise.resolve(),
+    traffic: { isUp: true, unsent: 0, pendingBytes: 0 },
+    close: () => {},
+  };
+}
+
+interface Packet {
+  type: number;
+  nsp: string;
+  data: unknown[];
 }
 
 class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
+  /** What `localFirst` is about to deliver here, encoded for the others a moment ago. */
+  private encoded: EncodedPacket | undefined;
+
   constructor(
     nsp: Namespace,
     private readonly links: WorkerLinks,
@@ -56,9 +72,16 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
     this.adapters.delete(this.nsp.name);
   }
 
-  receive(message: Message): void {
+  receive(frame: BroadcastFrame | ClusterMessage | ClusterResponse): void {
     // The base class tells requests and responses apart by their type.
-    this.onMessage(message as ClusterMessage);
+    if (!('encoded' in frame)) return this.onMessage(frame as ClusterMessage);
+    const { encoded, opts, packetType, uid, nsp } = frame;
+    // The sender does without heartbeats as long as it sends something.
+    this.onMessage({ type: MessageType.HEARTBEAT, uid, nsp });
+    const { _parser: parser } = this.nsp.server as unknown as { _parser: { Decoder: never } };
+    const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, parser.Decoder));
+    const options = { rooms: new Set(opts.rooms), except: new Set(opts.except), flags: opts.flags };
+    Adapter.prototype.broadcast.call(this, packet, options);
   }
 
   /** Whoever waits for an answer of that worker need not wait any longer. */
@@ -66,31 +89,31 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
     this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: uidOf(id), nsp: this.nsp.name });
   }
 
-  /**
-   * As in the base class, but delivered here before this returns: the base class waits for the bus first, which would
-   * let what the application emits next overtake the broadcast.
-   */
   override broadcast(packet: unknown, options: BroadcastOptions): Promise<void> {
-    if (!options.flags?.local) {
-      this.publish({
-        type: MessageType.BROADCAST,
-        data: {
-          packet,
-          opts: { rooms: [...options.rooms], except: [...(options.except ?? [])], flags: options.flags ?? {} },
-        },
-      });
-    }
-    return super.broadcast(packet, { ...options, flags: { ...options.flags, local: true } });
+    const local = this.encoded ?? packet;
+    this.encoded = undefined;
+    return super.broadcast(local, options);
   }
 
   protected override doPublish(message: ClusterMessage): Promise<string> {
-    if (this.links.members.length > 0) this.links.broadcast(serialize(message));
+    if (this.links.members.length > 0) this.links.broadcast(this.encode(message));
     return Promise.resolve('');
   }
 
   protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {
-    this.links.send(Number(requester), serialize(response));
+    this.links.send(Number(requester), encodeMessage(response));
     return Promise.resolve();
+  }
+
+  private encode(message: ClusterMessage): Buffer {
+    // With acknowledgements each worker gives the packet an id of its own.
+    if (message.type !== MessageType.BROADCAST || message.data.requestId !== undefined) return encodeMessage(message);
+    const packet = message.data.packet as Packet;
+    packet.nsp = this.nsp.name;
+    const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
+    this.encoded = new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
+    const { nsp, uid, data } = message;
+    return encodeBroadcast({ nsp, uid, packetType: packet.type, opts: data.opts, encoded });
   }
 }
 

@@ -1,69 +1,64 @@
 import { createAdapter } from '@socket.io/redis-adapter';
 import { Redis } from 'ioredis';
-import type { AdapterFactory } from '../native-rooms.js';
+import type { Namespace } from 'socket.io';
+import type { Bus, BusEvents } from './bus.js';
+import { Outage } from './outage.js';
+import { connectionOptions, countingServers, keepWatch } from './redis-connection.js';
+import { Subscriptions } from './subscriptions.js';
 
-/** What a bus tells of the connection it depends on. */
-export interface BusEvents {
-  /** The connection is lost or there again. Local delivery goes on meanwhile. */
-  onState(isUp: boolean): void;
-  onError(error: Error): void;
-}
+type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
 
-/** A bus that depends on another server. */
-export interface RemoteBus {
-  factory: AdapterFactory;
-  /** Resolves when the bus is ready for the first time. */
-  ready: Promise<void>;
-  close(): Promise<void>;
+/** What the adapters do with the client that they publish with. */
+interface PublishingClient {
+  publish(channel: string, message: string | Buffer): Promise<number>;
+  send_command(command: string, args: string[], done: CountCallback): unknown;
+  on(event: string, listener: () => void): void;
+  off(event: string, listener: () => void): void;
 }
 
 /**
  * The classic Redis bus: joins workers on any number of machines, and other Socket.IO servers and emitters that use
  * `@socket.io/redis-adapter`, through pub/sub.
  */
-export function redisBus(url: string, events: BusEvents): RemoteBus {
-  const publisher = new Redis(url, {
-    // What cannot be sent while Redis is away is given up: held back, it would fill the memory and arrive late.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: retryAfter,
-  });
-  const subscriber = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: retryAfter });
-  const clients = [publisher, subscriber];
-  let isUp: boolean | undefined;
-  const update = () => {
-    const now = clients.every((client) => client.status === 'ready');
-    if (now === isUp) return;
-    isUp = now;
-    events.onState(now);
-  };
-  for (const client of clients) {
-    client.on('ready', update);
-    client.on('close', update);
-    client.on('error', events.onError);
-  }
-  const ready = Promise.all(
-    clients.map((client) => new Promise<void>((resolve) => client.once('ready', () => resolve()))),
-  ).then(() => {});
-  const createFor = createAdapter(quiet(publisher), subscriber);
+export function redisBus(url: string, events: BusEvents): Bus {
+  const outage = new Outage(events);
+  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const [publisher, subscriber] = redis;
+  const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update);
+  observe(redis, outage, update);
+  const endWatch = keepWatch(() => redis);
+  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions);
   return {
-    factory: (nsp) => createFor(nsp),
-    ready,
-    close: async () => {
-      for (const client of clients) client.disconnect();
+    name: 'redis',
+    factory: (nsp: Namespace) => countingServers(createFor(nsp)),
+    ready: () => outage.whenUp().then(() => subscriptions.settled()),
+    traffic: outage,
+    close: () => {
+      endWatch();
+      for (const connection of redis) connection.disconnect();
     },
   };
 }
 
-/** How long to wait before the next attempt to connect, in ms. */
-function retryAfter(attempt: number): number {
-  return Math.min(50 * 2 ** Math.min(attempt, 6), 2000);
+/** Tells when connections come and go. */
+export function observe(connections: Iterable<Redis>, outage: Outage, update: () => void): void {
+  for (const redis of connections) {
+    redis.on('error', (error: Error) => {
+      outage.reason = error.message || error.name;
+    });
+    redis.on('ready', update);
+    redis.on('close', update);
+  }
 }
 
-/** The adapter does not wait for what it publishes: a failure must not become an unhandled rejection. */
-function quiet(client: Redis): Redis {
-  const publish = client.publish.bind(client) as (channel: string, message: string | Buffer) => Promise<number>;
-  client.publish = ((channel: string, message: string | Buffer) =>
-    publish(channel, message).catch(() => 0)) as typeof client.publish;
-  return client;
+/** A client to publish with that counts what it cannot send. */
+export function publishingClient(redis: Redis, outage: Outage): PublishingClient {
+  return {
+    publish: (channel, message) => outage.send(message.length, () => redis.publish(channel, message)),
+    send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),
+    // The connection's errors have a listener already.
+    on: () => {},
+    off: () => {},
+  };
 }

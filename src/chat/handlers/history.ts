@@ -1,0 +1,22 @@
+import { GjallarError } from '../../errors.js';
+import type { ChatContext, ChatSocket } from '../context.js';
+import { directBetween } from '../conversation.js';
+import { readName, readObject, readPage, readRoom } from '../input.js';
+import { asChatMessage, asDirectMessage } from '../post.js';
+import type { HistoryReply } from '../protocol.js';
+
+export async function history(context: ChatContext, socket: ChatSocket, input: unknown): Promise<HistoryReply> {
+  const fields = readObject(input);
+  const page = readPage(fields);
+  const { conversations } = context;
+  if (!conversations) throw new GjallarError('HISTORY_OFF');
+  if (fields.with === undefined) {
+    const room = readRoom(fields.room);
+    const { messages, ...rest } = await conversations.read({ room }, page);
+    return { messages: messages.map((message) => asChatMessage(room, message)), ...rest };
+  }
+  const other = readName(fields.with);
+  const own = socket.data.name;
+  const { messages, ...rest } = await conversations.read(directBetween(own, other), page);
+  return { messages: messages.map((message) => asDirectMessage([own, other], message)), ...rest };
+}

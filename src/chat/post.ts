@@ -1,0 +1,63 @@
+import type { NewMessage, Position, StoredMessage } from '../history/store.js';
+import { type ChatContext, ioRoomOf, ioRoomOfUser } from './context.js';
+import { directBetween } from './conversation.js';
+import type { ChatMessage, DirectMessage, PostReply } from './protocol.js';
+
+type Said = Omit<NewMessage, 'key'> & Partial<Position>;
+
+/** A room's message as its members receive it. */
+export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
+  return { room, from, text, at, epoch, offset };
+}
+
+/** A message between two users as both receive it. */
+export function asDirectMessage(
+  users: readonly [string, string],
+  { from, text, at, epoch, offset }: Said,
+): DirectMessage {
+  return { from, to: from === users[0] ? users[1] : users[0], text, at, epoch, offset };
+}
+
+/**
+ * Says something in a room, whoever says it and over whatever way it came in. Resolves once it is kept, with a reply for
+ * each message.
+ * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
+ */
+export async function postToRoom(
+  { io, conversations }: ChatContext,
+  room: string,
+  messages: readonly NewMessage[],
+): Promise<(PostReply & { duplicate?: true })[]> {
+  if (conversations) return conversations.post({ room }, messages);
+  for (const message of messages) io.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
+  return messages.map(() => ({}));
+}
+
+/**
+ * Says something to a user. Resolves once it is kept, whether or not the user is there.
+ * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
+ */
+export async function postDirect(
+  { io, conversations }: ChatContext,
+  to: string,
+  message: NewMessage,
+): Promise<PostReply> {
+  const users = [message.from, to] as const;
+  if (conversations) return (await conversations.post(directBetween(...users), [message]))[0]!;
+  io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
+  return {};
+}
+
+/** Delivers a message that is kept to this worker's sockets. */
+export function deliverHere(
+  io: ChatContext['io'],
+  conversation: { room: string } | { users: readonly [string, string] },
+  message: StoredMessage,
+): void {
+  if ('room' in conversation) {
+    io.local.to(ioRoomOf(conversation.room)).emit('message', asChatMessage(conversation.room, message));
+  } else {
+    const { users } = conversation;
+    io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
+  }
+}

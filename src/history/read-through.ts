@@ -1,0 +1,38 @@
+import type { Archive } from './archive.js';
+import { planPage } from './page.js';
+import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
+
+/**
+ * Reads a page from the fast store, and what that no longer has from the archive. The page keeps the store's contract,
+ * as if nothing had ever been trimmed; a position of an epoch that was lost starts anew all the same.
+ *
+ * @throws HistoryError if the store cannot be reached, or the archive is needed and cannot
+ */
+export async function readThrough(
+  store: HistoryStore,
+  archive: Archive | undefined,
+  conversation: string,
+  query: PageQuery,
+): Promise<Page> {
+  const page = await store.read(conversation, query);
+  const { epoch, offset } = page;
+  const foreign = query.epoch !== undefined && (query.epoch !== epoch || (query.after ?? 0) > offset);
+  if (page.complete || !archive || foreign) return page;
+
+  const { after, before = offset + 1, limit } = query;
+  const oldest = page.messages[0]?.offset ?? Math.min(before, offset + 1);
+  const messages: StoredMessage[] = [];
+  if (after !== undefined) {
+    const older = await archive.read(conversation, { epoch, after, before: oldest, limit });
+    messages.push(...older.messages, ...page.messages.slice(0, limit - older.messages.length));
+  } else {
+    const missing = Math.max(1, limit - page.messages.length);
+    const older = await archive.read(conversation, { epoch, before: oldest, limit: missing });
+    messages.push(...older.messages, ...page.messages);
+  }
+  const asked = planPage({ epoch, offset, first: 1, former: [] }, query);
+  const complete =
+    messages.length === Math.max(0, asked.to - asked.from + 1) &&
+    messages.every((message, index) => message.offset === asked.from + index);
+  return { ...page, messages, complete };
+}

@@ -1,0 +1,57 @@
+import type { BroadcastOptions, ClusterAdapter, Room } from 'socket.io-adapter';
+import { MessageType } from 'socket.io-adapter';
+
+type Options = BroadcastOptions;
+
+/** Tells the other workers; what subclasses of ClusterAdapter call. */
+interface Publisher {
+  publish(message: { type: MessageType; data: object }): void;
+}
+
+/**
+ * Lets an adapter act on its own sockets before the call returns. By itself it waits for the bus first, which would let
+ * what the application does next overtake it, and would hold up local delivery while the bus is away.
+ *
+ * Not where connection state recovery is on: then a packet needs the offset that the bus gives it.
+ */
+export function localFirst<T extends ClusterAdapter>(adapter: T): T {
+  const { nsp } = adapter as unknown as { nsp: { server: { opts: { connectionStateRecovery?: unknown } } } };
+  if (nsp.server.opts.connectionStateRecovery) return adapter;
+  const publisher = adapter as unknown as Publisher;
+  const { broadcast, addSockets, delSockets, disconnectSockets } = adapter;
+
+  adapter.broadcast = (packet: unknown, options: Options) => {
+    if (!isLocal(options)) publisher.publish({ type: MessageType.BROADCAST, data: { packet, opts: plain(options) } });
+    return broadcast.call(adapter, packet, local(options));
+  };
+  adapter.addSockets = (options: Options, rooms: Room[]) => {
+    if (!isLocal(options)) publisher.publish({ type: MessageType.SOCKETS_JOIN, data: { opts: plain(options), rooms } });
+    return addSockets.call(adapter, local(options), rooms);
+  };
+  adapter.delSockets = (options: Options, rooms: Room[]) => {
+    if (!isLocal(options)) {
+      publisher.publish({ type: MessageType.SOCKETS_LEAVE, data: { opts: plain(options), rooms } });
+    }
+    return delSockets.call(adapter, local(options), rooms);
+  };
+  adapter.disconnectSockets = (options: Options, close: boolean) => {
+    if (!isLocal(options)) {
+      publisher.publish({ type: MessageType.DISCONNECT_SOCKETS, data: { opts: plain(options), close } });
+    }
+    return disconnectSockets.call(adapter, local(options), close);
+  };
+  return adapter;
+}
+
+function isLocal(options: Options): boolean {
+  return options.flags?.local === true;
+}
+
+function local(options: Options): Options {
+  return { ...options, flags: { ...options.flags, local: true } };
+}
+
+/** Options as they travel. */
+export function plain({ rooms, except, flags }: Options) {
+  return { rooms: [...rooms] as string[], except: [...(except ?? [])] as string[], flags: flags ?? {} };
+}

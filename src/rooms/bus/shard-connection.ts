@@ -1,0 +1,79 @@
+import type { Redis } from 'ioredis';
+
+/** The channels that one master of a cluster serves to this worker, over a connection of their own. */
+export class ShardConnection {
+  private wanted = new Set<string>();
+  private confirmed = new Set<string>();
+  private readonly pending = new Set<Promise<unknown>>();
+
+  /**
+   * @param onChange called when {@link isComplete} may have changed
+   * @param onMoved called when the master says that it does not have a channel's slot
+   */
+  constructor(
+    readonly redis: Redis,
+    private readonly onChange: () => void,
+    private readonly onMoved: () => void,
+  ) {
+    redis.on('ready', () => this.send(this.wanted));
+    redis.on('close', () => {
+      this.confirmed.clear();
+      onChange();
+    });
+    redis.on('moved', onMoved);
+  }
+
+  /** Whether there is a connection, and nothing that was wanted when it was made is missing. */
+  get isComplete(): boolean {
+    return this.redis.status === 'ready' && (this.pending.size > 0 || this.confirmed.size >= this.wanted.size);
+  }
+
+  get isPending(): boolean {
+    return this.pending.size > 0;
+  }
+
+  want(channel: string): void {
+    this.wanted.add(channel);
+    this.send([channel]);
+  }
+
+  forget(channel: string): void {
+    if (!this.wanted.delete(channel)) return;
+    this.confirmed.delete(channel);
+    if (this.redis.status === 'ready') this.redis.sunsubscribe(channel).catch(() => {});
+  }
+
+  /** Wants exactly these channels. */
+  replace(channels: Set<string>): void {
+    for (const channel of this.wanted) if (!channels.has(channel)) this.forget(channel);
+    this.wanted = channels;
+    this.send([...channels].filter((channel) => !this.confirmed.has(channel)));
+  }
+
+  /** Resolves when what was wanted so far is confirmed, or cannot be for now. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.pending);
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+
+  private send(channels: Iterable<string>): void {
+    if (this.redis.status !== 'ready') return;
+    // One command for each: channels of one command must have the same slot.
+    for (const channel of channels) void this.confirm(channel, this.redis.ssubscribe(channel));
+  }
+
+  private async confirm(channel: string, subscribed: Promise<unknown>): Promise<void> {
+    this.pending.add(subscribed);
+    try {
+      await subscribed;
+      if (this.wanted.has(channel)) this.confirmed.add(channel);
+    } catch {
+      this.onMoved();
+    }
+    this.pending.delete(subscribed);
+    this.onChange();
+  }
+}

@@ -1,0 +1,93 @@
+import { App, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server, type ServerOptions } from 'socket.io';
+import { Mesh } from '../../../src/cluster/mesh.js';
+import { Engine, type EngineOptions } from '../../../src/index.js';
+import type { Bus } from '../../../src/rooms/bus/bus.js';
+import { embeddedBus } from '../../../src/rooms/bus/embedded.js';
+import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
+import { linksOf } from '../../../src/worker-bus.js';
+
+/** A server of the test's own, in this process. */
+export interface TestNode {
+  readonly io: Server;
+  readonly engine: Engine;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface NodeOptions {
+  server?: Partial<ServerOptions>;
+  engine?: EngineOptions;
+}
+
+/** Starts a server on a free port of the loopback interface. */
+export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
+  const app = App();
+  const engine = new Engine(options.engine);
+  engine.attach(app);
+  const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
+  io.bind(engine as never);
+  const listenSocket = await new Promise<object>((resolve, reject) => {
+    app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
+  });
+  return {
+    io,
+    engine,
+    url: `http://127.0.0.1:${us_socket_local_port(listenSocket as never)}`,
+    close: async () => {
+      us_listen_socket_close(listenSocket as never);
+      await io.close();
+      app.close();
+    },
+  };
+}
+
+/** A node that is joined with others by a bus. */
+export async function startMember(bus: Bus, options: NodeOptions = {}): Promise<TestNode & { bus: Bus }> {
+  const node = await startNode(bus.factory, options);
+  await bus.ready();
+  return {
+    ...node,
+    bus,
+    close: async () => {
+      await node.close();
+      bus.close();
+    },
+  };
+}
+
+/** The meshes of several workers, as on one machine. */
+export class Machine {
+  private readonly meshes: Mesh[] = [];
+  private ids = 0;
+
+  private constructor(private readonly directory: string) {}
+
+  static async start(): Promise<Machine> {
+    return new Machine(await mkdtemp(join(tmpdir(), 'gjallar-mesh-')));
+  }
+
+  /** The embedded bus of one more worker. Closing it is what its death is to the others. */
+  async openBus(): Promise<Bus> {
+    const mesh = new Mesh(++this.ids, this.directory);
+    await mesh.listen();
+    await mesh.join(this.meshes.map((other) => other.id));
+    this.meshes.push(mesh);
+    const bus = embeddedBus(linksOf(mesh));
+    return {
+      ...bus,
+      close: () => {
+        this.meshes.splice(this.meshes.indexOf(mesh), 1);
+        mesh.close();
+      },
+    };
+  }
+
+  async remove(): Promise<void> {
+    for (const mesh of this.meshes.splice(0)) mesh.close();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}

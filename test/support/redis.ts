@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+
+/** A port of the loopback interface that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A Redis process of the test's own, on the loopback interface and with a directory of its own. */
+export class RedisProcess {
+  private child: ChildProcess | undefined;
+
+  private constructor(
+    readonly port: number,
+    private readonly directory: string,
+    private readonly settings: readonly string[],
+  ) {}
+
+  static async start(...settings: string[]): Promise<RedisProcess> {
+    const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
+    const redis = new RedisProcess(await freePort(), directory, settings);
+    await redis.start();
+    return redis;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const settings = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.directory, '--save', ''];
+    const child = spawn('redis-server', [...settings, ...this.settings], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.child = child;
+    await new Promise<void>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
+      createInterface(child.stdout!).on('line', (line) => line.includes('Ready to accept connections') && resolve());
+    });
+  }
+
+  /** Ends the process; what it knew is gone. */
+  async stop(): Promise<void> {
+    const { child } = this;
+    this.child = undefined;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+
+  /** `SIGSTOP` lets it hang, `SIGCONT` go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.child?.kill(signal);
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** A Redis Cluster of six processes: three masters, each with a replica. */
+export class RedisCluster {
+  private constructor(readonly processes: readonly RedisProcess[]) {}
+
+  static async start(): Promise<RedisCluster> {
+    const processes = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        // By itself it would listen on the port plus 10,000, which may be none.
+        const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--cluster-port'];
+        return RedisProcess.start(...cluster, `${await freePort()}`, '--repl-diskless-sync-delay', '0');
+      }),
+    );
+    const cluster = new RedisCluster(processes);
+    await cluster.join();
+    return cluster;
+  }
+
+  /** Two of the nodes, as REDIS_URL takes them. */
+  get url(): string {
+    return `${this.processes[0]!.url},${this.processes[1]!.url}`;
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.processes.map((redis) => redis.remove()));
+  }
+
+  private async join(): Promise<void> {
+    const nodes = this.processes.map((redis) => new Redis(redis.port, '127.0.0.1'));
+    try {
+      const ids = (await Promise.all(nodes.map((node) => node.call('CLUSTER', 'MYID')))) as string[];
+      for (const [index, [first, last]] of [
+        [0, 5460],
+        [5461, 10_922],
+        [10_923, 16_383],
+      ].entries()) {
+        await nodes[index]!.call('CLUSTER', 'ADDSLOTSRANGE', first!, last!);
+      }
+      for (const [index, node] of nodes.entries()) {
+        await node.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+      }
+      for (const redis of this.processes.slice(1)) {
+        const [, busPort] = clusterPort(await nodes[this.processes.indexOf(redis)]!.call('CLUSTER', 'NODES'));
+        await nodes[0]!.call('CLUSTER', 'MEET', '127.0.0.1', redis.port, busPort!);
+      }
+      for (const node of nodes) {
+        await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_known_nodes:6'));
+      }
+      for (const index of [3, 4, 5]) {
+        await until(() =>
+          nodes[index]!.call('CLUSTER', 'REPLICATE', ids[index - 3]!).then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+      for (const node of nodes) {
+        await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+        await until(async () => (String(await node.call('CLUSTER', 'NODES')).match(/ slave /g) ?? []).length === 3);
+      }
+      for (const node of nodes.slice(3)) {
+        await until(async () => String(await node.call('INFO', 'replication')).includes('master_link_status:up'));
+      }
+    } finally {
+      for (const node of nodes) node.disconnect();
+    }
+  }
+}
+
+/** The ports of the node that answered CLUSTER NODES, whose line says `myself`: `id host:port@busport …`. */
+function clusterPort(reply: unknown): number[] {
+  const line = String(reply)
+    .split('\n')
+    .find((one) => one.includes('myself'))!;
+  return line
+    .match(/:(\d+)@(\d+)/)!
+    .slice(1)
+    .map(Number);
+}
+
+/** Asks a server that cannot tell by itself, until the answer is yes. */
+export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await ask())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
