@@ -1,4 +1,5 @@
-import { Decoder as FullDecoder, Encoder as FullEncoder, type Packet, PacketType } from 'socket.io-parser';
+import { createRequire } from 'node:module';
+import type { Packet } from 'socket.io-parser';
 import { LONG, RecentStrings } from '../engine/recent-strings.js';
 
 /**
@@ -7,6 +8,13 @@ import { LONG, RecentStrings } from '../engine/recent-strings.js';
  *
  * For the `parser` option of socket.io's Server.
  */
+
+// The copy that socket.io itself has loaded; `import` would load another one.
+const {
+  Decoder: FullDecoder,
+  Encoder: FullEncoder,
+  PacketType,
+} = createRequire(import.meta.url)('socket.io-parser') as typeof import('socket.io-parser');
 
 type Decoded = (packet: Packet) => void;
 
@@ -27,7 +35,7 @@ textDecoder.on('decoded', (packet: Packet) => {
 /** Reads the packets of one client. */
 export class Decoder {
   private decoded: Decoded | undefined = undefined;
-  private full: FullDecoder | undefined = undefined;
+  private full: InstanceType<typeof FullDecoder> | undefined = undefined;
 
   /** The only event is `decoded`, with one listener: socket.io's Client. */
   on(_event: 'decoded', listener: Decoded): this {
@@ -47,9 +55,7 @@ export class Decoder {
   /** Takes a text or an attachment. Throws what socket.io-parser throws for those that break the protocol. */
   add(data: unknown): void {
     if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
-    textDecoder.add(data);
-    const packet = textPacket;
-    textPacket = undefined;
+    const packet = readPlainEvent(data) ?? readText(data);
     if (packet) this.decoded?.(packet);
   }
 
@@ -70,6 +76,43 @@ export class Decoder {
   }
 }
 
+/** The digit of an EVENT, and what its data begins with. */
+const EVENT = 50;
+const BRACKET = 91;
+
+/**
+ * Reads what nearly all packets are, an event of the main namespace without an acknowledgement, without looking at each
+ * character. Whatever is not clearly that, or not clearly valid, is left to socket.io-parser.
+ */
+function readPlainEvent(text: string): Packet | undefined {
+  if (text.charCodeAt(0) !== EVENT || text.charCodeAt(1) !== BRACKET) return undefined;
+  let data: unknown;
+  try {
+    data = JSON.parse(text.slice(1));
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(data) || typeof data[0] !== 'string' || reservedEvents.has(data[0])) return undefined;
+  return { type: PacketType.EVENT, nsp: '/', data };
+}
+
+/** Names that socket.io-parser refuses. */
+const reservedEvents = new Set([
+  'connect',
+  'connect_error',
+  'disconnect',
+  'disconnecting',
+  'newListener',
+  'removeListener',
+]);
+
+function readText(text: string): Packet | undefined {
+  textDecoder.add(text);
+  const packet = textPacket;
+  textPacket = undefined;
+  return packet;
+}
+
 function hasAttachments(text: string): boolean {
   const digit = text.charCodeAt(0);
   return digit === BINARY_EVENT || digit === BINARY_ACK;
@@ -85,12 +128,14 @@ interface EncodedEvent {
 export class Encoder extends FullEncoder {
   private readonly recent = new RecentStrings<EncodedEvent[]>();
 
-  override encode(packet: Packet): ReturnType<FullEncoder['encode']> {
+  override encode(packet: Packet): ReturnType<InstanceType<typeof FullEncoder>['encode']> {
     const { data } = packet;
     if (packet.type !== PacketType.EVENT || packet.id !== undefined) return super.encode(packet);
     if (!Array.isArray(data) || data.length !== 2) return super.encode(packet);
     const [event, text] = data as [unknown, unknown];
-    if (typeof text !== 'string' || text.length < LONG) return super.encode(packet);
+    if (typeof text !== 'string') return super.encode(packet);
+    // A text has no attachments to look for.
+    if (text.length < LONG) return [this.encodeText(packet)];
     const known = this.recent.get(text, () => []);
     if (!known) return super.encode(packet);
     let same = known.find((candidate) => candidate.event === event && candidate.nsp === packet.nsp);
@@ -99,5 +144,9 @@ export class Encoder extends FullEncoder {
       if (known.length < MOST_EVENTS) known.push(same);
     }
     return same.encoded;
+  }
+
+  private encodeText({ nsp, data }: Packet): string {
+    return `2${!nsp || nsp === '/' ? '' : `${nsp},`}${JSON.stringify(data)}`;
   }
 }
