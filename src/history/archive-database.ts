@@ -11,12 +11,13 @@ class LibsqlClient extends BetterSqlite3Client {
   }
 
   /**
-   * All our transactions write. Beginning them so, they can fail for another writer only here, where nothing was read:
-   * libsql keeps a statement that failed open, and with it the snapshot that it had, so a retry would fail for good.
+   * All our transactions write, so they take the lock at once, and can fail for another writer only here, where nothing
+   * has been done. By `exec`, for libsql leaves a prepared statement that failed open, and no commit passes it.
    */
-  override _query(connection: unknown, statement: { sql: string }): Promise<unknown> {
-    if (statement.sql === 'BEGIN;') statement.sql = 'BEGIN IMMEDIATE;';
-    return super._query(connection, statement);
+  override async _query(connection: Database.Database, statement: { sql: string }): Promise<unknown> {
+    if (statement.sql !== 'BEGIN;') return super._query(connection, statement);
+    connection.exec('BEGIN IMMEDIATE');
+    return { ...statement, response: [] };
   }
 }
 
@@ -45,18 +46,21 @@ export function connect(url: string): { knex: Knex; dialect: Dialect } {
     case 'sqlite':
       return { dialect, knex: connectSqlite(url.replace(/^sqlite:(\/\/(?=\/))?/, '')) };
     case 'postgres':
-      return { dialect, knex: knexModule({ client: 'pg', connection: url, pool, acquireConnectionTimeout: 10_000 }) };
+      return { dialect, knex: knexModule({ client: 'pg', connection: url, ...remote }) };
     case 'mysql': {
       const connection = url.replace(/^mariadb:/, 'mysql:');
-      return { dialect, knex: knexModule({ client: 'mysql2', connection, pool, acquireConnectionTimeout: 10_000 }) };
+      return { dialect, knex: knexModule({ client: 'mysql2', connection, ...remote }) };
     }
     default:
       throw new RangeError('ARCHIVE_URL must begin with sqlite:, postgres:// or mysql://');
   }
 }
 
+const ignore = () => {};
+/** knex would print what is also thrown. */
+const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 /** One process needs few connections: one archives, the others read. */
-const pool = { min: 0, max: 4 };
+const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
 
 function connectSqlite(filename: string): Knex {
   mkdirSync(dirname(filename), { recursive: true });
@@ -64,11 +68,12 @@ function connectSqlite(filename: string): Knex {
     client: LibsqlClient,
     connection: { filename },
     useNullAsDefault: true,
+    log,
     pool: {
       min: 1,
       max: 1,
       afterCreate(connection: Database.Database, done: (error: Error | null, connection: unknown) => void) {
-        connection.exec('PRAGMA synchronous = FULL');
+        connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
         done(null, connection);
       },
     },
@@ -77,10 +82,7 @@ function connectSqlite(filename: string): Knex {
 
 /** Runs `work` in a transaction while no other process does, whatever it is. */
 export async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: Knex) => Promise<T>): Promise<T> {
-  if (dialect === 'sqlite') {
-    await retryBusy(async () => void (await knex.raw('PRAGMA journal_mode = WAL')));
-    return retryBusy(() => knex.transaction(work));
-  }
+  if (dialect === 'sqlite') return retryBusy(() => knex.transaction(work));
   return knex.transaction(async (trx) => {
     if (dialect === 'postgres') {
       await trx.raw('SELECT pg_advisory_xact_lock(hashtext(?))', [LOCK]);

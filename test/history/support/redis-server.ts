@@ -18,7 +18,7 @@ export class RedisServer {
   }
 
   static async start(...settings: string[]): Promise<RedisServer> {
-    const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
+    const directory = await mkdtemp(join(tmpdir(), 'gjallar-history-redis-'));
     const server = new RedisServer(await freePort(), directory, settings);
     await server.start();
     return server;
