@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { DeadlineQueue, type Waiting } from '../../src/engine/deadlines.js';
+import { TestClock } from './support/clock.js';
+
+class Item implements Waiting<Item> {
+  queue: DeadlineQueue<Item> | undefined = undefined;
+  due = 0;
+  previous: Item | undefined = undefined;
+  next: Item | undefined = undefined;
+
+  constructor(readonly name: string) {}
+}
+
+describe('deadlines', () => {
+  let clock: TestClock;
+  let passed: string[];
+  let queue: DeadlineQueue<Item>;
+  const [a, b, c] = [new Item('a'), new Item('b'), new Item('c')];
+
+  beforeEach(() => {
+    clock = new TestClock();
+    passed = [];
+    queue = new DeadlineQueue<Item>(100, (item) => passed.push(`${item.name} at ${clock.now()}`), clock);
+    for (const item of [a, b, c]) item.queue?.remove(item);
+  });
+
+  test('pass in the order in which they were set, each at its time', () => {
+    queue.add(a);
+    clock.advance(30);
+    queue.add(b);
+    clock.advance(69);
+    expect(passed).toEqual([]);
+    clock.advance(1);
+    expect(passed).toEqual(['a at 100']);
+    clock.advance(30);
+    expect(passed).toEqual(['a at 100', 'b at 130']);
+    expect(clock.running).toBe(0);
+  });
+
+  test('that are set anew count from then, and those that are removed never pass', () => {
+    for (const item of [a, b, c]) queue.add(item);
+    clock.advance(50);
+    queue.add(a);
+    queue.remove(b);
+    clock.advance(100);
+    expect(passed).toEqual(['c at 100', 'a at 150']);
+  });
+
+  test('move from one queue to another', () => {
+    const other = new DeadlineQueue<Item>(10, (item) => passed.push(`${item.name} elsewhere`), clock);
+    queue.add(a);
+    other.add(a);
+    queue.remove(a);
+    clock.advance(100);
+    expect(passed).toEqual(['a elsewhere']);
+  });
+
+  test('may be set again from within the callback', () => {
+    let left = 3;
+    const again = new DeadlineQueue<Item>(
+      10,
+      (item) => {
+        passed.push(`${item.name} at ${clock.now()}`);
+        if (--left > 0) again.add(item);
+      },
+      clock,
+    );
+    again.add(a);
+    clock.advance(100);
+    expect(passed).toEqual(['a at 10', 'a at 20', 'a at 30']);
+    expect(clock.running).toBe(0);
+  });
+
+  test('share one timer, which stops with the queue', () => {
+    for (const item of [a, b, c]) queue.add(item);
+    expect(clock.running).toBe(1);
+    queue.close();
+    expect(clock.running).toBe(0);
+    clock.advance(1000);
+    expect(passed).toEqual([]);
+  });
+
+  test('can be found out before the timer does', () => {
+    queue.add(a, -100);
+    queue.add(b);
+    queue.check(b);
+    queue.check(a);
+    queue.check(a);
+    expect(passed).toEqual(['a at 0']);
+  });
+
+  test('still pass after the callback has thrown', () => {
+    const failing = new DeadlineQueue<Item>(
+      10,
+      (item) => {
+        if (item === a) throw new Error('a listener of the application');
+        passed.push(item.name);
+      },
+      clock,
+    );
+    failing.add(a);
+    failing.add(b);
+    expect(() => clock.advance(10)).toThrow('a listener');
+    clock.advance(10);
+    expect(passed).toEqual(['b']);
+  });
+
+  test('pass once and never too early, whatever happens in between', () => {
+    const step = fc.record({ item: fc.nat(9), remove: fc.boolean(), wait: fc.nat(60) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const time = new TestClock();
+        const expected = new Map<Item, number>();
+        const items = Array.from({ length: 10 }, (_, index) => new Item(String(index)));
+        const tested = new DeadlineQueue<Item>(
+          100,
+          (item) => {
+            expect(expected.get(item)).toBe(time.now());
+            expected.delete(item);
+          },
+          time,
+        );
+        for (const { item, remove, wait } of steps) {
+          const one = items[item]!;
+          if (remove) {
+            tested.remove(one);
+            expected.delete(one);
+          } else {
+            tested.add(one);
+            expected.set(one, time.now() + 100);
+          }
+          time.advance(wait);
+        }
+        time.advance(200);
+        expect(expected.size).toBe(0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import type { Clock } from '../../../src/engine/deadlines.js';
+
+/** A clock in the test's hand: time passes with {@link advance} only. */
+export class TestClock implements Clock {
+  private time = 0;
+  private readonly timers = new Set<{ at: number; callback: () => void }>();
+
+  now(): number {
+    return this.time;
+  }
+
+  setTimeout(callback: () => void, ms: number): unknown {
+    const timer = { at: this.time + ms, callback };
+    this.timers.add(timer);
+    return timer;
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.timers.delete(timer as { at: number; callback: () => void });
+  }
+
+  /** How many timers run. */
+  get running(): number {
+    return this.timers.size;
+  }
+
+  /** Lets time pass, and each timer that is due meanwhile run at its time. */
+  advance(ms: number): void {
+    const end = this.time + ms;
+    for (;;) {
+      const due = [...this.timers].filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0];
+      if (!due) break;
+      this.timers.delete(due);
+      this.time = due.at;
+      due.callback();
+    }
+    this.time = end;
+  }
+}
