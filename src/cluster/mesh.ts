@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { FrameReader, frame } from './framing.js';
@@ -53,6 +53,8 @@ export class Mesh {
   /** Starts to accept links. */
   listen(): Promise<void> {
     this.server = createServer((socket) => this.accept(socket));
+    // A worker whose primary was killed is ended by the cluster module at once.
+    process.once('exit', this.removeFiles);
     return new Promise((resolve, reject) => {
       this.server!.once('error', reject);
       this.server!.listen(this.pathOf(this.id), resolve);
@@ -102,8 +104,19 @@ export class Mesh {
     this.server?.close();
     for (const socket of [...this.links.values(), ...this.incoming]) socket.destroy();
     this.links.clear();
-    rmSync(this.pathOf(this.id), { force: true });
+    process.off('exit', this.removeFiles);
+    this.removeFiles();
   }
+
+  private readonly removeFiles = (): void => {
+    rmSync(this.pathOf(this.id), { force: true });
+    try {
+      // The primary does this, unless it was killed: then the last worker does.
+      rmdirSync(this.directory);
+    } catch {
+      // Others are there still.
+    }
+  };
 
   private pathOf(id: number): string {
     return join(this.directory, `${id}.sock`);
