@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { connect, connected, disconnectAll, nextEvent } from '../support/clients.js';
+import { type RunningServer, startServer } from '../support/server.js';
+
+const DIED = 'a worker died and will be replaced';
+
+let directory: string;
+let server: RunningServer;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-lifecycle-'));
+});
+
+afterEach(async () => {
+  disconnectAll();
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+/** Starts a server that has its sockets in the test's own folder. */
+async function start(environment: Record<string, string> = {}): Promise<void> {
+  server = await startServer({ TMPDIR: directory, ...environment });
+}
+
+function workerPids(): number[] {
+  return server.log.filter((line) => line.msg === 'listening').map((line) => line.pid as number);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // One that has ended and lost its parent stays listed where nobody collects it, as in some containers.
+  const stat = `/proc/${pid}/stat`;
+  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
+}
+
+async function get(path: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(server.url + path);
+  return { status: response.status, body: await response.json() };
+}
+
+describe('the start', () => {
+  test('tells people the address, the number of workers and the bus in one line, and programs the rest', async () => {
+    await start({ WORKERS: '3' });
+    expect(server.greeting).toBe(
+      `gjallar listens on http://127.0.0.1:${server.port} with 3 workers on the embedded bus`,
+    );
+    expect(new Set(workerPids()).size).toBe(3);
+    for (const line of server.log) {
+      expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number), pid: expect.any(Number) });
+    }
+  });
+
+  test('says one worker, and shows an IPv6 address as a browser takes it', async () => {
+    await start({ WORKERS: '1', HOST: '::1' });
+    expect(server.greeting).toBe(`gjallar listens on http://[::1]:${server.port} with 1 worker on the embedded bus`);
+    expect((await fetch(`http://[::1]:${server.port}/healthz`)).status).toBe(200);
+  });
+
+  test('is healthy and ready afterwards', async () => {
+    await start();
+    expect(await get('/healthz')).toEqual({ status: 200, body: { ok: true } });
+    expect(await get('/readyz')).toEqual({ status: 200, body: { ok: true, state: 'ready', problems: [] } });
+    expect(await get('/nowhere')).toMatchObject({ status: 404, body: { ok: false, code: 'NOT_FOUND' } });
+  });
+});
+
+describe('the end', () => {
+  test.each([['SIGTERM'], ['SIGINT']] as const)('%s stops everything and leaves nothing behind', async (signal) => {
+    await start({ WORKERS: '3' });
+    const clients = [connect(server.url), connect(server.url, { transports: ['polling'] })];
+    await Promise.all(clients.map(connected));
+    const pids = workerPids();
+    expect(pids.map(isAlive)).toEqual([true, true, true]);
+    expect(readdirSync(directory)).toHaveLength(1);
+    const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));
+
+    server.process.kill(signal);
+    expect(await once(server.process, 'exit')).toEqual([0, null]);
+    expect(pids.map(isAlive)).toEqual([false, false, false]);
+    expect(readdirSync(directory)).toEqual([]);
+    await Promise.all(disconnected);
+  });
+
+  test('Ctrl-C, which every process hears, and twice, is no different', async () => {
+    await start({ WORKERS: '3' });
+    const pids = workerPids();
+    for (const pid of [...pids, server.process.pid!]) process.kill(pid, 'SIGINT');
+    server.process.kill('SIGINT');
+    expect(await once(server.process, 'exit')).toEqual([0, null]);
+    expect(pids.map(isAlive)).toEqual([false, false, false]);
+    expect(readdirSync(directory)).toEqual([]);
+    expect(server.log.some((line) => line.msg === DIED)).toBe(false);
+  });
+
+  test('a primary that is killed takes its workers with it', async () => {
+    await start({ WORKERS: '3' });
+    const pids = workerPids();
+    server.process.kill('SIGKILL');
+    // The workers hold the primary's output open for as long as they are there.
+    await once(server.process, 'close');
+    expect(pids.map(isAlive)).toEqual([false, false, false]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('frees the port for the next start', async () => {
+    await start();
+    const { port } = server;
+    await server.restart();
+    expect(server.port).toBe(port);
+    expect((await get('/healthz')).status).toBe(200);
+  });
+});
+
+describe('a worker that dies', () => {
+  test('is replaced, at once at first and with growing delays if it keeps dying', async () => {
+    await start({ WORKERS: '1' });
+    for (let id = 1; id <= 5; id++) process.kill(await server.pidOfWorker(id), 'SIGKILL');
+    await server.pidOfWorker(6);
+    const deaths = server.log.filter((line) => line.msg === DIED);
+    expect(deaths.map(({ worker, signal, delay }) => ({ worker, signal, delay }))).toEqual(
+      [0, 100, 200, 400, 800].map((delay) => ({ worker: expect.anything(), signal: 'SIGKILL', delay })),
+    );
+    const times = deaths.map((line) => line.time as number);
+    const births = [2, 3, 4, 5, 6].map(
+      (id) => server.log.find((line) => line.msg === 'listening' && line.worker === id)!.time as number,
+    );
+    for (const [index, delay] of [0, 100, 200, 400, 800].entries()) {
+      // Timers may be early by one.
+      expect(births[index]! - times[index]!).toBeGreaterThanOrEqual(delay - 1);
+    }
+    expect((await get('/readyz')).status).toBe(200);
+  });
+
+  test('is not replaced while everything stops', async () => {
+    await start({ WORKERS: '2' });
+    process.kill(await server.pidOfWorker(1), 'SIGKILL');
+    await server.logged((line) => line.msg === DIED);
+    server.process.kill('SIGTERM');
+    expect(await once(server.process, 'exit')).toEqual([0, null]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
