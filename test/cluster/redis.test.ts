@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ChatClient, connect, connected, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { RedisProcess } from '../support/redis.js';
+import { type LogLine, type RunningServer, startServer } from '../support/server.js';
+import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
+
+afterEach(disconnectAll);
+
+async function joinAll(clients: ChatClient[], room: string): Promise<void> {
+  for (const client of clients) expectOk(await client.emitWithAck('join', room));
+}
+
+async function readiness(server: RunningServer): Promise<{ status: number; state: string; problems: number }> {
+  const response = await fetch(`${server.url}/readyz`);
+  const { state, problems } = (await response.json()) as { state: string; problems: string[] };
+  return { status: response.status, state, problems: problems.length };
+}
+
+/** Resolves when the server says, after its first `seen` lines, that the bus is up or down. */
+function busIs(server: RunningServer, isUp: boolean, seen = 0): Promise<LogLine> {
+  return server.logged(
+    (line) => line.bus === 'redis' && (line.level === 30) === isUp && server.log.indexOf(line) >= seen,
+  );
+}
+
+describe('two servers on one Redis', () => {
+  let redis: RedisProcess;
+  let servers: RunningServer[];
+
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+    servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '2', REDIS_URL: redis.url })));
+  });
+
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await redis.remove();
+  });
+
+  test('say so at the start', () => {
+    for (const { greeting } of servers) expect(greeting).toMatch(/ with 2 workers on the redis bus$/);
+  });
+
+  test('40 default clients over both hear each message once and in order', async () => {
+    const clients = Array.from({ length: 40 }, (_, index) => connect(servers[index % 2]!.url));
+    await Promise.all(clients.map(upgraded));
+    await joinAll(clients, 'hall');
+    expectOnceAndInOrder(await everyoneTalks(clients, 'hall', 5), 40, 5);
+  });
+
+  test('count the users of both', async () => {
+    const [astrid, bjorn] = servers.map(({ url }, index) =>
+      connect(url, { auth: { name: ['Astrid', 'Bjørn'][index] } }),
+    );
+    await joinAll([astrid!], 'both');
+    const bothThere = new Promise<void>((resolve) => {
+      astrid!.on('presence', ({ members }) => members === 2 && resolve());
+    });
+    await joinAll([bjorn!], 'both');
+    await bothThere;
+    expect(await bjorn!.emitWithAck('who', 'both')).toMatchObject({ members: 2, users: ['Astrid', 'Bjørn'] });
+  });
+});
+
+describe('a Redis that goes away', () => {
+  let redis: RedisProcess;
+  let servers: RunningServer[];
+
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+    // One worker each: who is on the same server is on the same worker.
+    servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url })));
+  });
+
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await redis.remove();
+  });
+
+  test('costs no client, no local message and, when it is back, nothing at all', async () => {
+    const here = [connect(servers[0]!.url), connect(servers[0]!.url)];
+    const there = [connect(servers[1]!.url), connect(servers[1]!.url)];
+    const everyone = [...here, ...there];
+    await Promise.all(everyone.map(upgraded));
+    const lost: string[] = [];
+    for (const client of everyone) client.on('disconnect', (reason) => lost.push(reason));
+    await joinAll(everyone, 'hall');
+    expectOnceAndInOrder(await everyoneTalks(everyone, 'hall', 2), 4, 2);
+    for (const server of servers) expect(await readiness(server)).toEqual({ status: 200, state: 'ready', problems: 0 });
+
+    const before = servers.map(({ log }) => log.length);
+    const down = servers.map((server, index) => busIs(server, false, before[index]));
+    await redis.stop();
+    await Promise.all(down);
+    for (const server of servers) {
+      expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 1 });
+    }
+    expectOnceAndInOrder(await everyoneTalks(here, 'hall', 3), 2, 3);
+    expectOnceAndInOrder(await everyoneTalks(there, 'hall', 3), 2, 3);
+    const newcomer = connect(servers[0]!.url);
+    await joinAll([newcomer], 'hall');
+
+    const since = servers.map(({ log }) => log.length);
+    const up = servers.map((server, index) => busIs(server, true, since[index]));
+    await redis.start();
+    await Promise.all(up);
+    for (const server of servers) expect(await readiness(server)).toEqual({ status: 200, state: 'ready', problems: 0 });
+    expectOnceAndInOrder(await everyoneTalks([...everyone, newcomer], 'hall', 2), 5, 2);
+    expect(lost).toEqual([]);
+  });
+});
+
+test('a server starts without its Redis and joins it when it comes', async () => {
+  const redis = await RedisProcess.start();
+  await redis.stop();
+  const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url })));
+  try {
+    for (const server of servers) {
+      expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 1 });
+    }
+    const clients = servers.map(({ url }) => connect(url));
+    await Promise.all(clients.map(connected));
+    await joinAll(clients, 'early');
+    const up = servers.map((server) => busIs(server, true));
+    await redis.start();
+    await Promise.all(up);
+    expectOnceAndInOrder(await everyoneTalks(clients, 'early', 3), 2, 3);
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+    await redis.remove();
+  }
+});
