@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { connect, connected, disconnectAll, nextEvent } from '../support/clients.js';
+import { isAlive } from '../support/process.js';
 import { type RunningServer, startServer } from '../support/server.js';
 
 const DIED = 'a worker died and will be replaced';
@@ -28,17 +29,6 @@ async function start(environment: Record<string, string> = {}): Promise<void> {
 
 function workerPids(): number[] {
   return server.log.filter((line) => line.msg === 'listening').map((line) => line.pid as number);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  // One that has ended and lost its parent stays listed where nobody collects it, as in some containers.
-  const stat = `/proc/${pid}/stat`;
-  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }
 
 async function get(path: string): Promise<{ status: number; body: unknown }> {
