@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+
+const source = fileURLToPath(new URL('../src', import.meta.url));
+
+/**
+ * What each folder of src may import besides itself. The files at the top put everything together; `errors` is the one
+ * that everybody shares.
+ */
+const layers: Record<string, readonly string[]> = {
+  engine: ['errors'],
+  parser: [],
+  rooms: ['engine', 'errors'],
+  cluster: ['engine', 'errors'],
+  history: ['errors'],
+  chat: ['history', 'errors'],
+  http: ['errors'],
+  config: ['errors'],
+  errors: [],
+  log: [],
+};
+
+/** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers. */
+const environmentReaders = ['main.ts', 'worker.ts'];
+
+interface Import {
+  path: string;
+  isType: boolean;
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+
+const imports = new Map<string, Import[]>(
+  files.map((file) => {
+    const text = readFileSync(join(source, file), 'utf8');
+    const statements = text.matchAll(/^(?:import|export)\s([^'";]*?\sfrom\s+)?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm);
+    return [
+      file,
+      [...statements].map(([, clause = '', from, dynamic]) => ({
+        path: relative(source, join(source, dirname(file), (from ?? dynamic)!)).replace(/\.js$/, '.ts'),
+        isType: /^type\s/.test(clause),
+      })),
+    ];
+  }),
+);
+
+/** The folder of a file, or the name of one at the top. */
+function layerOf(file: string): string {
+  const [first, ...rest] = file.split(sep);
+  return rest.length > 0 ? first! : first!.replace(/(\.d)?\.ts$/, '');
+}
+
+describe('imports', () => {
+  const lower = files.filter((file) => layerOf(file) in layers);
+
+  test('are all found, and lead to files that are there', () => {
+    expect(files.length).toBeGreaterThan(30);
+    for (const [file, found] of imports) {
+      for (const { path } of found) expect({ file, path, isThere: imports.has(path) }).toMatchObject({ isThere: true });
+    }
+  });
+
+  test('of each folder of src are held to something here', () => {
+    const folders = files.filter((file) => file.includes(sep)).map(layerOf);
+    expect([...new Set(folders)].filter((folder) => !(folder in layers))).toEqual([]);
+  });
+
+  test.each(lower)('of %s point one way', (file) => {
+    const layer = layerOf(file);
+    const allowed = [layer, ...layers[layer]!];
+    const upward = imports.get(file)!.filter(({ path }) => !allowed.includes(layerOf(path)));
+    expect(upward.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('never lead back to where they began', () => {
+    const cycles: string[] = [];
+    const state = new Map<string, 'open' | 'done'>();
+    const visit = (file: string, path: string[]): void => {
+      if (state.get(file) === 'open') cycles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      if (state.has(file)) return;
+      state.set(file, 'open');
+      // Types are gone when the program runs.
+      for (const next of imports.get(file) ?? []) if (!next.isType) visit(next.path, [...path, file]);
+      state.set(file, 'done');
+    };
+    for (const file of files) visit(file, []);
+    expect(cycles).toEqual([]);
+  });
+});
+
+test('nothing but the configuration reads the environment', () => {
+  const readers = files.filter((file) => /\bprocess\.env\b/.test(readFileSync(join(source, file), 'utf8')));
+  expect(readers.filter((file) => layerOf(file) !== 'config' && !environmentReaders.includes(file))).toEqual([]);
+});
