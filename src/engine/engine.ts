@@ -72,6 +72,7 @@ export class Engine extends EventEmitter implements SessionHost {
   private readonly middleware: Middleware[] = [];
   private readonly pollingSettings: PollingSettings;
   private readonly webSocketSettings: WebSocketSettings;
+  private readonly openings: Readonly<Record<Transport['name'], string>>;
 
   /** @param clock what the heartbeats go by */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
@@ -88,6 +89,7 @@ export class Engine extends EventEmitter implements SessionHost {
       recent: new RecentStrings(),
       compressFrom: this.settings.perMessageDeflate?.threshold,
     };
+    this.openings = openingsFor(this.settings);
     this.pollingSettings = {
       httpCompression: this.settings.httpCompression,
       addHeaders: (headers, exchange, sid) => this.addHeaders(headers, exchange.request, sid),
@@ -305,10 +307,8 @@ export class Engine extends EventEmitter implements SessionHost {
     this.emit('headers', headers, request);
   }
 
-  /** What a session may upgrade to, as the handshake tells its client. */
-  upgradesFrom(transport: Transport): string[] {
-    const { allowUpgrades, transports } = this.settings;
-    return allowUpgrades && transport.name === 'polling' && transports.includes('websocket') ? ['websocket'] : [];
+  openingFor(transport: Transport): string {
+    return this.openings[transport.name];
   }
 
   onSessionClosed(session: Session): void {
@@ -331,4 +331,12 @@ function protocolOf(request: EngineRequest): Protocol {
 /** Clients that cannot read binary say so with the parameter `b64`. */
 function supportsBinary(request: EngineRequest): boolean {
   return !request._query.b64;
+}
+
+/** What the handshake tells a client of each transport behind the session's id. Source: Engine.IO v4, "Handshake". */
+function openingsFor(settings: EngineSettings): Record<Transport['name'], string> {
+  const { allowUpgrades, transports, pingInterval, pingTimeout, maxHttpBufferSize: maxPayload } = settings;
+  const opening = (upgrades: string[]) => JSON.stringify({ upgrades, pingInterval, pingTimeout, maxPayload }).slice(1);
+  const canUpgrade = allowUpgrades && transports.includes('websocket');
+  return { polling: opening(canUpgrade ? ['websocket'] : []), websocket: opening([]) };
 }

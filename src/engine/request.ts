@@ -37,7 +37,7 @@ export class EngineRequest {
     this.url = parts.url;
     this.headers = parts.headers;
     this.connection = connectionOf(parts.remoteAddress, parts.encrypted);
-    this._query = parseQuery(parts.url);
+    this._query = queryOf(parts.url);
   }
 
   /** The connection under its other name in node:http. */
@@ -57,6 +57,9 @@ export class EngineRequest {
   }
 }
 
+/** A header that no two clients send alike. */
+const OF_ONE_CLIENT = 'sec-websocket-key';
+
 /** Copies a uWebSockets.js request. To be called before anything asynchronous happens. */
 export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean): EngineRequest {
   const headers: Record<string, string> = {};
@@ -64,7 +67,8 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
     const key = intern(name);
     const before = headers[key];
     // node:http joins repeated headers; cookies with a semicolon.
-    headers[key] = before === undefined ? intern(value) : before + (key === 'cookie' ? '; ' : ', ') + value;
+    if (key === OF_ONE_CLIENT) headers[key] = value;
+    else headers[key] = before === undefined ? intern(value) : before + (key === 'cookie' ? '; ' : ', ') + value;
   });
   const query = req.getQuery();
   return new EngineRequest({
@@ -79,9 +83,21 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
 /** The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket. */
 function addressOf(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
-  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
+  if (bytes.length === 4) return intern(`${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`);
   const address = Buffer.from(res.getRemoteAddressAsText()).toString();
   return new SocketAddress({ address, family: 'ipv6' }).address;
+}
+
+let lastUrl: string | undefined;
+let lastQuery: Record<string, string> = {};
+
+/** Clients that start on WebSocket all ask for the same URL. Each gets an object of its own, which may be changed. */
+function queryOf(url: string): Record<string, string> {
+  if (url !== lastUrl) {
+    lastQuery = parseQuery(url);
+    lastUrl = url;
+  }
+  return { ...lastQuery };
 }
 
 function parseQuery(url: string): Record<string, string> {

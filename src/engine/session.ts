@@ -26,7 +26,6 @@ export interface SessionHost {
     readonly pingInterval: number;
     readonly pingTimeout: number;
     readonly upgradeTimeout: number;
-    readonly maxHttpBufferSize: number;
     readonly initialPacket: string | Buffer | undefined;
   };
   /** Sessions that are to be pinged next. */
@@ -35,7 +34,8 @@ export interface SessionHost {
   readonly silenceQueue: DeadlineQueue<Session>;
   /** Sessions of revision 3, whose client has to send a ping. */
   readonly silenceQueueV3: DeadlineQueue<Session>;
-  upgradesFrom(transport: Transport): string[];
+  /** What follows the session's id in the JSON of its `open` packet. */
+  openingFor(transport: Transport): string;
   onSessionClosed(session: Session): void;
   /** Whether somebody listens to `flush` or `drain` of all sessions. */
   readonly isWatchingPackets: boolean;
@@ -107,16 +107,7 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
   /** Sends the handshake's packets and starts the heartbeat. Source: Engine.IO v4, "Handshake". */
   open(): void {
     const { settings } = this.host;
-    this.sendPacket(
-      'open',
-      JSON.stringify({
-        sid: this.id,
-        upgrades: this.host.upgradesFrom(this.transport),
-        pingInterval: settings.pingInterval,
-        pingTimeout: settings.pingTimeout,
-        maxPayload: settings.maxHttpBufferSize,
-      }),
-    );
+    this.sendPacket('open', `{"sid":${JSON.stringify(this.id)},${this.host.openingFor(this.transport)}`);
     if (settings.initialPacket) this.sendPacket('message', settings.initialPacket);
     // In revision 4 the server sends pings; in revision 3 the client did.
     if (this.protocol === 4) this.host.pingQueue.add(this);
