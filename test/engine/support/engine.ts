@@ -1,4 +1,5 @@
 import { App, type TemplatedApp, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import type { EventEmitter } from 'node:events';
 import { type AttachOptions, Engine } from '../../../src/engine/engine.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import type { Session } from '../../../src/engine/session.js';
@@ -19,6 +20,11 @@ interface Setup extends AttachOptions {
   /** The protocol's version in `url`. */
   version?: 3 | 4;
   app?: TemplatedApp;
+}
+
+/** Resolves with the arguments of the emitter's next such event. */
+export function eventOf<T extends unknown[]>(emitter: EventEmitter, event: string): Promise<T> {
+  return new Promise((resolve) => emitter.once(event, (...values: unknown[]) => resolve(values as T)));
 }
 
 const closers: (() => void)[] = [];

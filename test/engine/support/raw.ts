@@ -35,7 +35,7 @@ export class RawPolling {
     return [response.status, await response.text()];
   }
 
-  async post(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<[number, string]> {
+  async post(body: BodyInit, headers: Record<string, string> = {}): Promise<[number, string]> {
     const response = await fetch(this.url, { method: 'POST', body, headers });
     return [response.status, await response.text()];
   }
@@ -55,8 +55,12 @@ export interface RawWebSocket {
 const open = new Set<WebSocket>();
 
 /** A WebSocket whose messages wait to be asked for. */
-export function openWebSocket(url: string, headers: Record<string, string> = {}): RawWebSocket {
-  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}&transport=websocket`, {
+export function openWebSocket(
+  url: string,
+  headers: Record<string, string> = {},
+  transport = 'websocket',
+): RawWebSocket {
+  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}&transport=${transport}`, {
     headers,
     rejectUnauthorized: false,
   });

@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { closeEngines, eventOf, startEngine } from './support/engine.js';
+import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
+
+afterEach(() => {
+  closeWebSockets();
+  closeEngines();
+});
+
+interface ConnectionError {
+  req: { url: string };
+  code: number;
+  message: string;
+  context: Record<string, unknown>;
+}
+
+describe('the handshake', () => {
+  test('tells the client what it has to know, over polling', async () => {
+    const { url, engine } = await startEngine({ pingInterval: 300, pingTimeout: 200, maxHttpBufferSize: 5000 });
+    const { open } = await openPolling(url);
+    const sid = expect.stringMatching(/^[\w-]{20}$/);
+    expect(open).toEqual({ sid, upgrades: ['websocket'], pingInterval: 300, pingTimeout: 200, maxPayload: 5000 });
+    expect(engine.clientsCount).toBe(1);
+    expect(Object.keys(engine.clients)).toEqual([open.sid]);
+  });
+
+  test('tells the client what it has to know, over a WebSocket', async () => {
+    const { url, engine } = await startEngine({ pingInterval: 300, pingTimeout: 200 });
+    const open = (await openWebSocket(url).next()) as string;
+    expect(JSON.parse(open.slice(1))).toMatchObject({ upgrades: [], pingInterval: 300, maxPayload: 1_000_000 });
+    expect(engine.clientsCount).toBe(1);
+  });
+
+  test.each([
+    ['allowUpgrades is off', { allowUpgrades: false }],
+    ['there is only polling', { transports: ['polling'] as const }],
+  ])('offers no upgrade where %s', async (_name, options) => {
+    const { url } = await startEngine(options);
+    expect((await openPolling(url)).open.upgrades).toEqual([]);
+  });
+
+  test('can carry a first message, text or binary', async () => {
+    const { url } = await startEngine({ initialPacket: 'welcome' });
+    const client = openWebSocket(url);
+    await client.next();
+    expect(await client.next()).toBe('4welcome');
+    const bytes = await startEngine({ initialPacket: Buffer.of(1, 2) });
+    const other = openWebSocket(bytes.url);
+    await other.next();
+    expect(await other.next()).toEqual(Buffer.of(1, 2));
+  });
+
+  test('takes ids from the application, also asynchronous ones', async () => {
+    const { url, engine } = await startEngine();
+    engine.generateId = (request) => Promise.resolve(`id-of-${request.method}`);
+    expect((await openPolling(url)).sid).toBe('id-of-GET');
+    expect(engine.has('id-of-GET')).toBe(true);
+  });
+
+  test('fails where the application finds no id', async () => {
+    const { url, engine } = await startEngine();
+    const failure = new Error('no more ids');
+    engine.generateId = () => Promise.reject(failure);
+    const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
+    await expect(openPolling(url)).rejects.toThrow('400: {"code":3,"message":"Bad request"}');
+    expect((await reported)[0].context).toEqual({ name: 'ID_GENERATION_ERROR', error: failure });
+  });
+
+  // Each with the answer that clients know, and the context that connection_error adds to it.
+  test.each([
+    ['an unknown transport', 'transport=pigeon', 'GET', 0, 'Transport unknown', { transport: 'pigeon' }],
+    ['no transport', '', 'GET', 0, 'Transport unknown', { transport: undefined }],
+    ['an unknown session', 'transport=polling&sid=x', 'GET', 1, 'Session ID unknown', { sid: 'x' }],
+    ['another method', 'transport=polling', 'POST', 2, 'Bad handshake method', { method: 'POST' }],
+    [
+      'a WebSocket without an upgrade',
+      'transport=websocket',
+      'GET',
+      3,
+      'Bad request',
+      { name: 'TRANSPORT_HANDSHAKE_ERROR' },
+    ],
+    ['another revision', 'transport=polling&EIO=3', 'GET', 5, 'Unsupported protocol version', { protocol: 3 }],
+  ])('refuses %s', async (_name, query, method, code, message, context) => {
+    const { url, engine } = await startEngine();
+    const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
+    const response = await fetch(`${url}&${query}`, { method });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ code, message });
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect((await reported)[0]).toMatchObject({ code, message, context });
+    expect(engine.clientsCount).toBe(0);
+  });
+
+  test('refuses an upgrade to polling', async () => {
+    const { url, engine } = await startEngine();
+    const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
+    const client = openWebSocket(url, {}, 'polling');
+    expect(await client.status).toBe(400);
+    expect((await reported)[0].context).toEqual({ name: 'TRANSPORT_HANDSHAKE_ERROR' });
+  });
+
+  test('is answered in order after an asynchronous allowRequest', async () => {
+    const { url } = await startEngine({
+      allowRequest: (request, done) => setImmediate(() => done('not you', request.headers['x-key'] === 'right')),
+    });
+    await expect(openPolling(url)).rejects.toThrow('403: {"code":4,"message":"not you"}');
+    expect(await openWebSocket(url).status).toBe(403);
+    await openPolling(url, { 'x-key': 'right' });
+    expect(await openWebSocket(url, { 'x-key': 'right' }).status).toBe(101);
+  });
+
+  test.each([
+    [{ path: '/a/b', addTrailingSlash: true }, '/a/b/', '/a/b'],
+    [{ path: '/a/b/', addTrailingSlash: false }, '/a/b', '/a/b/'],
+  ])('is found at %j', async (attach, there, elsewhere) => {
+    const { port } = await startEngine({}, attach);
+    const at = (path: string) => fetch(`http://127.0.0.1:${port}${path}?EIO=4&transport=polling`).then((r) => r.status);
+    expect(await at(there)).toBe(200);
+    expect(await at(elsewhere)).not.toBe(200);
+  });
+});
+
+describe('a plain request for a session that is on a WebSocket', () => {
+  test.each([
+    ['polling', { name: 'TRANSPORT_MISMATCH', transport: 'polling', previousTransport: 'websocket' }],
+    ['websocket', { name: 'TRANSPORT_HANDSHAKE_ERROR' }],
+  ])('with transport=%s is a bad request', async (transport, context) => {
+    const { url, engine } = await startEngine();
+    const client = openWebSocket(url);
+    const { sid } = JSON.parse(((await client.next()) as string).slice(1)) as { sid: string };
+    const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
+    const response = await fetch(`${url}&transport=${transport}&sid=${sid}`);
+    expect([response.status, await response.json()]).toEqual([400, { code: 3, message: 'Bad request' }]);
+    expect((await reported)[0].context).toEqual(context);
+    expect(engine.has(sid)).toBe(true);
+  });
+});
