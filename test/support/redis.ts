@@ -127,7 +127,7 @@ export class RedisCluster {
       }
       for (const node of nodes) {
         await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
-        await until(async () => (String(await node.call('CLUSTER', 'NODES')).match(/ slave /g) ?? []).length === 3);
+        await until(async () => (String(await node.call('CLUSTER', 'NODES')).match(/slave /g) ?? []).length === 3);
       }
       for (const node of nodes.slice(3)) {
         await until(async () => String(await node.call('INFO', 'replication')).includes('master_link_status:up'));

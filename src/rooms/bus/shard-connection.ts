@@ -5,6 +5,8 @@ export class ShardConnection {
   private wanted = new Set<string>();
   private confirmed = new Set<string>();
   private readonly pending = new Set<Promise<unknown>>();
+  /** The first attempt to connect, whose outcome is not known yet. */
+  private starting: Promise<void> | undefined;
 
   /**
    * @param onChange called when {@link isComplete} may have changed
@@ -15,21 +17,33 @@ export class ShardConnection {
     private readonly onChange: () => void,
     private readonly onMoved: () => void,
   ) {
-    redis.on('ready', () => this.send(this.wanted));
+    let started = () => {};
+    this.starting = new Promise((resolve) => {
+      started = resolve;
+    });
+    redis.on('ready', () => {
+      this.send(this.wanted);
+      this.starting = undefined;
+      started();
+    });
     redis.on('close', () => {
       this.confirmed.clear();
+      this.starting = undefined;
+      started();
       onChange();
     });
     redis.on('moved', onMoved);
   }
 
-  /** Whether there is a connection, and nothing that was wanted when it was made is missing. */
+  /** Whether nothing is missing but what was asked for a moment ago. */
   get isComplete(): boolean {
-    return this.redis.status === 'ready' && (this.pending.size > 0 || this.confirmed.size >= this.wanted.size);
+    if (this.isPending) return true;
+    return this.redis.status === 'ready' && this.confirmed.size >= this.wanted.size;
   }
 
+  /** Whether something was asked for a moment ago. */
   get isPending(): boolean {
-    return this.pending.size > 0;
+    return this.starting !== undefined || this.pending.size > 0;
   }
 
   want(channel: string): void {
@@ -52,6 +66,7 @@ export class ShardConnection {
 
   /** Resolves when what was wanted so far is confirmed, or cannot be for now. */
   async settled(): Promise<void> {
+    await this.starting;
     await Promise.allSettled(this.pending);
   }
 

@@ -29,11 +29,13 @@ export class StreamReader extends EventEmitter {
   async xread(...args: [...options: (string | number)[], from: string]): Promise<ReadReply> {
     await this.started;
     const options = args.slice(0, -1);
+    // Its declaration knows each combination of options, and no list of them.
+    const read = this.redis.xread.bind(this.redis) as unknown as (...args: (string | number)[]) => Promise<ReadReply>;
     const from = args.at(-1) === '$' ? this.position : (args.at(-1) as string);
     for (;;) {
       await this.whenReady();
       try {
-        return (await this.redis.xread(...(options as ['BLOCK']), from)) as ReadReply;
+        return await read(...options, from);
       } catch {
         // The next connection goes on from the same position.
         if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
