@@ -82,7 +82,10 @@ for i = 6, #ARGV, 4 do
 end
 if offset >= first then
   redis.call('HSET', meta, 'offset', offset)
-  if offset > most then redis.call('XTRIM', stream, 'MAXLEN', most) end
+  if offset > most and redis.call('XTRIM', stream, 'MAXLEN', most) > 0 then
+    local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+    redis.call('ZADD', due, oldest[2][6] + ttl, conversation)
+  end
   redis.call('PEXPIRE', meta, retention)
   redis.call('PEXPIRE', stream, ttl)
   local horizon = math.max(0, redis.call('TIME')[1] * 1000 - ttl)

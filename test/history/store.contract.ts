@@ -306,6 +306,14 @@ export function storeContract(start: () => Promise<Harness>): void {
       expect((await short.read(room, { limit: 1 })).messages).toEqual([]);
     });
 
+    test('goes by the oldest message that is left, though clocks differ', async () => {
+      const small = await open({ ttlMs: HOUR, maxMessages: 2 });
+      await small.append(room, [say('ahead', now + 2 * HOUR), say('behind', now - 2 * HOUR)]);
+      await small.append(room, [say('new', now)]);
+      await small.trim(now);
+      expect(texts((await small.read(room, { limit: 5 })).messages)).toEqual(['new']);
+    });
+
     test('keeps no more than the maximum', async () => {
       const small = await open({ maxMessages: 10 });
       await small.append(

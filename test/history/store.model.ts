@@ -122,7 +122,7 @@ export function modelContract(start: () => Promise<Harness>): void {
         );
       }
     };
-    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), { numRuns: 60 });
+    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), { numRuns: 150 });
   }, 60_000);
 }
 
