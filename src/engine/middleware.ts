@@ -24,6 +24,7 @@ export class MiddlewareResponse extends EventEmitter {
   /** True once the response was ended. */
   finished = false;
   private readonly headers = new Map<string, { name: string; value: string | string[] }>();
+  private readonly written: Uint8Array[] = [];
 
   constructor(
     private readonly exchange: Exchange,
@@ -69,11 +70,26 @@ export class MiddlewareResponse extends EventEmitter {
     return this;
   }
 
-  end(body: string | Uint8Array = ''): this {
-    if (this.finished) return this;
+  /** node:http's own name for what makes the headers final; express-session calls it. */
+  _implicitHeader(): void {
     if (!this.headersSent) this.writeHead(this.statusCode);
+  }
+
+  /** Keeps a part of the body until the end. */
+  write(chunk: string | Uint8Array, encoding?: BufferEncoding): boolean {
+    this._implicitHeader();
+    this.written.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+    return true;
+  }
+
+  end(body: string | Uint8Array | null = ''): this {
+    if (this.finished) return this;
+    this._implicitHeader();
     this.finished = true;
-    this.exchange.send(this.statusCode, this.collected(), body);
+    const { written } = this;
+    const rest = body ?? '';
+    const whole = written.length > 0 ? Buffer.concat([...written, Buffer.from(rest as string)]) : rest;
+    this.exchange.send(this.statusCode, this.collected(), whole);
     this.emit('finish');
     this.emit('close');
     return this;
