@@ -38,6 +38,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private post: Exchange | undefined;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
+  private closeTimer: NodeJS.Timeout | undefined;
   /** While an upgrade is probed, polls are answered soon, so that the client comes to the end of its last one. */
   private hurried = false;
   private noopTimer: NodeJS.Timeout | undefined;
@@ -112,6 +113,10 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       const { code, status, message } = handshakeErrors.BAD_REQUEST;
       respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
     }
+    // Where the session was closing, that goes on over the other transport.
+    clearTimeout(this.closeTimer);
+    this.closeWithNextPoll = undefined;
+    this.readyState = 'open';
     this.discard();
     this.close();
   }
@@ -206,6 +211,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   private onClose(): void {
     if (this.canSend) this.send([{ type: 'noop' }]);
+    clearTimeout(this.closeTimer);
     this.readyState = 'closed';
     this.owner.onClose(this);
     this.emit('close');
@@ -213,6 +219,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   discard(): void {
     this.discarded = true;
+    // It would wait for a poll that nobody would pass on.
+    this.closeWithNextPoll?.();
   }
 
   close(done?: () => void): void {
@@ -221,11 +229,10 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     // Data that is still on its way would reach nobody.
     this.post?.destroy();
     const finish = () => {
-      clearTimeout(timer);
+      this.closeWithNextPoll = undefined;
       done?.();
-      this.onClose();
+      if (this.readyState !== 'closed') this.onClose();
     };
-    let timer: NodeJS.Timeout | undefined;
     if (this.canSend) {
       this.send([{ type: 'close' }]);
       finish();
@@ -233,7 +240,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       finish();
     } else {
       this.closeWithNextPoll = finish;
-      timer = setTimeout(finish, CLOSE_TIMEOUT);
+      this.closeTimer = setTimeout(finish, CLOSE_TIMEOUT);
     }
   }
 }
