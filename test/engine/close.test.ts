@@ -74,6 +74,14 @@ describe('a session on polling ends', () => {
     expect((await closed)[0]).toBe('forced close');
   });
 
+  test('with its engine, also while it waits for the poll that tells its client', async () => {
+    const { engine, session, closed } = await startPolling();
+    session.close();
+    engine.close();
+    expect((await closed)[0]).toBe('forced close');
+    expect([session.readyState, engine.clientsCount]).toEqual(['closed', 0]);
+  });
+
   test('at once where what it has to send is given up', async () => {
     const { client, session, closed } = await startPolling();
     session.send('never read');
