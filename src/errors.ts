@@ -48,6 +48,22 @@ const list = {
     message:
       'The history did not answer in time: the message may or may not be kept; look for it before you repeat it.',
   },
+  BAD_BATCH: {
+    status: 400,
+    message: 'A batch is { "messages": [ … ] } with 1 to 100 messages of the form { "text": "…" }.',
+  },
+  BAD_KEY: { status: 400, message: 'Idempotency-Key takes 1 to 200 printable ASCII characters.' },
+  BAD_JSON: { status: 400, message: 'The body must be a JSON object in UTF-8; see /api/openapi.json.' },
+  BODY_TOO_LARGE: {
+    status: 413,
+    message: 'The body is larger than the server takes (MAX_PAYLOAD); send the messages in several batches.',
+  },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not take that method; see /api/openapi.json.' },
+  API_OFF: {
+    status: 404,
+    message: 'The HTTP API is off; the operator of the server turns it on by setting API_KEY.',
+  },
+  UNAUTHORIZED: { status: 401, message: 'Send the API key in the header Authorization: Bearer <key>.' },
   BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
   INTERNAL: { status: 500, message: 'The server failed; try again, and look into its log if it fails again.' },

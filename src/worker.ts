@@ -8,6 +8,7 @@ import { type FromPrimary, type FromWorker, MESH_DIRECTORY } from './cluster/pro
 import { idPrefixOf, Relay } from './cluster/relay/relay.js';
 import type { Config } from './config/options.js';
 import { Engine } from './engine/engine.js';
+import { serveApi } from './http/api.js';
 import { serveHttp } from './http/http.js';
 import { createLog } from './log.js';
 import * as parser from './parser/parser.js';
@@ -55,6 +56,13 @@ export async function runWorker(config: Config): Promise<void> {
     () => io.close(),
     () => chat.close(),
   );
+  serveApi(app, {
+    apiKey: config.apiKey,
+    rooms: chat,
+    maxBody: config.maxPayload,
+    secure,
+    onError: (error) => log.error({ error }, 'a call of the API failed'),
+  });
   serveHttp(app, () => ({ isReady, problems: [...problems] }));
 
   const { port } = await orders.next('listen');

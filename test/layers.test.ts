@@ -16,7 +16,7 @@ const layers: Record<string, readonly string[]> = {
   cluster: ['engine', 'errors'],
   history: ['errors'],
   chat: ['history', 'errors'],
-  http: ['errors'],
+  http: ['engine', 'errors'],
   config: ['errors'],
   errors: [],
   log: [],

@@ -10,9 +10,14 @@ import { readName } from './input.js';
 import { deliverHere } from './post.js';
 import { PresenceTeller } from './presence.js';
 import type { Failure } from './protocol.js';
+import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
 import { Roster } from './roster.js';
 
 export interface Chat {
+  /** Says something in a room without being in it; see {@link publish}. */
+  publish(room: string, input: unknown, key: string | undefined): Promise<PublishReply>;
+  /** Reads a page of a room's messages; see {@link readRoomPage}. */
+  read(room: string, query: unknown): Promise<RoomPage>;
   /** Tells the other workers that this one goes. */
   close(): void;
 }
@@ -74,6 +79,8 @@ export function startChat(io: ChatServer, { workerId, log, history, archive }: C
     });
   });
   return {
+    publish: (room, input, key) => publish(context, room, input, key),
+    read: (room, query) => readRoomPage(context, room, query),
     close: () => {
       conversations?.close();
       presence.close();

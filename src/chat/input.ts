@@ -26,6 +26,14 @@ const page = z.object({
   limit: z.int().min(1).max(MAX_PAGE).default(50),
 });
 
+/** The most messages of one batch. */
+export const MOST_IN_BATCH = 100;
+const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MOST_IN_BATCH);
+const postKey = z
+  .string()
+  .regex(/^[\x20-\x7e]{1,200}$/)
+  .optional();
+
 function read<T>(schema: z.ZodType<T, unknown>, value: unknown, code: ErrorCode): T {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new GjallarError(code);
@@ -56,4 +64,15 @@ export function readPage(value: unknown): PageQuery {
 export function readObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GjallarError('BAD_INPUT');
   return value as Record<string, unknown>;
+}
+
+/** The messages of `{ messages: […] }`; undefined where the input is one message. @throws GjallarError BAD_INPUT, BAD_BATCH */
+export function readBatch(value: unknown): Record<string, unknown>[] | undefined {
+  const { messages } = readObject(value);
+  return messages === undefined ? undefined : read(batch, messages, 'BAD_BATCH');
+}
+
+/** @throws GjallarError BAD_KEY */
+export function readPostKey(value: unknown): string | undefined {
+  return read(postKey, value, 'BAD_KEY');
 }

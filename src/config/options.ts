@@ -139,6 +139,16 @@ export const options = {
       .refine((origins) => origins.every((origin) => origin === '*' || /^https?:\/\/[^/\s]+$/.test(origin)))
       .optional() as z.ZodType<string[] | undefined, string | undefined>,
   }),
+  apiKey: option({
+    name: 'API_KEY',
+    description: 'Key of the HTTP API, which publishes to any room and reads its history; without it the API is off.',
+    default: 'none',
+    accepts: 'printable ASCII characters without spaces',
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/)
+      .optional() as z.ZodType<string | undefined, string | undefined>,
+  }),
   maxPayload: option({
     name: 'MAX_PAYLOAD',
     description: 'Longest message that is accepted from a client, in bytes.',

@@ -51,7 +51,8 @@ function sendJson(res: HttpResponse, status: string, body: unknown): void {
   res.end(`${JSON.stringify(body)}\n`);
 }
 
-function packageRoot(): string {
+/** Where the package's files lie that are not code. */
+export function packageRoot(): string {
   return join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 }
 

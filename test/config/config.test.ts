@@ -100,6 +100,7 @@ const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['a.example', 'https://a.example/path', 'https://a.example,', 'ftp://a.example'],
   },
+  apiKey: { default: undefined, good: [['a-key!', 'a-key!']], bad: ['two words', 'clé'] },
   maxPayload: {
     good: [
       ['1024', 1024],

@@ -1,0 +1,59 @@
+import { GjallarError } from '../errors.js';
+import type { NewMessage, Page } from '../history/store.js';
+import type { ChatContext } from './context.js';
+import { readBatch, readName, readPage, readPostKey, readRoom, readText } from './input.js';
+import { asChatMessage, postToRoom } from './post.js';
+import type { ChatMessage, PostReply } from './protocol.js';
+
+/** Who a message is from when a caller that may write in any name gives none. */
+export const DEFAULT_SENDER = 'api';
+
+/** Where a message stands; `duplicate` says that it was kept already, when it first came with this key. */
+export type Published = PostReply & { duplicate?: true };
+
+/** The reply to a published message, or to a batch with one entry for each message. */
+export type PublishReply = Published | { messages: Published[] };
+
+/** A page of a room's messages. */
+export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
+
+/**
+ * Says something in a room without being in it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
+ * which are kept all or none, next to each other.
+ * @param input as it came from outside
+ * @param key what the caller calls this publication: a repetition with it gets the positions of the first one
+ * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, HISTORY_…
+ */
+export async function publish(
+  context: ChatContext,
+  room: string,
+  input: unknown,
+  key: string | undefined,
+): Promise<PublishReply> {
+  const name = readRoom(room);
+  const batch = readBatch(input);
+  const postKey = readPostKey(key);
+  // Said twice in spite of its key is worse than not said.
+  if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
+  const at = Date.now();
+  const messages = (batch ?? [input]).map((one, index) => toMessage(one, at, postKey && `http\n${postKey}\n${index}`));
+  const published = await postToRoom(context, name, messages);
+  return batch ? { messages: published } : published[0]!;
+}
+
+/**
+ * Reads a page of a room's messages.
+ * @throws GjallarError BAD_ROOM, BAD_PAGE, HISTORY_OFF, HISTORY_UNAVAILABLE
+ */
+export async function readRoomPage({ conversations }: ChatContext, room: string, query: unknown): Promise<RoomPage> {
+  const name = readRoom(room);
+  const page = readPage(query);
+  if (!conversations) throw new GjallarError('HISTORY_OFF');
+  const { messages, ...rest } = await conversations.read({ room: name }, page);
+  return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };
+}
+
+function toMessage(input: unknown, at: number, key: string | undefined): NewMessage {
+  const { text, from = DEFAULT_SENDER } = input as Record<string, unknown>;
+  return { from: readName(from), text: readText(text), at, key };
+}
