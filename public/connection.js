@@ -68,12 +68,13 @@ export class Connection extends EventTarget {
     }
     if (reply?.ok !== true)
       throw new RequestError(reply?.code ?? 'UNKNOWN', reply?.message ?? 'The server refused it.');
+    // Joining a room tells which worker answers.
+    if (reply.worker !== undefined) this.#update({ worker: String(reply.worker) });
     return reply;
   }
 
   #onConnect() {
-    const [worker, random] = this.#socket.io.engine.id.split('.');
-    this.#update({ state: 'connected', worker: random ? worker : '', problem: '' });
+    this.#update({ state: 'connected', problem: '' });
     this.#readTransport();
     this.#announce('up');
   }

@@ -9,12 +9,13 @@ import { applyMiddleware, type Middleware, respond } from './middleware.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { Apps, Outbox } from './outbox.js';
 import { RecentStrings } from './recent-strings.js';
-import { type EngineRequest, readRequest } from './request.js';
+import { EngineRequest, readRequest } from './request.js';
 import { Session, type SessionHost } from './session.js';
 import { randomId } from './session-id.js';
 import { type PollingSettings, PollingTransport } from './transports/polling.js';
 import { nobody, type Protocol, type Transport } from './transports/transport.js';
 import { type WebSocketSettings, WebSocketTransport } from './transports/websocket.js';
+import { type MovingSession, UnclaimedSessions } from './unclaimed.js';
 import {
   channelOf,
   DISABLED,
@@ -40,6 +41,10 @@ export interface AttachOptions {
 export interface Relay {
   request(sid: string, exchange: Exchange): boolean;
   upgrade(sid: string, exchange: UpgradeExchange): boolean;
+  /** Whether there is another worker that a session could move to. */
+  readonly hasOthers: boolean;
+  /** A session of this worker has moved to WebSocket, or has ended: no request for it will come any more. */
+  settled(sid: string): void;
 }
 
 /**
@@ -67,6 +72,7 @@ export class Engine extends EventEmitter implements SessionHost {
   /** What is sent over WebSockets goes through here. */
   readonly outbox: Outbox;
 
+  private readonly unclaimed = new UnclaimedSessions((session) => this.emit('connection', session));
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly middleware: Middleware[] = [];
@@ -254,8 +260,31 @@ export class Engine extends EventEmitter implements SessionHost {
     const transport = new PollingTransport(nobody, protocol, binary, this.pollingSettings);
     const session = this.createSession(id, transport, exchange.request);
     transport.onRequest(exchange);
-    this.emit('connection', session);
+    // Socket.IO v2 clients wait for the application to speak first.
+    if (protocol === 4 && this.settings.allowUpgrades && this.relay?.hasOthers) this.unclaimed.hold(session);
+    else this.emit('connection', session);
   };
+
+  /**
+   * Gives a session away that no application knows of yet. Returns undefined where it has to stay.
+   * @returns what has to move, and the poll that waits, to be passed on to where the session is then
+   */
+  release(sid: string): { moving: MovingSession; poll: Exchange | undefined } | undefined {
+    const released = this.unclaimed.release(sid);
+    released?.session.moveAway();
+    return released;
+  }
+
+  /** Goes on with a session that another worker has given away. */
+  adopt({ id, parts, early }: MovingSession): void {
+    const request = new EngineRequest(parts);
+    const transport = new PollingTransport(nobody, protocolOf(request), supportsBinary(request), this.pollingSettings);
+    const session = new Session(id, this, transport, request);
+    this.sessions.set(id, session);
+    session.startHeartbeat();
+    this.emit('connection', session);
+    for (const data of early) session.onPacket(transport, 'message', data);
+  }
 
   private readonly openWebSocket = (exchange: UpgradeExchange, protocol: Protocol, id: string): void => {
     const transport = this.createWebSocket(exchange.request, protocol);
@@ -278,6 +307,7 @@ export class Engine extends EventEmitter implements SessionHost {
 
   /** Lets a session that is on polling try the WebSocket that its client has opened. */
   private upgrade(exchange: UpgradeExchange, session: Session): void {
+    this.unclaimed.claim(session.id);
     if (session.upgrading || session.upgraded || session.transport.name === 'websocket') {
       return exchange.accept(this.upgradeHeaders(exchange, session.id), closed);
     }
@@ -313,6 +343,12 @@ export class Engine extends EventEmitter implements SessionHost {
 
   onSessionClosed(session: Session): void {
     this.sessions.delete(session.id);
+    this.unclaimed.forget(session.id);
+    this.relay?.settled(session.id);
+  }
+
+  onSessionUpgraded(session: Session): void {
+    this.relay?.settled(session.id);
   }
 }
 

@@ -37,6 +37,7 @@ export interface SessionHost {
   /** What follows the session's id in the JSON of its `open` packet. */
   openingFor(transport: Transport): string;
   onSessionClosed(session: Session): void;
+  onSessionUpgraded(session: Session): void;
   /** Whether somebody listens to `flush` or `drain` of all sessions. */
   readonly isWatchingPackets: boolean;
   emit(event: string, ...values: unknown[]): boolean;
@@ -109,6 +110,10 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
     const { settings } = this.host;
     this.sendPacket('open', `{"sid":${JSON.stringify(this.id)},${this.host.openingFor(this.transport)}`);
     if (settings.initialPacket) this.sendPacket('message', settings.initialPacket);
+    this.startHeartbeat();
+  }
+
+  startHeartbeat(): void {
     // In revision 4 the server sends pings; in revision 3 the client did.
     if (this.protocol === 4) this.host.pingQueue.add(this);
     else this.host.silenceQueueV3.add(this);
@@ -246,6 +251,7 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
     before?.leave();
     this.transport = transport;
     transport.owner = this;
+    this.host.onSessionUpgraded(this);
     this.emit('upgrade', transport);
     this.flush();
     if (this.readyState === 'closing') transport.close(() => this.onSessionClose('forced close'));
@@ -271,6 +277,14 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
   private closeTransport(discard: boolean): void {
     if (discard) this.transport.discard();
     this.transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  /** Ends the session here without a word: it goes on elsewhere. */
+  moveAway(): void {
+    this.readyState = 'closed';
+    this.queue?.remove(this);
+    this.transport.owner = nobody;
+    this.host.onSessionClosed(this);
   }
 
   private onSessionClose(reason: CloseReason, description?: unknown): void {

@@ -7,7 +7,7 @@ import {
   expectOk,
   nextEvent,
   upgraded,
-  workerOf,
+  workersOf,
 } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 
@@ -34,7 +34,7 @@ function hear(client: ChatClient, count: number): Promise<ChatMessage[]> {
 async function clientsOnWorkers(count: number): Promise<ChatClient[]> {
   const clients = Array.from({ length: count }, (_, index) => connect(server.url, { auth: { name: `user${index}` } }));
   await Promise.all(clients.map(upgraded));
-  expect(new Set(clients.map(workerOf)).size).toBeGreaterThan(1);
+  expect(new Set(await workersOf(clients)).size).toBeGreaterThan(1);
   return clients;
 }
 

@@ -1,6 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Presence } from '../../src/chat/protocol.js';
-import { type ChatClient, connect, connected, disconnectAll, expectOk, workerOf } from '../support/clients.js';
+import {
+  type ChatClient,
+  connect,
+  connected,
+  disconnectAll,
+  expectOk,
+  workerOf,
+  workersOf,
+} from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 
 let server: RunningServer;
@@ -135,9 +143,10 @@ test('the users of a worker that was killed are gone within seconds', async () =
   const clients = names.map((name) => user(name, false));
   await Promise.all(clients.map((client) => join(client, 'crash')));
   await witness.sees(21);
-  const isVictim = (client: ChatClient) => workerOf(client) !== workerOf(witness.client);
-  const victims = names.filter((_, index) => isVictim(clients[index]!));
-  const doomed = Number(workerOf(clients.find(isVictim)!));
+  const home = await workerOf(witness.client);
+  const workers = await workersOf(clients);
+  const doomed = workers.find((worker) => worker !== home)!;
+  const victims = names.filter((_, index) => workers[index] === doomed);
 
   witness.told.length = 0;
   const killed = Date.now();

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded, workerOf } from '../support/clients.js';
+import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
 
@@ -17,7 +17,7 @@ describe('four workers on the embedded bus', () => {
   test('40 default clients all upgrade and all hear each message once and in order', async () => {
     const clients = Array.from({ length: 40 }, (_, index) => connect(server.url, { auth: { name: `user${index}` } }));
     await Promise.all(clients.map(upgraded));
-    expect(new Set(clients.map(workerOf)).size).toBeGreaterThan(1);
+    expect(new Set(await workersOf(clients)).size).toBeGreaterThan(1);
     for (const client of clients) expectOk(await client.emitWithAck('join', 'hall'));
     expectOnceAndInOrder(await everyoneTalks(clients, 'hall', 5), 40, 5);
   });
@@ -49,8 +49,9 @@ describe('four workers on the embedded bus', () => {
     await Promise.all(clients.map(upgraded));
     for (const client of clients) client.on('connect', () => client.emit('join', 'survivors'));
     for (const client of clients) expectOk(await client.emitWithAck('join', 'survivors'));
-    const worker = Number(workerOf(clients[0]!));
-    const victims = clients.filter((client) => workerOf(client) === String(worker));
+    const workers = await workersOf(clients);
+    const worker = workers[0]!;
+    const victims = clients.filter((_, index) => workers[index] === worker);
     const back = victims.map((client) => nextEvent(client, 'connect'));
 
     process.kill(await server.pidOfWorker(worker), 'SIGKILL');

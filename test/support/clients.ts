@@ -48,7 +48,12 @@ export function expectOk<T>(reply: Reply<T>): { ok: true } & T {
   return reply;
 }
 
-/** The worker that has the client's session, as its id tells. */
-export function workerOf(socket: ChatClient): string {
-  return (socket.io.engine.id ?? '').split('.')[0]!;
+/** The worker that has the client's session, as it tells who joins a room. */
+export async function workerOf(socket: ChatClient): Promise<number> {
+  return expectOk(await socket.emitWithAck('join', 'which worker')).worker;
+}
+
+/** The workers of clients, in their order. */
+export function workersOf(sockets: readonly ChatClient[]): Promise<number[]> {
+  return Promise.all(sockets.map(workerOf));
 }

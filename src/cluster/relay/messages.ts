@@ -18,6 +18,20 @@ import type { RequestParts } from '../../engine/request.js';
  *   │  messages        │  clientText ▶      ◀ text         │
  *   │ ◀──────────────▶ │ ◀───────────────────────────────▶ │
  * ```
+ *
+ * A session that its application does not know of yet moves to the receiver of its WebSocket instead, and the owner
+ * passes on what still comes in for it over polling:
+ *
+ * ```
+ *   │  WebSocket       │  upgrade(parts)                   │
+ *   │ ───────────────▶ │ ────────────────────────────────▶ │
+ *   │  101             │  move(session)                    │
+ *   │ ◀─────────────── │ ◀──────────────────────────────── │
+ *   │                  │  request(parts): the waiting poll │
+ *   │                  │ ◀──────────────────────────────── │
+ *   │  upgraded        │  settled(id)                      │
+ *   │ ───────────────▶ │ ────────────────────────────────▶ │
+ * ```
  */
 export const ops = {
   /** receiver → owner: {@link RelayedRequest}, then the body */
@@ -46,6 +60,10 @@ export const ops = {
   closed: 13,
   /** receiver → owner: how many bytes wait for the client, as JSON */
   buffered: 14,
+  /** owner → receiver: {@link MovedSession}: the session moves to the worker that its WebSocket is on */
+  move: 15,
+  /** new owner → old owner: the session's id, as JSON: no request for it will come any more */
+  settled: 16,
 } as const;
 
 export type Op = (typeof ops)[keyof typeof ops];
@@ -54,6 +72,13 @@ export interface RelayedRequest {
   parts: RequestParts;
   /** Why there is no body. */
   bodyError?: string;
+}
+
+/** A session that moves, as JSON. */
+export interface MovedSession {
+  id: string;
+  parts: RequestParts;
+  early: ({ text: string } | { base64: string })[];
 }
 
 export interface RelayedResponse {

@@ -59,6 +59,8 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     private readonly exchange: UpgradeExchange,
     private readonly forward: Forward,
     private readonly over: () => void,
+    /** Takes the session itself, and then the request. */
+    private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
   ) {}
 
   start(): void {
@@ -75,6 +77,10 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         this.exchange.accept(decodeBody<ResponseHeaders>(body).value, this);
         if (!this.channel) this.onClose(1006, '');
         return;
+      case ops.move:
+        this.over();
+        this.exchange.onAborted = undefined;
+        return this.adopt(body, this.exchange);
       case ops.text:
       case ops.binary:
       case ops.compressedText:

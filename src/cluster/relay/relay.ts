@@ -1,6 +1,16 @@
 import type { Exchange, UpgradeExchange } from '../../engine/exchange.js';
+import type { MovingSession } from '../../engine/unclaimed.js';
 import { type Kind, kinds, type Mesh } from '../mesh.js';
-import { decodeBody, decodeMessage, encodeMessage, ops, type RelayedClose, type RelayedRequest } from './messages.js';
+import {
+  decodeBody,
+  decodeMessage,
+  encodeBody,
+  encodeMessage,
+  type MovedSession,
+  ops,
+  type RelayedClose,
+  type RelayedRequest,
+} from './messages.js';
 import { RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
@@ -8,6 +18,10 @@ import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade
 export interface RelayTarget {
   onRequest(exchange: Exchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
+  /** Gives a session away; undefined where it has to stay. */
+  release(sid: string): { moving: MovingSession; poll: Exchange | undefined } | undefined;
+  /** Goes on with a session that another worker has given away. */
+  adopt(session: MovingSession): void;
 }
 
 const KIND: Kind = kinds.relay;
@@ -31,6 +45,10 @@ export class Relay {
   private readonly received = new Map<number, { owner: number; connection: ReceivedConnection }>();
   /** Connections on other workers' ports, by worker and channel. */
   private readonly relayed = new Map<string, { receiver: number; exchange: RelayedExchange | RelayedUpgrade }>();
+  /** Where sessions have moved to whose ids name this worker. */
+  private readonly movedTo = new Map<string, number>();
+  /** Whose ids sessions bear that have moved here. */
+  private readonly movedFrom = new Map<string, number>();
   private lastChannel = 0;
 
   constructor(
@@ -48,20 +66,42 @@ export class Relay {
 
   /** Passes a request for a WebSocket on. Returns false when the session's worker is not there. */
   upgrade(sid: string, exchange: UpgradeExchange): boolean {
-    return this.passOn(sid, (forward, over) => new ReceivedUpgrade(exchange, forward, over));
+    return this.passOn(sid, (forward, over, owner) => {
+      const adopt = (body: Buffer) => this.adopt(owner, body, exchange);
+      return new ReceivedUpgrade(exchange, forward, over, adopt);
+    });
+  }
+
+  get hasOthers(): boolean {
+    return this.mesh.members.length > 0;
+  }
+
+  settled(sid: string): void {
+    const from = this.movedFrom.get(sid);
+    if (from === undefined) return;
+    this.movedFrom.delete(sid);
+    this.mesh.send(from, KIND, encodeMessage(ops.settled, 0, sid));
+  }
+
+  private adopt(from: number, body: Buffer, exchange: UpgradeExchange): void {
+    const session = decodeSession(body);
+    this.movedFrom.set(session.id, from);
+    this.target.adopt(session);
+    this.target.onUpgrade(exchange);
   }
 
   private passOn(
     sid: string,
-    make: (forward: Forward, over: () => void) => ReceivedConnection & { start(): void },
+    make: (forward: Forward, over: () => void, owner: number) => ReceivedConnection & { start(): void },
   ): boolean {
-    const owner = workerOf(sid);
+    const owner = this.movedTo.get(sid) ?? workerOf(sid);
     if (owner === undefined || !this.mesh.has(owner)) return false;
     this.lastChannel = (this.lastChannel + 1) >>> 0;
     const channel = this.lastChannel;
     const connection = make(
       (op, body) => this.mesh.send(owner, KIND, encodeMessage(op, channel, body)),
       () => this.received.delete(channel),
+      owner,
     );
     this.received.set(channel, { owner, connection });
     connection.start();
@@ -77,6 +117,9 @@ export class Relay {
         return this.take(from, channel, key, op === ops.upgrade, body);
       case ops.abort:
         return this.relayed.get(key)?.exchange.abort();
+      case ops.settled:
+        this.movedTo.delete(body.toString());
+        return;
       case ops.closed: {
         const { code, reason } = JSON.parse(body.toString()) as RelayedClose;
         return this.channelOf(key)?.closed(code, reason);
@@ -99,8 +142,14 @@ export class Relay {
     const over = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, over);
     this.relayed.set(key, { receiver: from, exchange });
-    if (exchange instanceof RelayedUpgrade) this.target.onUpgrade(exchange);
-    else this.target.onRequest(exchange);
+    if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
+    const released = this.target.release(exchange.request._query.sid ?? '');
+    if (!released) return this.target.onUpgrade(exchange);
+    const { moving, poll } = released;
+    over();
+    this.movedTo.set(moving.id, from);
+    reply(ops.move, encodeSession(moving));
+    if (poll) this.request(moving.id, poll);
   }
 
   private channelOf(key: string) {
@@ -109,6 +158,9 @@ export class Relay {
   }
 
   private onWorkerGone(id: number): void {
+    for (const moved of [this.movedTo, this.movedFrom]) {
+      for (const [sid, worker] of moved) if (worker === id) moved.delete(sid);
+    }
     for (const [channel, { owner, connection }] of this.received) {
       if (owner !== id) continue;
       this.received.delete(channel);
@@ -122,4 +174,18 @@ export class Relay {
       else exchange.abort();
     }
   }
+}
+
+function encodeSession({ id, parts, early }: MovingSession): Buffer {
+  const moved: MovedSession = {
+    id,
+    parts,
+    early: early.map((data) => (typeof data === 'string' ? { text: data } : { base64: data.toString('base64') })),
+  };
+  return encodeBody(moved);
+}
+
+function decodeSession(body: Buffer): MovingSession {
+  const { id, parts, early } = decodeBody<MovedSession>(body).value;
+  return { id, parts, early: early.map((data) => ('text' in data ? data.text : Buffer.from(data.base64, 'base64'))) };
 }

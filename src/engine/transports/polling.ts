@@ -68,6 +68,19 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return this.canSend;
   }
 
+  /** Whether the body of a POST is still on its way. */
+  get isReceiving(): boolean {
+    return this.post !== undefined;
+  }
+
+  /** Gives the poll that waits away, for somebody else to answer. */
+  takePoll(): Exchange | undefined {
+    const { poll } = this;
+    this.poll = undefined;
+    if (poll) poll.onAborted = undefined;
+    return poll;
+  }
+
   /** Takes a request of this session. */
   onRequest(exchange: Exchange): void {
     const { method } = exchange.request;
