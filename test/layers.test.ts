@@ -11,7 +11,7 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
  */
 const layers: Record<string, readonly string[]> = {
   engine: ['errors'],
-  parser: [],
+  parser: ['engine'],
   rooms: ['engine', 'errors'],
   cluster: ['engine', 'errors'],
   history: ['errors'],

@@ -4,6 +4,8 @@ import { type RunningServer, startServer } from '../support/server.js';
 
 let server: RunningServer;
 
+const epoch = expect.stringMatching(/^.+$/);
+
 beforeAll(async () => {
   server = await startServer({ WORKERS: '2' });
 });
@@ -30,7 +32,7 @@ describe('join', () => {
   test('tells the room, its members and the worker, and may be repeated', async () => {
     const client = await join('Astrid');
     const reply = expectOk(await client.emitWithAck('join', 'first'));
-    expect(reply).toEqual({ ok: true, room: 'first', members: 1, worker: expect.any(Number) });
+    expect(reply).toEqual({ ok: true, room: 'first', members: 1, worker: expect.any(Number), epoch, offset: 0 });
     expect([1, 2]).toContain(reply.worker);
     expect(await client.emitWithAck('join', 'first')).toEqual(reply);
   });
@@ -57,9 +59,13 @@ describe('message', () => {
 
     const before = Date.now();
     const both = Promise.all([nextEvent<[{ at: number }]>(astrid, 'message'), nextEvent(bjorn, 'message')]);
-    expect(await astrid.emitWithAck('message', { room: 'hall', text: 'Hello!' })).toEqual({ ok: true });
+    expect(await astrid.emitWithAck('message', { room: 'hall', text: 'Hello!' })).toEqual({
+      ok: true,
+      epoch,
+      offset: 1,
+    });
     const [[one], [other]] = await both;
-    expect(one).toEqual({ room: 'hall', from: 'Astrid', text: 'Hello!', at: expect.any(Number) });
+    expect(one).toEqual({ room: 'hall', from: 'Astrid', text: 'Hello!', at: expect.any(Number), epoch, offset: 1 });
     expect(other).toEqual(one);
     expect(one.at).toBeGreaterThanOrEqual(before);
     expect(one.at).toBeLessThanOrEqual(Date.now());
@@ -75,7 +81,8 @@ describe('message', () => {
     const client = await join('Astrid', 'alone');
     const heard = nextEvent(client, 'message');
     client.emit('message', { room: 'alone', text: 'true', from: 'Bjørn', at: 0 } as never);
-    expect(await heard).toEqual([{ room: 'alone', from: 'Astrid', text: 'true', at: expect.any(Number) }]);
+    const message = { room: 'alone', from: 'Astrid', text: 'true', at: expect.any(Number), epoch, offset: 1 };
+    expect(await heard).toEqual([message]);
   });
 });
 

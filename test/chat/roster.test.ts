@@ -17,7 +17,7 @@ class Wire {
   readonly cut = new Set<string>();
 
   add(id: string, changed: (room: string) => void = () => {}): Roster {
-    const roster = new Roster(id, { tell: (message) => this.tell(id, message), changed });
+    const roster = new Roster(id, { tell: (message) => this.tell(id, message), changed, gone: () => {} });
     this.rosters.set(id, roster);
     return roster;
   }

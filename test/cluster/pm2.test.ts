@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
-import { isAlive } from '../support/process.js';
+import { isAlive, untilGone } from '../support/process.js';
 import { freePort } from '../support/redis.js';
 import { cleanEnvironment } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
@@ -36,7 +36,7 @@ describe('pm2', () => {
       ...cleanEnvironment(),
       PM2_HOME: home,
       PM2_DISABLE_VERSION_CHECK: 'true',
-      ...{ HOST: '127.0.0.1', PORT: String(port), WORKERS: '2' },
+      ...{ HOST: '127.0.0.1', PORT: String(port), WORKERS: '2', DATA_DIR: join(home, 'data') },
     };
   });
 
@@ -96,6 +96,6 @@ describe('pm2', () => {
     await pm2('delete', 'gjallar');
     expect(await listed()).toBeUndefined();
     await pm2('kill');
-    expect(isAlive(daemon)).toBe(false);
+    await untilGone(daemon);
   });
 });

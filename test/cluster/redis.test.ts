@@ -62,14 +62,16 @@ describe('two servers on one Redis', () => {
   });
 });
 
-describe('a Redis that goes away', () => {
+describe('a Redis that goes away, from a server that keeps no history', () => {
   let redis: RedisProcess;
   let servers: RunningServer[];
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
     // One worker each: who is on the same server is on the same worker.
-    servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url })));
+    servers = await Promise.all(
+      [1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url, HISTORY_TTL: '0' })),
+    );
   });
 
   afterAll(async () => {
@@ -110,10 +112,12 @@ describe('a Redis that goes away', () => {
   });
 });
 
-test('a server starts without its Redis and joins it when it comes', async () => {
+test('a server that keeps no history starts without its Redis and joins it when it comes', async () => {
   const redis = await RedisProcess.start();
   await redis.stop();
-  const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url })));
+  const servers = await Promise.all(
+    [1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url, HISTORY_TTL: '0' })),
+  );
   try {
     for (const server of servers) {
       expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 1 });
@@ -127,6 +131,44 @@ test('a server starts without its Redis and joins it when it comes', async () =>
     expectOnceAndInOrder(await everyoneTalks(clients, 'early', 3), 2, 3);
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
+    await redis.remove();
+  }
+});
+
+test('without its Redis a server that keeps history refuses messages, keeps its clients, and resumes', async () => {
+  const redis = await RedisProcess.start('--appendonly', 'yes');
+  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
+  try {
+    const clients = [connect(server.url), connect(server.url)] as const;
+    await Promise.all(clients.map(upgraded));
+    const lost: string[] = [];
+    for (const client of clients) client.on('disconnect', (reason) => lost.push(reason));
+    await joinAll([...clients], 'kept');
+    const heard: string[] = [];
+    clients[1].on('message', ({ text }) => heard.push(text));
+    expectOk(await clients[0].emitWithAck('message', { room: 'kept', text: 'before' }));
+
+    const down = busIs(server, false, server.log.length);
+    await redis.stop();
+    await down;
+    expect(await clients[0].emitWithAck('message', { room: 'kept', text: 'lost' })).toMatchObject({
+      ok: false,
+      code: expect.stringMatching(/^HISTORY_(UNAVAILABLE|UNCERTAIN)$/),
+    });
+
+    const up = busIs(server, true, server.log.length);
+    await redis.start();
+    await up;
+    const fence = new Promise<void>((resolve) => {
+      clients[1].on('message', ({ text }) => text === 'after' && resolve());
+    });
+    // The history has a connection of its own, which may take longer to come back.
+    while (!(await clients[0].emitWithAck('message', { room: 'kept', text: 'after' })).ok);
+    await fence;
+    expect(heard).toEqual(['before', 'after']);
+    expect(lost).toEqual([]);
+  } finally {
+    await server.stop();
     await redis.remove();
   }
 });

@@ -70,15 +70,40 @@ const expectations: Record<keyof Config, Expectation> = {
       ['redis://localhost:6379/1', 'redis://localhost:6379/1'],
       ['rediss://user:secret@redis.example.com', 'rediss://user:secret@redis.example.com'],
     ],
-    bad: ['localhost:6379', 'http://localhost:6379', 'redis'],
+    bad: ['localhost:6379', 'http://localhost:6379', 'redis', 'redis://a,b'],
   },
   bus: {
     good: [
       ['auto', 'auto'],
       ['embedded', 'embedded'],
-      ['redis', 'redis', { REDIS_URL: 'redis://localhost' }],
+      ...['redis', 'redis-sharded', 'redis-streams'].map((bus): Expectation['good'][number] => [
+        bus,
+        bus,
+        { REDIS_URL: 'redis://localhost' },
+      ]),
     ],
     bad: ['kafka', 'Redis'],
+  },
+  historyTtl: {
+    default: 86_400_000,
+    good: [
+      ['0', 0],
+      ['1500ms', 1500],
+      ['90s', 90_000],
+      ['5m', 300_000],
+      ['2h', 7_200_000],
+      ['30d', 2_592_000_000],
+    ],
+    bad: ['24', '-1h', '1.5h', '1w', 'day'],
+  },
+  // Any text is a path.
+  dataDir: { good: [['/srv/gjallar', '/srv/gjallar']], bad: [] },
+  archiveUrl: {
+    default: undefined,
+    good: ['sqlite:./archive.db', 'postgres://localhost/chat', 'postgresql://u:p@db/chat', 'mysql://db/chat'].map(
+      (url) => [url, url],
+    ),
+    bad: ['./archive.db', 'sqlite:', 'http://localhost', 'mongodb://localhost/chat'],
   },
   flushMs: {
     good: [
@@ -133,6 +158,7 @@ describe.each(table)('%s', (name, spec, property) => {
     expect(loadConfig({ ...others, [name]: value })[property]).toEqual(meaning);
   });
 
+  if (bad.length === 0) return;
   test.each(bad)('stops the start at %j with one line that says what is accepted', async (value) => {
     expect(await runToEnd([], { ...together, [name]: value })).toEqual({
       code: 1,
@@ -145,6 +171,9 @@ describe.each(table)('%s', (name, spec, property) => {
 describe('options that go together', () => {
   test.each([
     [{ BUS: 'redis' }, 'BUS=redis needs REDIS_URL'],
+    [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded needs REDIS_URL'],
+    [{ BUS: 'redis-streams' }, 'BUS=redis-streams needs REDIS_URL'],
+    [{ REDIS_URL: 'redis://a,redis://b' }, 'several nodes in REDIS_URL need BUS=redis-sharded'],
     [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together'],
     [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together'],
     [{ TLS_KEY: otherKey, TLS_CERT: cert }, 'TLS_KEY must be the key of the certificate in TLS_CERT'],

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Whether there is such a process, and it has not ended. */
 export function isAlive(pid: number): boolean {
@@ -10,4 +11,9 @@ export function isAlive(pid: number): boolean {
   // One that has ended and lost its parent stays listed where nobody collects it, as in some containers.
   const stat = `/proc/${pid}/stat`;
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
+}
+
+/** Resolves when a process that is nobody's child here has ended: nothing else tells. */
+export async function untilGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await sleep(20);
 }
