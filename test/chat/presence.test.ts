@@ -143,8 +143,8 @@ test('the users of a worker that was killed are gone within seconds', async () =
   const clients = names.map((name) => user(name, false));
   await Promise.all(clients.map((client) => join(client, 'crash')));
   await witness.sees(21);
-  const home = await workerOf(witness.client);
-  const workers = await workersOf(clients);
+  const home = await workerOf(witness.client, 'crash');
+  const workers = await workersOf(clients, 'crash');
   const doomed = workers.find((worker) => worker !== home)!;
   const victims = names.filter((_, index) => workers[index] === doomed);
 
