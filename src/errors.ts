@@ -52,6 +52,7 @@ const list = {
     status: 400,
     message: 'A batch is { "messages": [ … ] } with 1 to 100 messages of the form { "text": "…" }.',
   },
+  BAD_FRAME: { status: 400, message: 'A plain WebSocket takes text messages; binary ones are refused.' },
   BAD_KEY: { status: 400, message: 'Idempotency-Key takes 1 to 200 printable ASCII characters.' },
   BAD_JSON: { status: 400, message: 'The body must be a JSON object in UTF-8; see /api/openapi.json.' },
   BODY_TOO_LARGE: {
@@ -73,6 +74,21 @@ export type ErrorCode = keyof typeof list;
 
 /** The documented codes with their HTTP status and message. */
 export const errorCodes: Readonly<Record<ErrorCode, { readonly status: number; readonly message: string }>> = list;
+
+/** What plain WebSockets are closed with, where it is not 1008, "policy violation" (RFC 6455, section 7.4.1). */
+const closeCodes: Partial<Record<ErrorCode, number>> = {
+  BAD_FRAME: 1003,
+  BAD_TEXT: 1009,
+  INTERNAL: 1011,
+  HISTORY_UNAVAILABLE: 1013,
+  HISTORY_REFUSED: 1013,
+  HISTORY_UNCERTAIN: 1013,
+};
+
+/** The code of the close frame that an error is told with; its reason is the error's own code. */
+export function closeCodeOf(code: ErrorCode): number {
+  return closeCodes[code] ?? 1008;
+}
 
 /** An error with a code from the one list. */
 export class GjallarError extends Error {

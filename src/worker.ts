@@ -12,6 +12,7 @@ import { serveApi } from './http/api.js';
 import { serveHttp } from './http/http.js';
 import { createLog } from './log.js';
 import * as parser from './parser/parser.js';
+import { PlainWebSockets } from './plain/plain-websockets.js';
 import { busNameOf, openBus } from './rooms/bus/choose.js';
 import { withNativeRooms } from './rooms/native-rooms.js';
 import { busEvents, linksOf, readyInTime } from './worker-bus.js';
@@ -50,11 +51,14 @@ export async function runWorker(config: Config): Promise<void> {
   io.bind(engine as never);
   await readyInTime(bus);
   const kept = await openHistory(config, log, () => mesh.members.every((other) => other > id));
-  const chat = startChat(io, { workerId: id, log, history: kept.history, archive: kept.archive });
+  const plain = new PlainWebSockets(engine.outbox);
+  const chat = startChat(io, { workerId: id, log, history: kept.history, archive: kept.archive, plain });
+  plain.attach(app, chat, { secure });
   closers.push(
     () => kept.close(),
     () => io.close(),
     () => chat.close(),
+    () => plain.close(),
   );
   serveApi(app, {
     apiKey: config.apiKey,

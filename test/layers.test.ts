@@ -16,6 +16,7 @@ const layers: Record<string, readonly string[]> = {
   cluster: ['engine', 'errors'],
   history: ['errors'],
   chat: ['history', 'errors'],
+  plain: ['engine', 'errors'],
   http: ['engine', 'errors'],
   config: ['errors'],
   errors: [],

@@ -7,7 +7,8 @@ import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfU
 import { Conversations } from './conversations.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { readName } from './input.js';
-import { deliverHere } from './post.js';
+import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
+import { asChatMessage, deliverHere, type Said } from './post.js';
 import { PresenceTeller } from './presence.js';
 import type { Failure } from './protocol.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
@@ -18,6 +19,8 @@ export interface Chat {
   publish(room: string, input: unknown, key: string | undefined): Promise<PublishReply>;
   /** Reads a page of a room's messages; see {@link readRoomPage}. */
   read(room: string, query: unknown): Promise<RoomPage>;
+  /** Lets a member in who does not speak Socket.IO. @throws GjallarError BAD_ROOM, BAD_NAME */
+  admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
   /** Tells the other workers that this one goes. */
   close(): void;
 }
@@ -30,10 +33,12 @@ export interface ChatOptions {
   history?: HistoryStore;
   /** Has the messages that the history no longer has. */
   archive?: Archive;
+  /** Reaches the members who do not speak Socket.IO. */
+  plain?: PlainDelivery;
 }
 
 /** Puts the chat on a Socket.IO server, namespace `/`. */
-export function startChat(io: ChatServer, { workerId, log, history, archive }: ChatOptions): Chat {
+export function startChat(io: ChatServer, { workerId, log, history, archive, plain }: ChatOptions): Chat {
   const roster = new Roster(randomUUID(), {
     tell: (message) => io.serverSideEmit('roster', message),
     changed: (room) => presence.note(room),
@@ -51,16 +56,24 @@ export function startChat(io: ChatServer, { workerId, log, history, archive }: C
     new Conversations(history, archive, {
       tellNews: (news) => io.serverSideEmit('news', news),
       tellHeads: (heads) => io.serverSideEmit('heads', heads),
-      deliver: (conversation, message) => deliverHere(io, conversation, message),
+      deliver: (conversation, message) => deliverHere(context, conversation, message),
       hasMembers: (conversation) =>
         'room' in conversation
-          ? hasRoom(ioRoomOf(conversation.room))
+          ? hasRoom(ioRoomOf(conversation.room)) || plainMembers.has(conversation.room)
           : conversation.users.some((user) => hasRoom(ioRoomOfUser(user))),
     });
-  const context: ChatContext = { io, roster, presence, conversations, workerId };
+  const plainMembers = new PlainMembers(plain);
+  const deliver = (room: string, message: Said) => {
+    io.local.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
+    plainMembers.deliver(room, message.text);
+  };
+  const context: ChatContext = { io, roster, presence, conversations, workerId, deliver };
 
   io.on('roster', (message) => roster.receive(message));
   io.on('news', (news) => conversations?.receive(news));
+  io.on('said', (room, messages) => {
+    for (const message of messages) deliver(room, message);
+  });
   io.on('heads', (heads) => conversations?.receiveHeads(heads));
   io.use(identify);
   io.on('connection', (socket) => {
@@ -79,6 +92,7 @@ export function startChat(io: ChatServer, { workerId, log, history, archive }: C
     });
   });
   return {
+    admit: async (room, query) => plainMembers.admit(context, room, query),
     publish: (room, input, key) => publish(context, room, input, key),
     read: (room, query) => readRoomPage(context, room, query),
     close: () => {

@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'socket.io';
 import type { Conversations } from './conversations.js';
+import type { Said } from './post.js';
 import type { PresenceTeller } from './presence.js';
 import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
 import type { Roster } from './roster.js';
@@ -15,6 +16,8 @@ export interface ChatContext {
   /** The messages that are kept; undefined where the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;
+  /** Delivers a room's message to this worker's members, of whatever kind. */
+  deliver(room: string, message: Said): void;
 }
 
 const ROOM = 'room:';

@@ -1,9 +1,10 @@
 import type { NewMessage, Position, StoredMessage } from '../history/store.js';
-import { type ChatContext, ioRoomOf, ioRoomOfUser } from './context.js';
-import { directBetween } from './conversation.js';
+import { type ChatContext, ioRoomOfUser } from './context.js';
+import { type Conversation, directBetween } from './conversation.js';
 import type { ChatMessage, DirectMessage, PostReply } from './protocol.js';
 
-type Said = Omit<NewMessage, 'key'> & Partial<Position>;
+/** A message as it is said, kept or not. */
+export type Said = Omit<NewMessage, 'key'> & Partial<Position>;
 
 /** A room's message as its members receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
@@ -24,12 +25,14 @@ export function asDirectMessage(
  * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
  */
 export async function postToRoom(
-  { io, conversations }: ChatContext,
+  { io, conversations, deliver }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
 ): Promise<(PostReply & { duplicate?: true })[]> {
   if (conversations) return conversations.post({ room }, messages);
-  for (const message of messages) io.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
+  // Each worker delivers to its own: members without Socket.IO are on no other bus.
+  io.serverSideEmit('said', room, [...messages]);
+  for (const message of messages) deliver(room, message);
   return messages.map(() => ({}));
 }
 
@@ -48,16 +51,9 @@ export async function postDirect(
   return {};
 }
 
-/** Delivers a message that is kept to this worker's sockets. */
-export function deliverHere(
-  io: ChatContext['io'],
-  conversation: { room: string } | { users: readonly [string, string] },
-  message: StoredMessage,
-): void {
-  if ('room' in conversation) {
-    io.local.to(ioRoomOf(conversation.room)).emit('message', asChatMessage(conversation.room, message));
-  } else {
-    const { users } = conversation;
-    io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
-  }
+/** Delivers a message that is kept to this worker's members. */
+export function deliverHere({ io, deliver }: ChatContext, conversation: Conversation, message: StoredMessage): void {
+  if ('room' in conversation) return deliver(conversation.room, message);
+  const { users } = conversation;
+  io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.js';
+import type { NewMessage } from '../history/store.js';
 import type { ConversationHeads, ConversationNews } from './conversations.js';
 
 /** What the server answers when something went wrong. The codes stand in the documentation. */
@@ -120,6 +121,7 @@ export interface ServerEvents {
 export interface InterServerEvents {
   roster: (message: RosterMessage) => void;
   news: (news: ConversationNews) => void;
+  said: (room: string, messages: NewMessage[]) => void;
   heads: (heads: ConversationHeads) => void;
 }
 

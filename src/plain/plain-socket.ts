@@ -1,0 +1,120 @@
+import type { WebSocket } from 'uWebSockets.js';
+import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
+import type { FrameReceiver } from '../engine/exchange.js';
+import type { Outbox } from '../engine/outbox.js';
+import type { SocketData } from '../engine/uws-exchange.js';
+import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
+
+/** Somebody who was let into a room. */
+export interface Guest {
+  readonly room: string;
+  /** Joins the room. @throws GjallarError HISTORY_UNAVAILABLE */
+  enter(): Promise<void>;
+  /** @throws GjallarError BAD_TEXT, HISTORY_… */
+  say(text: string): Promise<unknown>;
+  /** Leaves the room, entered or not. */
+  leave(): void;
+}
+
+/** How much may be said before the room is joined. */
+const MOST_WAITING = 100;
+
+/** One plain WebSocket: a member of one room. */
+export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
+  queue: DeadlineQueue<PlainSocket> | undefined;
+  due = 0;
+  previous: PlainSocket | undefined;
+  next: PlainSocket | undefined;
+
+  private ws: WebSocket<SocketData> | undefined;
+  /** What was said before the room was joined; undefined from then on. */
+  private waiting: string[] | undefined = [];
+  private pinged = 0;
+
+  constructor(
+    private readonly guest: Guest,
+    private readonly topic: string,
+    private readonly outbox: Outbox,
+    private readonly all: Set<PlainSocket>,
+    private readonly silence: DeadlineQueue<PlainSocket>,
+  ) {}
+
+  opened(ws: WebSocket<SocketData>): void {
+    this.ws = ws;
+    this.all.add(this);
+    ws.subscribe(this.topic);
+    this.silence.add(this);
+    void this.enter();
+  }
+
+  /** `opened` does what is to be done; this one is the engine's. */
+  onOpen(): void {}
+
+  onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
+    this.touch();
+    if (isBinary) return this.refuse('BAD_FRAME');
+    const text = Buffer.from(message as ArrayBuffer).toString();
+    // Some clients keep their connection open with empty messages.
+    if (text === '') return;
+    if (!this.waiting) void this.say(text);
+    else if (this.waiting.length < MOST_WAITING) this.waiting.push(text);
+    else this.refuse('HISTORY_UNAVAILABLE');
+  }
+
+  onDrain(): void {}
+
+  onClose(): void {
+    this.ws = undefined;
+    this.waiting = [];
+    this.all.delete(this);
+    this.queue?.remove(this);
+    this.guest.leave();
+  }
+
+  /** The client has given a sign of life. */
+  touch(): void {
+    this.pinged = 0;
+    if (this.ws) this.silence.add(this);
+  }
+
+  onSilence(pings: number): void {
+    // Nobody is there to read a close frame.
+    if (this.pinged === pings) return void this.ws?.close();
+    this.pinged++;
+    this.ws?.ping();
+    this.silence.add(this);
+  }
+
+  end(code: number, reason: string): void {
+    // What was sent to the room before goes out before.
+    this.outbox.settle(this.topic);
+    this.ws?.end(code, reason);
+  }
+
+  private refuse(code: ErrorCode): void {
+    this.end(closeCodeOf(code), code);
+  }
+
+  private async enter(): Promise<void> {
+    try {
+      await this.guest.enter();
+      const waiting = this.waiting ?? [];
+      this.waiting = this.ws && undefined;
+      for (const text of waiting) void this.say(text);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private async say(text: string): Promise<void> {
+    try {
+      await this.guest.say(text);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.refuse(error instanceof GjallarError ? error.code : 'INTERNAL');
+  }
+}
