@@ -92,6 +92,17 @@ test('a server that stands alone recovers rooms and missed packets, in order, al
 test('on Redis streams a client recovers on another worker', async () => {
   const redis = await RedisProcess.start();
   closers.push(() => redis.remove());
+  const observer = new Redis(redis.url);
+  closers.push(async () => {
+    // The adapter closes its own connections when it pleases, and would go on trying if Redis went first.
+    await until(
+      async () =>
+        String(await observer.client('LIST'))
+          .trim()
+          .split('\n').length === 1,
+    );
+    observer.disconnect();
+  });
   const nodes: TestNode[] = [];
   for (let count = 0; count < 2; count++) {
     const publisher = new Redis(redis.url);

@@ -1,14 +1,19 @@
-import type { Config } from '../../config/options.js';
 import type { Bus, BusEvents } from './bus.js';
 import { embeddedBus, type WorkerLinks } from './embedded.js';
 import { redisBus } from './redis.js';
 import { redisShardedBus } from './redis-sharded.js';
 import { redisStreamsBus } from './redis-streams.js';
 
-export type BusName = Exclude<Config['bus'], 'auto'>;
+/** The values of the option BUS. */
+export type BusName = 'embedded' | 'redis' | 'redis-sharded' | 'redis-streams';
+
+export interface BusChoice {
+  readonly bus: BusName | 'auto';
+  readonly redisUrl: string | undefined;
+}
 
 /** The bus that the configuration asks for: `auto` is Redis where there is one, or else this machine alone. */
-export function busNameOf({ bus, redisUrl }: Pick<Config, 'bus' | 'redisUrl'>): BusName {
+export function busNameOf({ bus, redisUrl }: BusChoice): BusName {
   if (bus !== 'auto') return bus;
   return redisUrl ? 'redis' : 'embedded';
 }
@@ -17,7 +22,7 @@ export function busNameOf({ bus, redisUrl }: Pick<Config, 'bus' | 'redisUrl'>): 
  * Opens the bus that the configuration asks for. That the two go together was checked with the configuration.
  * @param links what the embedded bus runs on
  */
-export function openBus(config: Pick<Config, 'bus' | 'redisUrl'>, links: WorkerLinks, events: BusEvents): Bus {
+export function openBus(config: BusChoice, links: WorkerLinks, events: BusEvents): Bus {
   const open: Record<BusName, () => Bus> = {
     embedded: () => embeddedBus(links),
     redis: () => redisBus(config.redisUrl!, events),
