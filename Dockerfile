@@ -1,0 +1,30 @@
+# glibc, which the binaries of uWebSockets.js need.
+FROM node:22-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+# What runs: no development dependencies, and the binary of this platform alone.
+RUN npm prune --omit=dev \
+  && keep="uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" \
+  && test -f "node_modules/uWebSockets.js/dist/bin/$keep" \
+  && find node_modules/uWebSockets.js/dist/bin -name '*.node' ! -name "$keep" -delete \
+  && mkdir data
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production DATA_DIR=/data
+WORKDIR /app
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY --from=build --chown=node:node /app/data /data
+COPY package.json ./
+COPY docs docs
+COPY public public
+USER node
+VOLUME /data
+EXPOSE 3000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=20s CMD ["node", "-e", "fetch(`http${process.env.TLS_KEY ? 's' : ''}://127.0.0.1:${process.env.PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]
