@@ -43,10 +43,14 @@ export class UnclaimedSessions {
     this.unclaimed.delete(id);
     held.end();
     const { session, early } = held;
+    const { polling } = session;
     session.transport.owner = session;
     if (session.readyState !== 'open') return;
+    // The poll would be gone with the first answer, and the others wait for the next one.
+    const poll = polling?.takePoll();
     this.announce(session);
     for (const data of early) session.onPacket(session.transport, 'message', data);
+    if (poll) polling?.onRequest(poll);
   }
 
   /** The session moves away. Returns undefined where it cannot, else the poll that waits and what has to move. */

@@ -94,6 +94,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       this.owner.onError(this, 'overlap from client');
       return respond(exchange, 500, {}, '');
     }
+    if (this.readyState === 'closed') return respond(exchange, 200, {}, v4.encodePayload([{ type: 'close' }]));
     this.poll = exchange;
     exchange.onAborted = () => {
       if (this.poll !== exchange) return;
