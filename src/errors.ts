@@ -34,6 +34,22 @@ const list = {
     status: 400,
     message: 'A name is a string of 1 to 64 characters without control characters; send it as auth.name.',
   },
+  TOKEN_MISSING: { status: 401, message: 'This server asks for a token; send it as auth.token.' },
+  TOKEN_INVALID: {
+    status: 401,
+    message:
+      'The token is none that this server accepts: its form, signature, algorithm or time is wrong; get another.',
+  },
+  TOKEN_EXPIRED: { status: 401, message: 'The token has expired; get a new one.' },
+  TOKEN_ISSUER: { status: 401, message: 'The token is of an issuer whom this server does not accept (JWT_ISSUER).' },
+  TOKEN_AUDIENCE: { status: 401, message: 'The token is meant for another audience (JWT_AUDIENCE).' },
+  TOKEN_OTHER_USER: { status: 403, message: 'The new token is of another user; connect anew with it.' },
+  TOKENS_OFF: { status: 404, message: 'This server asks for no tokens; its operator can change that with JWT_SECRET.' },
+  ACCOUNTS_UNAVAILABLE: {
+    status: 503,
+    message: 'The token cannot be checked because its keys cannot be had (JWKS_URL); try again later.',
+  },
+  ROOM_FORBIDDEN: { status: 403, message: 'The token does not allow this in this room; get one whose rooms name it.' },
   NOT_IN_ROOM: { status: 403, message: 'Join the room before you send to it.' },
   TOO_MANY_ROOMS: { status: 403, message: 'Leave a room before you join another one.' },
   BAD_PAGE: {
@@ -62,9 +78,9 @@ const list = {
   METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not take that method; see /api/openapi.json.' },
   API_OFF: {
     status: 404,
-    message: 'The HTTP API is off; the operator of the server turns it on by setting API_KEY.',
+    message: 'The HTTP API is off; the operator of the server turns it on with API_KEY, or with accounts (JWT_SECRET).',
   },
-  UNAUTHORIZED: { status: 401, message: 'Send the API key in the header Authorization: Bearer <key>.' },
+  UNAUTHORIZED: { status: 401, message: 'Send the API key, or a token, in the header Authorization: Bearer <key>.' },
   BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
   INTERNAL: { status: 500, message: 'The server failed; try again, and look into its log if it fails again.' },
@@ -80,6 +96,7 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   BAD_FRAME: 1003,
   BAD_TEXT: 1009,
   INTERNAL: 1011,
+  ACCOUNTS_UNAVAILABLE: 1013,
   HISTORY_UNAVAILABLE: 1013,
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,

@@ -46,6 +46,11 @@ function readArguments() {
 async function runPrimary(config: Config): Promise<void> {
   const log = createLog(config.logLevel, { worker: 'primary' });
   const { workers, host } = config;
+  if (!config.jwtSecret && !config.jwksUrl) {
+    log.info('names are free: anybody may come as anybody; JWT_SECRET or JWKS_URL asks for tokens');
+  } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
+    log.warn('JWT_SECRET is shorter than 32 bytes, and could be guessed (RFC 7518, section 3.2)');
+  }
   const primary = new Primary({ workers, host, port: config.port, log });
   let stopping: Promise<void> | undefined;
   const stop = (code: number) => {

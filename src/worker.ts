@@ -1,6 +1,7 @@
 import { App, SSLApp, type us_listen_socket, us_listen_socket_close } from 'uWebSockets.js';
 import cluster from 'node:cluster';
 import { Server } from 'socket.io';
+import { TokenAccounts } from './accounts/tokens.js';
 import { startChat } from './chat/chat.js';
 import type { ChatServer } from './chat/context.js';
 import { Mesh } from './cluster/mesh.js';
@@ -51,8 +52,10 @@ export async function runWorker(config: Config): Promise<void> {
   io.bind(engine as never);
   await readyInTime(bus);
   const kept = await openHistory(config, log, () => mesh.members.every((other) => other > id));
+  const { jwtSecret: secret, jwksUrl, jwtIssuer: issuer, jwtAudience: audience } = config;
+  const accounts = secret || jwksUrl ? new TokenAccounts({ secret, jwksUrl, issuer, audience }) : undefined;
   const plain = new PlainWebSockets(engine.outbox);
-  const chat = startChat(io, { workerId: id, log, history: kept.history, archive: kept.archive, plain });
+  const chat = startChat(io, { workerId: id, log, history: kept.history, archive: kept.archive, plain, accounts });
   plain.attach(app, chat, { secure });
   closers.push(
     () => kept.close(),

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { Archive } from '../history/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import { Conversations } from './conversations.js';
 import { type Handler, handlers } from './handlers/index.js';
-import { readName } from './input.js';
+import { Expiry, identify, identifyByToken } from './identify.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { asChatMessage, deliverHere, type Said } from './post.js';
 import { PresenceTeller } from './presence.js';
@@ -16,9 +17,11 @@ import { Roster } from './roster.js';
 
 export interface Chat {
   /** Says something in a room without being in it; see {@link publish}. */
-  publish(room: string, input: unknown, key: string | undefined): Promise<PublishReply>;
+  publish(caller: Identity | undefined, room: string, input: unknown, key: string | undefined): Promise<PublishReply>;
   /** Reads a page of a room's messages; see {@link readRoomPage}. */
-  read(room: string, query: unknown): Promise<RoomPage>;
+  read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
+  /** Tells who has a token; undefined where names are free. */
+  readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
   /** Lets a member in who does not speak Socket.IO. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
   /** Tells the other workers that this one goes. */
@@ -35,10 +38,12 @@ export interface ChatOptions {
   archive?: Archive;
   /** Reaches the members who do not speak Socket.IO. */
   plain?: PlainDelivery;
+  /** Tells who somebody is by their token; without it names are free. */
+  accounts?: Accounts;
 }
 
 /** Puts the chat on a Socket.IO server, namespace `/`. */
-export function startChat(io: ChatServer, { workerId, log, history, archive, plain }: ChatOptions): Chat {
+export function startChat(io: ChatServer, { workerId, log, history, archive, plain, accounts }: ChatOptions): Chat {
   const roster = new Roster(randomUUID(), {
     tell: (message) => io.serverSideEmit('roster', message),
     changed: (room) => presence.note(room),
@@ -67,7 +72,16 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
     io.local.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
     plainMembers.deliver(room, message.text);
   };
-  const context: ChatContext = { io, roster, presence, conversations, workerId, deliver };
+  const context: ChatContext = {
+    io,
+    roster,
+    presence,
+    conversations,
+    workerId,
+    deliver,
+    accounts,
+    expiry: new Expiry(),
+  };
 
   io.on('roster', (message) => roster.receive(message));
   io.on('news', (news) => conversations?.receive(news));
@@ -75,9 +89,10 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
     for (const message of messages) deliver(room, message);
   });
   io.on('heads', (heads) => conversations?.receiveHeads(heads));
-  io.use(identify);
+  io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
+    context.expiry.set(socket, expiries.get(socket));
     for (const [event, handler] of Object.entries(handlers)) {
       socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
         void answer(handler, context, socket, input, reply, log);
@@ -88,13 +103,15 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
       else socket.emit('echo', value);
     });
     socket.on('disconnecting', () => {
+      context.expiry.forget(socket);
       for (const room of roomsOf(socket)) roster.remove(room, socket.data.name);
     });
   });
   return {
     admit: async (room, query) => plainMembers.admit(context, room, query),
-    publish: (room, input, key) => publish(context, room, input, key),
-    read: (room, query) => readRoomPage(context, room, query),
+    publish: (caller, room, input, key) => publish(context, caller, room, input, key),
+    read: (caller, room, query) => readRoomPage(context, caller, room, query),
+    identify: accounts && ((token) => identifyByToken(accounts, token)),
     close: () => {
       conversations?.close();
       presence.close();
@@ -103,11 +120,15 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
   };
 }
 
-/** The user's name comes from `auth.name`; who gives none gets one. */
-function identify(socket: ChatSocket, next: (error?: Error) => void): void {
+/** When the tokens end of those who are connecting. */
+const expiries = new WeakMap<ChatSocket, number | undefined>();
+
+/** The user's name comes from `auth.token`, or, where none is asked for, from `auth.name`; who gives none gets one. */
+async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
   try {
-    const given: unknown = socket.handshake.auth.name;
-    socket.data.name = given === undefined ? `guest-${socket.id.slice(0, 6)}` : readName(given);
+    const { name, grant, expires } = await identify(accounts, socket.handshake.auth, socket.id);
+    Object.assign(socket.data, { name, grant });
+    expiries.set(socket, expires);
     next();
   } catch (error) {
     // socket.io sends a CONNECT_ERROR with the error's message and `data`.

@@ -1,5 +1,7 @@
 import type { Server, Socket } from 'socket.io';
+import type { Accounts } from '../accounts/identity.js';
 import type { Conversations } from './conversations.js';
+import type { Expiry } from './identify.js';
 import type { Said } from './post.js';
 import type { PresenceTeller } from './presence.js';
 import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
@@ -16,6 +18,9 @@ export interface ChatContext {
   /** The messages that are kept; undefined where the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;
+  /** Tells who somebody is by their token; undefined where names are free. */
+  readonly accounts: Accounts | undefined;
+  readonly expiry: Expiry;
   /** Delivers a room's message to this worker's members, of whatever kind. */
   deliver(room: string, message: Said): void;
 }

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
 import type { ChatContext } from './context.js';
-import { readName, readRoom, readText } from './input.js';
+import { identify } from './identify.js';
+import { readRoom, readText } from './input.js';
 import { postToRoom } from './post.js';
 
 /** A member without Socket.IO, who is in one room and gets its texts alone. */
 export interface PlainMember {
   readonly room: string;
+  /** When the membership ends, in ms since 1970. */
+  readonly expires?: number;
   enter(): Promise<void>;
   say(text: string): Promise<unknown>;
   leave(): void;
@@ -31,13 +35,15 @@ export class PlainMembers {
     if (this.has(room)) this.delivery?.publish(room, text);
   }
 
-  /** @throws GjallarError BAD_ROOM, BAD_NAME */
-  admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): PlainMember {
+  /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
+  async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<PlainMember> {
     const room = readRoom(givenRoom);
-    const name = query.name === undefined ? `guest-${randomBytes(3).toString('hex')}` : readName(query.name);
+    const { name, grant, expires } = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+    requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
     return {
       room,
+      expires,
       enter: async () => {
         if (state !== 'new') return;
         state = 'in';
@@ -48,6 +54,7 @@ export class PlainMembers {
       },
       say: async (text) => {
         if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
+        requireRoom(grant, 'publish', room);
         return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }]);
       },
       leave: () => {

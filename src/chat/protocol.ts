@@ -1,3 +1,4 @@
+import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
 import type { ConversationHeads, ConversationNews } from './conversations.js';
@@ -38,6 +39,13 @@ export interface WhoReply {
   members: number;
   /** Names of the users; in large rooms not all of them. */
   users: string[];
+}
+
+export interface TokenReply {
+  /** The user's name, which does not change. */
+  name: string;
+  /** When the new token ends, and the connection with it, in ms since 1970; absent where it does not. */
+  expires?: number;
 }
 
 export interface MessageInput {
@@ -81,6 +89,8 @@ export interface ClientEvents {
   direct: (message: DirectInput, reply?: ReplyCallback<PostReply>) => void;
   history: (page: HistoryInput, reply?: ReplyCallback<HistoryReply>) => void;
   who: (room: string, reply?: ReplyCallback<WhoReply>) => void;
+  /** A new token, before the present one ends. */
+  token: (token: string, reply?: ReplyCallback<TokenReply>) => void;
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
 
@@ -139,6 +149,8 @@ export type RosterMessage = { node: string } & (
 
 /** What the server keeps of a connected socket. */
 export interface SocketData {
+  /** What the user may do. */
+  grant: Grant;
   /** The user's name. */
   name: string;
 }

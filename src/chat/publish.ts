@@ -1,3 +1,4 @@
+import { type Identity, requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
 import type { NewMessage, Page } from '../history/store.js';
 import type { ChatContext } from './context.js';
@@ -20,23 +21,28 @@ export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
 /**
  * Says something in a room without being in it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
  * which are kept all or none, next to each other.
+ * @param caller who says it; undefined for who may write to every room in any name
  * @param input as it came from outside
  * @param key what the caller calls this publication: a repetition with it gets the positions of the first one
- * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, HISTORY_…
+ * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, ROOM_FORBIDDEN, HISTORY_…
  */
 export async function publish(
   context: ChatContext,
+  caller: Identity | undefined,
   room: string,
   input: unknown,
   key: string | undefined,
 ): Promise<PublishReply> {
   const name = readRoom(room);
+  if (caller) requireRoom(caller.grant, 'publish', name);
   const batch = readBatch(input);
   const postKey = readPostKey(key);
   // Said twice in spite of its key is worse than not said.
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
   const at = Date.now();
-  const messages = (batch ?? [input]).map((one, index) => toMessage(one, at, postKey && `http\n${postKey}\n${index}`));
+  const messages = (batch ?? [input]).map((one, index) =>
+    toMessage(one, caller, at, postKey && `http\n${caller?.name ?? ''}\n${postKey}\n${index}`),
+  );
   const published = await postToRoom(context, name, messages);
   return batch ? { messages: published } : published[0]!;
 }
@@ -45,15 +51,24 @@ export async function publish(
  * Reads a page of a room's messages.
  * @throws GjallarError BAD_ROOM, BAD_PAGE, HISTORY_OFF, HISTORY_UNAVAILABLE
  */
-export async function readRoomPage({ conversations }: ChatContext, room: string, query: unknown): Promise<RoomPage> {
+export async function readRoomPage(
+  { conversations }: ChatContext,
+  caller: Identity | undefined,
+  room: string,
+  query: unknown,
+): Promise<RoomPage> {
   const name = readRoom(room);
+  if (caller) requireRoom(caller.grant, 'join', name);
   const page = readPage(query);
   if (!conversations) throw new GjallarError('HISTORY_OFF');
   const { messages, ...rest } = await conversations.read({ room: name }, page);
   return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };
 }
 
-function toMessage(input: unknown, at: number, key: string | undefined): NewMessage {
-  const { text, from = DEFAULT_SENDER } = input as Record<string, unknown>;
+function toMessage(input: unknown, caller: Identity | undefined, at: number, key: string | undefined): NewMessage {
+  const { text, from = caller?.name ?? DEFAULT_SENDER } = input as Record<string, unknown>;
+  if (caller && from !== caller.name) {
+    throw new GjallarError('BAD_NAME', 'The sender is who the token names; leave from out.');
+  }
   return { from: readName(from), text: readText(text), at, key };
 }

@@ -34,6 +34,12 @@ function checkTogether(config: Config): void {
   if (config.archiveUrl && config.historyTtl === 0) {
     throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL needs a history: HISTORY_TTL must not be 0');
   }
+  if (config.jwtSecret && config.jwksUrl) {
+    throw new GjallarError('BAD_CONFIG', 'JWT_SECRET and JWKS_URL cannot be set together');
+  }
+  if ((config.jwtIssuer || config.jwtAudience) && !config.jwtSecret && !config.jwksUrl) {
+    throw new GjallarError('BAD_CONFIG', 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL');
+  }
   if (!config.tlsKey !== !config.tlsCert) {
     throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together');
   }

@@ -30,6 +30,9 @@ const redisUrl = z.url({ protocol: /^rediss?$/ });
 
 const text = (): z.ZodType<string | undefined, string | undefined> => z.string().optional();
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out
+const line = () => text().refine((value) => !/[\u0000-\u001f\u007f]/.test(value ?? ''));
+
 /** A length of time such as `24h`, in milliseconds. */
 const duration = (fallback: string): z.ZodType<number, string | undefined> =>
   z
@@ -148,6 +151,34 @@ export const options = {
       .string()
       .regex(/^[\x21-\x7e]+$/)
       .optional() as z.ZodType<string | undefined, string | undefined>,
+  }),
+  jwtSecret: option({
+    name: 'JWT_SECRET',
+    description: 'Secret of the tokens (JWT, HS256) that users must have; without it and JWKS_URL names are free.',
+    default: 'none',
+    accepts: 'a text without control characters, best of 32 bytes or more',
+    schema: line(),
+  }),
+  jwksUrl: option({
+    name: 'JWKS_URL',
+    description: 'Address of the public keys of the tokens (JWT, RS256, ES256 or EdDSA) that users must have.',
+    default: 'none',
+    accepts: 'a URL that begins with https:// or http://',
+    schema: z.url({ protocol: /^https?$/ }).optional() as z.ZodType<string | undefined, string | undefined>,
+  }),
+  jwtIssuer: option({
+    name: 'JWT_ISSUER',
+    description: 'What the claim iss of a token must be; without it any will do.',
+    default: 'none',
+    accepts: 'a text without control characters, together with JWT_SECRET or JWKS_URL',
+    schema: line(),
+  }),
+  jwtAudience: option({
+    name: 'JWT_AUDIENCE',
+    description: 'What the claim aud of a token must be or contain; without it any will do.',
+    default: 'none',
+    accepts: 'a text without control characters, together with JWT_SECRET or JWKS_URL',
+    schema: line(),
   }),
   maxPayload: option({
     name: 'MAX_PAYLOAD',

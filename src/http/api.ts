@@ -2,6 +2,7 @@ import type { TemplatedApp } from 'uWebSockets.js';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Identity } from '../accounts/identity.js';
 import type { BodyError, Exchange } from '../engine/exchange.js';
 import { type EngineRequest, readRequest } from '../engine/request.js';
 import { UwsExchange } from '../engine/uws-exchange.js';
@@ -10,12 +11,14 @@ import { packageRoot } from './http.js';
 
 /** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
 export interface Rooms {
-  publish(room: string, input: unknown, key: string | undefined): Promise<object>;
-  read(room: string, query: unknown): Promise<object>;
+  publish(caller: Identity | undefined, room: string, input: unknown, key: string | undefined): Promise<object>;
+  /** Tells who has a token; undefined where there are none. */
+  readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
+  read(caller: Identity | undefined, room: string, query: unknown): Promise<object>;
 }
 
 export interface ApiOptions {
-  /** Without it everything but the description is refused. */
+  /** Without it, and without tokens, everything but the description is refused. */
   apiKey: string | undefined;
   rooms: Rooms;
   /** Longest body, in bytes. */
@@ -27,6 +30,8 @@ export interface ApiOptions {
 }
 
 interface Call {
+  /** Who calls; undefined for who has the API key. */
+  caller: Identity | undefined;
   exchange: Exchange;
   request: EngineRequest;
   /** The parameters of the path, percent-decoded. */
@@ -71,9 +76,9 @@ async function answer(
   try {
     const operation = operations[request.method];
     if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
-    authorize(request, options.apiKey);
+    const caller = await authorize(request, options);
     const parameters = raw.map(decode);
-    const result = await operation({ exchange, request, parameters }, options);
+    const result = await operation({ caller, exchange, request, parameters }, options);
     sendJson(exchange, 200, `${JSON.stringify({ ok: true, ...result })}\n`);
   } catch (error) {
     if (!(error instanceof GjallarError)) options.onError(error);
@@ -81,15 +86,15 @@ async function answer(
   }
 }
 
-async function publish({ exchange, request, parameters }: Call, { rooms }: ApiOptions): Promise<object> {
+async function publish({ caller, exchange, request, parameters }: Call, { rooms }: ApiOptions): Promise<object> {
   const body = await readJson(exchange);
-  return rooms.publish(parameters[0]!, body, request.headers['idempotency-key']);
+  return rooms.publish(caller, parameters[0]!, body, request.headers['idempotency-key']);
 }
 
-function readMessages({ request, parameters }: Call, { rooms }: ApiOptions): Promise<object> {
+function readMessages({ caller, request, parameters }: Call, { rooms }: ApiOptions): Promise<object> {
   const { epoch, ...numbers } = request._query;
   const query = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, integer(value)]));
-  return rooms.read(parameters[0]!, epoch === undefined ? query : { ...query, epoch });
+  return rooms.read(caller, parameters[0]!, epoch === undefined ? query : { ...query, epoch });
 }
 
 /** What is no plain integer stays the text it is, and is refused as such. */
@@ -97,10 +102,13 @@ function integer(text: string): number | string {
   return /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
-function authorize(request: EngineRequest, apiKey: string | undefined): void {
-  if (apiKey === undefined) throw new GjallarError('API_OFF');
+async function authorize(request: EngineRequest, { apiKey, rooms }: ApiOptions): Promise<Identity | undefined> {
+  if (apiKey === undefined && !rooms.identify) throw new GjallarError('API_OFF');
   const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  if (given === undefined || !isSame(given, apiKey)) throw new GjallarError('UNAUTHORIZED');
+  if (given === undefined) throw new GjallarError('UNAUTHORIZED');
+  if (apiKey !== undefined && isSame(given, apiKey)) return undefined;
+  if (!rooms.identify) throw new GjallarError('UNAUTHORIZED');
+  return rooms.identify(given);
 }
 
 /** Compares in a time that tells nothing of where they differ, nor of their lengths. */
@@ -138,7 +146,7 @@ async function readJson(exchange: Exchange): Promise<unknown> {
 }
 
 function sendFailure(exchange: Exchange, { code, message, status }: GjallarError): void {
-  const challenge: Record<string, string> = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
+  const challenge: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   sendJson(exchange, status, `${JSON.stringify({ ok: false, code, message })}\n`, challenge);
 }
 

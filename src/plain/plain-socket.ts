@@ -1,4 +1,5 @@
 import type { WebSocket } from 'uWebSockets.js';
+import { atTime } from '../accounts/identity.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
 import type { FrameReceiver } from '../engine/exchange.js';
 import type { Outbox } from '../engine/outbox.js';
@@ -8,6 +9,8 @@ import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 /** Somebody who was let into a room. */
 export interface Guest {
   readonly room: string;
+  /** When the membership ends, in ms since 1970. */
+  readonly expires?: number;
   /** Joins the room. @throws GjallarError HISTORY_UNAVAILABLE */
   enter(): Promise<void>;
   /** @throws GjallarError BAD_TEXT, HISTORY_… */
@@ -30,6 +33,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   /** What was said before the room was joined; undefined from then on. */
   private waiting: string[] | undefined = [];
   private pinged = 0;
+  private cancelExpiry: (() => void) | undefined;
 
   constructor(
     private readonly guest: Guest,
@@ -44,6 +48,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.all.add(this);
     ws.subscribe(this.topic);
     this.silence.add(this);
+    this.cancelExpiry = atTime(this.guest.expires, () => this.refuse('TOKEN_EXPIRED'));
     void this.enter();
   }
 
@@ -65,6 +70,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   onClose(): void {
     this.ws = undefined;
+    this.cancelExpiry?.();
     this.waiting = [];
     this.all.delete(this);
     this.queue?.remove(this);

@@ -11,7 +11,7 @@ export interface Door {
   /**
    * Checks who wants to come in, before there is a WebSocket.
    * @param query the address's parameters, as they came from outside
-   * @throws GjallarError BAD_ROOM, BAD_NAME
+   * @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN
    */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<Guest>;
 }

@@ -126,6 +126,14 @@ const expectations: Record<keyof Config, Expectation> = {
     bad: ['a.example', 'https://a.example/path', 'https://a.example,', 'ftp://a.example'],
   },
   apiKey: { default: undefined, good: [['a-key!', 'a-key!']], bad: ['two words', 'clé'] },
+  jwtSecret: { default: undefined, good: [['a secret', 'a secret']], bad: ['a\tb'] },
+  jwksUrl: {
+    default: undefined,
+    good: [['https://a.example/keys', 'https://a.example/keys']],
+    bad: ['a.example', 'ftp://a.example'],
+  },
+  jwtIssuer: { default: undefined, good: [['a', 'a', { JWT_SECRET: 's' }]], bad: ['a\tb'] },
+  jwtAudience: { default: undefined, good: [['a', 'a', { JWT_SECRET: 's' }]], bad: ['a\tb'] },
   maxPayload: {
     good: [
       ['1024', 1024],
@@ -170,6 +178,8 @@ describe.each(table)('%s', (name, spec, property) => {
 
 describe('options that go together', () => {
   test.each([
+    [{ JWT_SECRET: 's', JWKS_URL: 'https://a.example' }, 'JWT_SECRET and JWKS_URL cannot be set together'],
+    [{ JWT_ISSUER: 'a' }, 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL'],
     [{ BUS: 'redis' }, 'BUS=redis needs REDIS_URL'],
     [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded needs REDIS_URL'],
     [{ BUS: 'redis-streams' }, 'BUS=redis-streams needs REDIS_URL'],

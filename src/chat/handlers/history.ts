@@ -1,3 +1,4 @@
+import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import type { ChatContext, ChatSocket } from '../context.js';
 import { directBetween } from '../conversation.js';
@@ -12,6 +13,7 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
   if (!conversations) throw new GjallarError('HISTORY_OFF');
   if (fields.with === undefined) {
     const room = readRoom(fields.room);
+    requireRoom(socket.data.grant, 'join', room);
     const { messages, ...rest } = await conversations.read({ room }, page);
     return { messages: messages.map((message) => asChatMessage(room, message)), ...rest };
   }

@@ -1,3 +1,4 @@
+import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import { type ChatContext, type ChatSocket, ioRoomOf, roomsOf } from '../context.js';
 import { readRoom } from '../input.js';
@@ -8,6 +9,7 @@ export const MOST_ROOMS = 100;
 
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
   const room = readRoom(input);
+  requireRoom(socket.data.grant, 'join', room);
   const { roster, presence, workerId } = context;
   if (!socket.rooms.has(ioRoomOf(room))) {
     if (roomsOf(socket).length >= MOST_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');

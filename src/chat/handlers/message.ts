@@ -1,3 +1,4 @@
+import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import { type ChatContext, type ChatSocket, ioRoomOf } from '../context.js';
 import { readObject, readRoom, readText } from '../input.js';
@@ -9,6 +10,7 @@ export async function message(context: ChatContext, socket: ChatSocket, input: u
   const room = readRoom(fields.room);
   const text = readText(fields.text);
   if (!socket.rooms.has(ioRoomOf(room))) throw new GjallarError('NOT_IN_ROOM');
+  requireRoom(socket.data.grant, 'publish', room);
   const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }]);
   return position!;
 }

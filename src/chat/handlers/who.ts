@@ -1,9 +1,11 @@
+import { requireRoom } from '../../accounts/identity.js';
 import type { ChatContext, ChatSocket } from '../context.js';
 import { readRoom } from '../input.js';
 import type { WhoReply } from '../protocol.js';
 
-export async function who({ roster }: ChatContext, _socket: ChatSocket, input: unknown): Promise<WhoReply> {
+export async function who({ roster }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);
+  requireRoom(socket.data.grant, 'join', room);
   const { members, users } = roster.usersOf(room);
   return { room, members, users: [...users].sort() };
 }

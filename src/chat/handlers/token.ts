@@ -1,0 +1,18 @@
+import { isAllowed } from '../../accounts/identity.js';
+import { GjallarError } from '../../errors.js';
+import { type ChatContext, type ChatSocket, roomsOf } from '../context.js';
+import { identifyByToken } from '../identify.js';
+import type { TokenReply } from '../protocol.js';
+import { leave } from './leave.js';
+
+/** Takes a new token for the one that will end: the connection stays, with the new one's rights. */
+export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
+  const { accounts, expiry } = context;
+  if (!accounts) throw new GjallarError('TOKENS_OFF');
+  const { name, grant, expires } = await identifyByToken(accounts, input);
+  if (name !== socket.data.name) throw new GjallarError('TOKEN_OTHER_USER');
+  socket.data.grant = grant;
+  expiry.set(socket, expires);
+  for (const room of roomsOf(socket)) if (!isAllowed(grant, 'join', room)) await leave(context, socket, room);
+  return { name, expires };
+}
