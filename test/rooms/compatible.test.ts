@@ -1,29 +1,22 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAdapter } from '@socket.io/redis-adapter';
 import { Emitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
-import { Server } from 'socket.io';
 import { redisBus } from '../../src/rooms/bus/redis.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { startMember, type TestNode } from './support/node.js';
+import { startStock } from './support/stock.js';
 
-/** A server on stock engine.io and ws, with stock @socket.io/redis-adapter. */
-async function startStock(url: string): Promise<TestNode> {
-  const http = createServer().listen(0, '127.0.0.1');
-  await once(http, 'listening');
+/** A server with stock @socket.io/redis-adapter, on stock everything. */
+async function startOther(url: string): Promise<Pick<TestNode, 'io' | 'url' | 'close'>> {
   const clients = [new Redis(url), new Redis(url)] as const;
-  const io = new Server(http, { adapter: createAdapter(...clients) });
+  const node = await startStock({ adapter: createAdapter(...clients) });
   return {
-    io,
-    engine: undefined as never,
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    ...node,
     close: async () => {
-      await io.close();
+      await node.close();
       for (const client of clients) client.disconnect();
     },
   };
@@ -32,14 +25,14 @@ async function startStock(url: string): Promise<TestNode> {
 describe('one Redis with stock socket.io servers and emitters', () => {
   let redis: RedisProcess;
   let ours: TestNode;
-  let stock: TestNode;
+  let stock: Pick<TestNode, 'io' | 'url' | 'close'>;
   let emitting: Redis;
   let emitter: Emitter;
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
     ours = await startMember(redisBus(redis.url, { onDown: () => {}, onUp: () => {} }));
-    stock = await startStock(redis.url);
+    stock = await startOther(redis.url);
     emitting = new Redis(redis.url);
     emitter = new Emitter(emitting);
     for (const { io } of [ours, stock]) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
