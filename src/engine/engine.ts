@@ -12,6 +12,7 @@ import { RecentStrings } from './recent-strings.js';
 import { EngineRequest, readRequest } from './request.js';
 import { Session, type SessionHost } from './session.js';
 import { randomId } from './session-id.js';
+import { SkippedDeliveries } from './skipped.js';
 import { type PollingSettings, PollingTransport } from './transports/polling.js';
 import { nobody, type Protocol, type Transport } from './transports/transport.js';
 import { type WebSocketSettings, WebSocketTransport } from './transports/websocket.js';
@@ -73,6 +74,7 @@ export class Engine extends EventEmitter implements SessionHost {
   readonly outbox: Outbox;
 
   private readonly unclaimed = new UnclaimedSessions((session) => this.emit('connection', session));
+  private readonly skipped = new SkippedDeliveries();
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly middleware: Middleware[] = [];
@@ -89,7 +91,8 @@ export class Engine extends EventEmitter implements SessionHost {
     const silent = (session: Session) => session.onDeadline(true);
     this.silenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
-    this.outbox = new Outbox(new Apps(this.apps), this.settings.flushMs, clock);
+    const skipped = this.settings.maxBackpressure > 0 ? this.skipped : undefined;
+    this.outbox = new Outbox(new Apps(this.apps), this.settings.flushMs, clock, skipped);
     this.webSocketSettings = {
       outbox: this.outbox,
       recent: new RecentStrings(),
@@ -110,6 +113,11 @@ export class Engine extends EventEmitter implements SessionHost {
 
   get isWatchingPackets(): boolean {
     return this.listenerCount('flush') > 0 || this.listenerCount('drain') > 0;
+  }
+
+  /** How many messages to WebSockets were dropped because more than `maxBackpressure` bytes waited for the client. */
+  get skippedDeliveries(): number {
+    return this.skipped.count;
   }
 
   /** How many sessions are open. */
@@ -163,6 +171,7 @@ export class Engine extends EventEmitter implements SessionHost {
       open: (ws) => receiverOf(ws).onOpen(channelOf(ws)),
       message: (ws, message, isBinary) => receiverOf(ws).onMessage(message, isBinary),
       drain: (ws) => receiverOf(ws).onDrain(),
+      dropped: (ws, message) => this.skipped.dropped(ws, message),
       close: (ws, code, reason) => receiverOf(ws).onClose(code, Buffer.from(reason).toString()),
     });
     app.any(pattern, (res, req) => {

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from './deadlines.js';
 import type { Channel, NativeChannel } from './exchange.js';
+import type { SkippedDeliveries } from './skipped.js';
 
 /** A uWebSockets.js app, as far as broadcasting needs it. */
 export interface Publisher {
@@ -52,11 +53,13 @@ export class Outbox {
 
   /**
    * @param longest the longest time that anything is held, in ms; 0 sends everything at once
+   * @param skipped where subscribers may be skipped
    */
   constructor(
     private readonly publisher: Publisher,
     private readonly longest: number,
     private readonly clock: Clock = systemClock,
+    private readonly skipped?: SkippedDeliveries,
   ) {}
 
   /** Whether something is held: then single messages have to wait behind it. */
@@ -132,6 +135,7 @@ export class Outbox {
     const left = except.filter((channel) => channel.unsubscribe(topic));
     this.publisher.publish(topic, message, isBinary, compress);
     for (const channel of left) channel.subscribe(topic);
+    this.skipped?.published(topic, message, except);
   }
 }
 
