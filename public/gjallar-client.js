@@ -1,0 +1,230 @@
+// Rooms for socket.io-client that lose nothing: every message once and in order, whatever becomes of the connection.
+//
+//   import { io } from 'socket.io-client';
+//   import { Rooms } from 'gjallar/client';        // in a page: '/gjallar-client.js' and the global `io`
+//
+//   const rooms = new Rooms(io('http://localhost:3000'));
+//   await rooms.join('hall', { last: 50, onMessage: ({ from, text }) => console.log(from, text) });
+//
+// The server counts a room's messages without gaps (`offset`), and names the log that it counts in (`epoch`). What
+// comes early waits, what came before is dropped, and what is missing is asked for.
+
+const PAGE = 500;
+const RETRY_MS = 500;
+const REPLY_TIMEOUT_MS = 10_000;
+
+/** A request that the server refused, or that got no answer (`code` is then `LOST`). */
+export class RoomError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.name = 'RoomError';
+    this.code = code;
+  }
+}
+
+export class Rooms {
+  #socket;
+  #rooms = new Map();
+  #listeners;
+
+  constructor(socket) {
+    this.#socket = socket;
+    this.#listeners = {
+      message: (message) => this.#rooms.get(message.room)?.receive(message),
+      connect: () => this.#onConnect(),
+      disconnect: () => this.#onDisconnect(),
+    };
+    for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
+  }
+
+  /** Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join. */
+  async join(name, options = {}) {
+    const known = this.#rooms.get(name);
+    const room = known ?? new Room(name, options, (event, payload) => this.#request(event, payload));
+    this.#rooms.set(name, room);
+    try {
+      return await room.join();
+    } catch (error) {
+      // Lost is not refused: it is tried again with the next connection.
+      if (error.code !== 'LOST' && !known) this.#forget(name);
+      throw error;
+    }
+  }
+
+  async leave(name) {
+    this.#forget(name);
+    return this.#request('leave', name);
+  }
+
+  /** The last message of a room that was delivered, to go on from another time; undefined where there is none. */
+  position(name) {
+    return this.#rooms.get(name)?.position;
+  }
+
+  /** Lets go of the socket, and leaves it as it is. */
+  close() {
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#socket.off(event, listener);
+    for (const name of [...this.#rooms.keys()]) this.#forget(name);
+  }
+
+  #forget(name) {
+    this.#rooms.get(name)?.close();
+    this.#rooms.delete(name);
+  }
+
+  #onConnect() {
+    // A refusal is the room's own affair: it tells whoever listens.
+    for (const room of this.#rooms.values()) room.join().catch((error) => room.refused(error));
+  }
+
+  #onDisconnect() {
+    for (const room of this.#rooms.values()) room.onDisconnect();
+  }
+
+  async #request(event, payload) {
+    let reply;
+    try {
+      reply = await this.#socket.timeout(REPLY_TIMEOUT_MS).emitWithAck(event, payload);
+    } catch {
+      throw new RoomError('LOST', 'The server did not answer.');
+    }
+    if (!reply.ok) throw new RoomError(reply.code, reply.message);
+    return reply;
+  }
+}
+
+/** One room's messages, put in order. */
+class Room {
+  /** The last message that was delivered; undefined until the first join is through. */
+  position;
+  #name;
+  #options;
+  #request;
+  #waiting = [];
+  #joining;
+  #recovering = false;
+  #isClosed = false;
+  /** Counts connections: what was begun on an earlier one is not gone on with. */
+  #connection = 0;
+  #timer;
+
+  constructor(name, options, request) {
+    this.#name = name;
+    this.#options = options;
+    this.#request = request;
+    this.position = options.position;
+  }
+
+  /** Several calls at once share one request. */
+  join() {
+    this.#joining ??= this.#join().finally(() => {
+      this.#joining = undefined;
+    });
+    return this.#joining;
+  }
+
+  onDisconnect() {
+    this.#connection += 1;
+    this.#joining = undefined;
+    this.#recovering = false;
+    clearTimeout(this.#timer);
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.onDisconnect();
+  }
+
+  refused(error) {
+    if (error.code !== 'LOST' && !this.#isClosed) this.#options.onRefused?.(error);
+  }
+
+  receive(message) {
+    if (message.offset === undefined) return this.#options.onMessage?.(message);
+    this.#waiting.push(message);
+    this.#drain();
+  }
+
+  async #join() {
+    const connection = this.#connection;
+    const reply = await this.#request('join', this.#name).catch((error) => this.#retryJoin(error, connection));
+    if (this.#isClosed || connection !== this.#connection) return reply;
+    const { epoch, offset } = reply;
+    if (offset === undefined) return reply;
+    const isFirst = !this.position;
+    this.position ??= { epoch, offset: Math.max(0, offset - (this.#options.last ?? 0)) };
+    if (this.position.epoch !== epoch || this.position.offset < offset) await this.#recover(isFirst);
+    else this.#drain();
+    return reply;
+  }
+
+  /** Who was in the room before the connection broke comes back as soon as the server can let them in. */
+  #retryJoin(error, connection) {
+    const isPassing = error.code === 'LOST' || error.code === 'HISTORY_UNAVAILABLE';
+    if (this.position && isPassing && !this.#isClosed && connection === this.#connection) {
+      this.#timer = setTimeout(() => this.join().catch((reason) => this.refused(reason)), RETRY_MS);
+    }
+    throw error;
+  }
+
+  #drain() {
+    if (!this.position || this.#recovering) return;
+    this.#waiting = this.#waiting.filter(
+      ({ epoch, offset }) => epoch !== this.position.epoch || offset > this.position.offset,
+    );
+    this.#waiting.sort((a, b) => a.offset - b.offset);
+    while (this.#isNext(this.#waiting[0])) this.#deliver(this.#waiting.shift());
+    if (this.#waiting.length > 0 && !this.#joining) this.#recover(false);
+  }
+
+  #isNext(message) {
+    return message?.epoch === this.position.epoch && message.offset === this.position.offset + 1;
+  }
+
+  #deliver(message) {
+    this.position = { epoch: message.epoch, offset: message.offset };
+    this.#options.onMessage?.(message);
+  }
+
+  /** Asks for everything behind the last message that was delivered. */
+  async #recover(isFirst) {
+    if (this.#recovering || this.#isClosed) return;
+    this.#recovering = true;
+    const connection = this.#connection;
+    const isOver = () => this.#isClosed || connection !== this.#connection;
+    let missed = 0;
+    let complete = true;
+    try {
+      for (;;) {
+        const { epoch, offset: after } = this.position;
+        const page = await this.#request('history', { room: this.#name, epoch, after, limit: PAGE });
+        if (isOver()) return;
+        complete &&= page.complete;
+        missed += this.#take(page);
+        if (page.messages.length === 0 || this.position.offset >= page.offset) break;
+      }
+    } catch (error) {
+      if (isOver()) return;
+      this.#timer = setTimeout(() => this.#recover(isFirst), RETRY_MS);
+      this.#recovering = false;
+      if (error.code !== 'LOST' && error.code !== 'HISTORY_UNAVAILABLE') this.refused(error);
+      return;
+    }
+    this.#recovering = false;
+    // What waited and is of a log that is gone will not be next any more.
+    this.#waiting = this.#waiting.filter(({ epoch }) => epoch === this.position.epoch);
+    this.#options.onRecovered?.({ room: this.#name, missed, complete, isFirst });
+    this.#drain();
+  }
+
+  /** Delivers a page. Returns how many of its messages were new. */
+  #take(page) {
+    const isNewLog = page.epoch !== this.position.epoch;
+    // A log that begins anew counts from 1; one that went over into another goes on counting.
+    const startsOver = isNewLog && (page.messages[0]?.offset === 1 || page.offset < this.position.offset);
+    this.position = { epoch: page.epoch, offset: startsOver ? 0 : this.position.offset };
+    const fresh = page.messages.filter(({ offset }) => offset > this.position.offset);
+    for (const message of fresh) this.#deliver(message);
+    return fresh.length;
+  }
+}
