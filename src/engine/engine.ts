@@ -20,6 +20,8 @@ import { type MovingSession, UnclaimedSessions } from './unclaimed.js';
 import {
   channelOf,
   DISABLED,
+  noteClosed,
+  noteOpen,
   receiverOf,
   SHARED_COMPRESSOR,
   type SocketData,
@@ -166,13 +168,21 @@ export class Engine extends EventEmitter implements SessionHost {
       idleTimeout: 0,
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => {
-        this.onUpgrade(new UwsUpgradeExchange(res, readRequest(res, req, secure), context));
+        const exchange = new UwsUpgradeExchange(res, readRequest(res, req, secure), context);
+        this.onUpgrade(exchange);
+        exchange.handlerReturned();
       },
-      open: (ws) => receiverOf(ws).onOpen(channelOf(ws)),
+      open: (ws) => {
+        noteOpen(ws);
+        receiverOf(ws).onOpen(channelOf(ws));
+      },
       message: (ws, message, isBinary) => receiverOf(ws).onMessage(message, isBinary),
       drain: (ws) => receiverOf(ws).onDrain(),
       dropped: (ws, message) => this.skipped.dropped(ws, message),
-      close: (ws, code, reason) => receiverOf(ws).onClose(code, Buffer.from(reason).toString()),
+      close: (ws, code, reason) => {
+        noteClosed(ws);
+        receiverOf(ws).onClose(code, Buffer.from(reason).toString());
+      },
     });
     app.any(pattern, (res, req) => {
       this.onRequest(new UwsExchange(res, readRequest(res, req, secure), maxHttpBufferSize));

@@ -66,6 +66,8 @@ export class UwsExchange implements Exchange {
 
 /** A request for a WebSocket on this worker's own port. */
 export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
+  private isLate = false;
+
   constructor(
     res: HttpResponse,
     request: EngineRequest,
@@ -84,16 +86,38 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
         writeHeaders(this.res, headers);
       });
     }
-    // Outside of cork(), which would go on to take the socket for an HTTP one if the upgrade left it at the same place
-    // in memory, and might close it.
-    this.res.upgrade<SocketData>(
-      { receiver },
-      from['sec-websocket-key'] ?? '',
-      from['sec-websocket-protocol'] ?? '',
-      from['sec-websocket-extensions'] ?? '',
-      this.context,
-    );
+    const upgrade = () =>
+      this.res.upgrade<SocketData>(
+        { receiver },
+        from['sec-websocket-key'] ?? '',
+        from['sec-websocket-protocol'] ?? '',
+        from['sec-websocket-extensions'] ?? '',
+        this.context,
+      );
+    // A late upgrade must not be corked: cork() would go on to take the socket for an HTTP one if the upgrade left it at
+    // the same place in memory, and might close it. Within the cork of another socket it is not, and uWebSockets.js
+    // does not complain on the standard error about what is uncorked.
+    if (this.isLate && openSocket) openSocket.cork(upgrade);
+    else upgrade();
   }
+
+  /** The request's handler has returned. */
+  handlerReturned(): void {
+    this.isLate = true;
+  }
+}
+
+/** Some WebSocket that is open, if one is known. */
+let openSocket: WebSocket<SocketData> | undefined;
+
+/** To be called for each WebSocket that opens. */
+export function noteOpen(ws: WebSocket<SocketData>): void {
+  openSocket = ws;
+}
+
+/** To be called for each WebSocket that closes, before anything else. */
+export function noteClosed(ws: WebSocket<SocketData>): void {
+  if (openSocket === ws) openSocket = undefined;
 }
 
 /** The owner of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which spares a native call. */

@@ -26,6 +26,9 @@ export interface RelayTarget {
 
 const KIND: Kind = kinds.relay;
 
+/** For how long a session that needs no more requests may still get some that were on their way, in ms. */
+const LATE_REQUESTS = 10_000;
+
 /** What the ids of a worker's sessions begin with, so that every worker knows whose a session is. */
 export function idPrefixOf(worker: number): string {
   return `${worker}.`;
@@ -117,9 +120,11 @@ export class Relay {
         return this.take(from, channel, key, op === ops.upgrade, body);
       case ops.abort:
         return this.relayed.get(key)?.exchange.abort();
-      case ops.settled:
-        this.movedTo.delete(body.toString());
+      case ops.settled: {
+        const sid = body.toString();
+        setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS).unref();
         return;
+      }
       case ops.closed: {
         const { code, reason } = JSON.parse(body.toString()) as RelayedClose;
         return this.channelOf(key)?.closed(code, reason);
