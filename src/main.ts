@@ -46,11 +46,6 @@ function readArguments() {
 async function runPrimary(config: Config): Promise<void> {
   const log = createLog(config.logLevel, { worker: 'primary' });
   const { workers, host } = config;
-  if (!config.jwtSecret && !config.jwksUrl) {
-    log.info('names are free: anybody may come as anybody; JWT_SECRET or JWKS_URL asks for tokens');
-  } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
-    log.warn('JWT_SECRET is shorter than 32 bytes, and could be guessed (RFC 7518, section 3.2)');
-  }
   const primary = new Primary({ workers, host, port: config.port, log });
   let stopping: Promise<void> | undefined;
   const stop = (code: number) => {
@@ -65,6 +60,11 @@ async function runPrimary(config: Config): Promise<void> {
     const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
     console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${busNameOf(config)} bus`);
+    if (!config.jwtSecret && !config.jwksUrl) {
+      log.info('names are free: anybody may come as anybody; JWT_SECRET or JWKS_URL asks for tokens');
+    } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
+      log.warn('JWT_SECRET is shorter than 32 bytes, and could be guessed (RFC 7518, section 3.2)');
+    }
     process.send?.('ready');
   } catch (error) {
     // Workers that run already would keep the process alive.
