@@ -40,7 +40,7 @@ test('the README shows one application before and after', () => {
   expect(applications).toHaveLength(2);
   const [before, after] = applications as [string, string];
   expect(before).not.toContain('gjallar');
-  const business = (code: string) => /io\.on\([^]+\n\}\);\n/.exec(code)?.[0];
+  const business = (code: string) => /io\.on\([\s\S]+\n\}\);\n/.exec(code)?.[0];
   expect(business(after)).toBe(business(before));
 });
 
