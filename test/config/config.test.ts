@@ -223,7 +223,7 @@ test('a port in use stops the start with one line', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as { port: number };
-  expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port) })).toEqual({
+  expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent' })).toEqual({
     code: 1,
     stdout: '',
     stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses it\n`,
@@ -232,7 +232,7 @@ test('a port in use stops the start with one line', async () => {
 });
 
 test('an address of another machine stops the start with one line', async () => {
-  const { code, stdout, stderr } = await runToEnd([], { HOST: '192.0.2.1', PORT: '0' });
+  const { code, stdout, stderr } = await runToEnd([], { HOST: '192.0.2.1', PORT: '0', LOG_LEVEL: 'silent' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^gjallar: cannot listen on PORT=0 at HOST=192\.0\.2\.1: [^\n]+\n$/);
 });
