@@ -6,7 +6,7 @@ import { namespaces, type Recording, recordNode, recordStock } from './support/r
 
 const CONNECTIONS = 8;
 /** How many things happen before both are compared. */
-const ROUND = 4000;
+const ROUND = 20_000;
 
 /** One thing that an application does to a server; done to both servers alike. */
 type Action = ({ io, connections }: Recording) => void;
