@@ -12,6 +12,8 @@ is_there() {
     postgresql) command -v postgres || compgen -G '/usr/lib/postgresql/*/bin/postgres' ;;
     mariadb-server) command -v mariadbd || test -x /usr/sbin/mariadbd ;;
     openssl) command -v openssl ;;
+    # Several hosts on one machine.
+    iproute2) command -v ip ;;
   esac >/dev/null
 }
 
@@ -46,7 +48,7 @@ if [ "${1:-}" = --install ]; then
 fi
 
 missing=()
-for package in redis-server chromium postgresql mariadb-server openssl; do
+for package in redis-server chromium postgresql mariadb-server openssl iproute2; do
   is_there "$package" || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
