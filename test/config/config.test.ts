@@ -222,13 +222,17 @@ test.each([['--workers'], ['4']])('the unknown argument %s stops the start with 
 test('a port in use stops the start with one line', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = other.address() as { port: number };
-  expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent' })).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses it\n`,
-  });
-  other.close();
+  try {
+    const { port } = other.address() as { port: number };
+    expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent' })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses it\n`,
+    });
+  } finally {
+    // Left open, it would keep the test runner from ending.
+    other.close();
+  }
 });
 
 test('an address of another machine stops the start with one line', async () => {
