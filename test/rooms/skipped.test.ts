@@ -70,7 +70,7 @@ test.each([
       else node.io.to('room').emit(name, padding);
       if (sent % 7 === 0 || sent % 11 !== 0) toOthers++;
       if (sent % 5 === 0) {
-        node.io.to('room').except(socket.id).emit('to others', padding);
+        node.io.to('room').except(socket.id).emit(`others ${sent}`, padding);
         toOthers++;
       }
     }
