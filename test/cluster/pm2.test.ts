@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { freePort } from '../support/ports.js';
 import { isAlive, untilGone } from '../support/process.js';
-import { freePort } from '../support/redis.js';
 import { cleanEnvironment } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
-import { freePort } from '../support/redis.js';
+import { freePort } from '../support/ports.js';
 import { cleanEnvironment } from '../support/server.js';
 
 let application: ChildProcess;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
-import { freePort } from '../support/redis.js';
+import { freePort } from '../support/ports.js';
 import { cleanEnvironment } from '../support/server.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -4,7 +4,8 @@ import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
-import { end, freePort, lineWith } from './process.js';
+import { freePort } from '../../support/ports.js';
+import { end, lineWith } from './process.js';
 
 /** A database server of the test's own: on the loopback, with a directory of its own, not run as root. */
 export interface DatabaseServer {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Position } from '../../../src/history/store.js';
@@ -10,16 +9,6 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 export interface Acknowledged extends Position {
   from: string;
   text: string;
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Ends a process that a test has started and waits until it has gone. */

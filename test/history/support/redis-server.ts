@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { end, freePort, lineWith } from './process.js';
+import { freePort } from '../../support/ports.js';
+import { end, lineWith } from './process.js';
 
 /** A real Redis of the test's own: on the loopback, with a directory of its own. */
 export class RedisServer {
