@@ -14,8 +14,8 @@ const config = {
       // The primary reports when all workers listen.
       wait_ready: true,
       listen_timeout: 30_000,
-      // SIGINT stops everything in order; this is how long it may take, in ms.
-      kill_timeout: 15_000,
+      // SIGINT stops everything in order; this is how long it may take, in ms: longer than DRAIN_TIMEOUT.
+      kill_timeout: 25_000,
     },
   ],
 };

@@ -117,8 +117,12 @@ function watchRoom(room, list, connection, ask) {
   room.addEventListener('joined', ({ detail }) => {
     showBanner(null);
     announceState(`You are in ${room.name}.`);
-    if (detail.returned) list.note('Back again. What others wrote in between is not shown.');
+    if (detail.returned) list.note(`Back again. ${detail.missing > 0 ? 'Said meanwhile:' : 'Nothing was missed.'}`);
+    if (detail.missing === 0) list.showEmptyHint();
+  });
+  room.addEventListener('recovered', ({ detail }) => {
     list.showEmptyHint();
+    if (!detail.complete && !detail.isFirst) list.note('Some of what was said meanwhile is gone.');
   });
   room.addEventListener('refused', ({ detail }) => {
     const text = `The room cannot be joined: ${detail.message}`;
@@ -137,6 +141,7 @@ function watchRoom(room, list, connection, ask) {
   room.addEventListener('discarded', ({ detail }) => list.removeOutgoing(detail.id));
   room.addEventListener('message', ({ detail }) => {
     list.add(detail);
+    if (detail.earlier) return;
     soundHorn();
     if (detail.own) return;
     announceMessage(detail.message);

@@ -13,8 +13,8 @@ export class RequestError extends Error {
 }
 
 /**
- * Events: `status` (anything in `status` changed), `up` (connected, also after every reconnection), `down`, and the
- * server's `message` and `presence`, whose payload is the event's `detail`.
+ * Events: `status` (anything in `status` changed), `down`, and the server's `presence`, whose payload is the event's
+ * `detail`.
  */
 export class Connection extends EventTarget {
   #socket;
@@ -33,10 +33,13 @@ export class Connection extends EventTarget {
     this.#socket.on('connect_error', (error) => this.#onConnectError(error));
     // The engine is a new one after each reconnection. `open` comes before the upgrade can happen, `connect` may not.
     this.#socket.io.on('open', () => this.#socket.io.engine.on('upgrade', () => this.#readTransport()));
-    for (const event of ['message', 'presence']) {
-      this.#socket.on(event, (payload) => this.#announce(event, payload));
-    }
+    this.#socket.on('presence', (payload) => this.#announce('presence', payload));
     document.addEventListener('visibilitychange', () => this.#measure());
+  }
+
+  /** The Socket.IO socket, for those who know how to use it. */
+  get socket() {
+    return this.#socket;
   }
 
   get name() {
@@ -68,15 +71,17 @@ export class Connection extends EventTarget {
     }
     if (reply?.ok !== true)
       throw new RequestError(reply?.code ?? 'UNKNOWN', reply?.message ?? 'The server refused it.');
-    // Joining a room tells which worker answers.
-    if (reply.worker !== undefined) this.#update({ worker: String(reply.worker) });
     return reply;
+  }
+
+  /** Joining a room tells which worker answers. */
+  answeredBy(worker) {
+    this.#update({ worker: String(worker) });
   }
 
   #onConnect() {
     this.#update({ state: 'connected', problem: '' });
     this.#readTransport();
-    this.#announce('up');
   }
 
   #onDisconnect(reason) {

@@ -25,6 +25,8 @@ export interface Recovery {
 export interface JoinOptions {
   /** Gets each message once, in the order of the room. */
   onMessage?(message: RoomMessage): void;
+  /** Called after each join, the first and those after reconnections, before what is missing is delivered. */
+  onJoined?(joined: Joined): void;
   /** Called when what was missing has been delivered, after a reconnection or a gap. */
   onRecovered?(recovery: Recovery): void;
   /** Called when the server refuses to let in again after a reconnection, or to tell what is missing. */
@@ -40,6 +42,13 @@ export interface JoinResult extends Partial<RoomPosition> {
   room: string;
   members: number;
   worker: number;
+}
+
+export interface Joined extends JoinResult {
+  /** Whether this was the first join. */
+  isFirst: boolean;
+  /** How many messages are delivered now that were said before; of a log that is new, how many it has. */
+  missing: number;
 }
 
 /** A request that the server refused, or that got no answer (`code` is then `LOST`). */

@@ -104,6 +104,8 @@ class Room {
   #joining;
   #recovering = false;
   #isClosed = false;
+  /** For servers that keep no messages, where there is no position to tell it by. */
+  #hasJoined = false;
   /** Counts connections: what was begun on an earlier one is not gone on with. */
   #connection = 0;
   #timer;
@@ -150,10 +152,17 @@ class Room {
     const reply = await this.#request('join', this.#name).catch((error) => this.#retryJoin(error, connection));
     if (this.#isClosed || connection !== this.#connection) return reply;
     const { epoch, offset } = reply;
-    if (offset === undefined) return reply;
+    if (offset === undefined) {
+      this.#options.onJoined?.({ ...reply, isFirst: !this.#hasJoined, missing: 0 });
+      this.#hasJoined = true;
+      return reply;
+    }
     const isFirst = !this.position;
     this.position ??= { epoch, offset: Math.max(0, offset - (this.#options.last ?? 0)) };
-    if (this.position.epoch !== epoch || this.position.offset < offset) await this.#recover(isFirst);
+    const isSameLog = this.position.epoch === epoch;
+    const missing = isSameLog ? Math.max(0, offset - this.position.offset) : offset;
+    this.#options.onJoined?.({ ...reply, isFirst, missing });
+    if (!isSameLog || missing > 0) await this.#recover(isFirst);
     else this.#drain();
     return reply;
   }

@@ -1,13 +1,19 @@
-// The room the user is in: joining it again after every reconnection, who is there, and what waits to be sent.
+// The room the user is in: what is said there, who is there, and what waits to be sent. That nothing is missed, whatever
+// becomes of the connection, is the work of gjallar-client.js.
 
+import { Rooms } from './gjallar-client.js';
+
+/** So many of the messages from before are shown. */
+const EARLIER = 50;
 /** Above this the server sends the number of members without their names. */
 const NAMED_MEMBERS = 100;
 const WHO_DELAY_MS = 500;
 
 /**
- * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection },
- * `refused` { message },
- * `people` { members, users }, `presence` { joined, left }, `message` { message, own, replaces },
+ * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection,
+ * missing: how many messages follow that were said before }, `recovered` (they are there) { complete, isFirst },
+ * `refused` { message }, `people` { members, users }, `presence` { joined, left },
+ * `message` { message, own, replaces, earlier: said before we came },
  * `outgoing` (an item of the outbox is new or has changed), `discarded` (an item is gone).
  *
  * An item of the outbox goes waiting ─▶ sending ─▶ sent ─▶ (its message arrives, the item is dropped)
@@ -18,6 +24,8 @@ export class Room extends EventTarget {
   name = '';
   joined = false;
   #connection;
+  #rooms;
+  #isShowingEarlier = false;
   #outbox = [];
   #lastId = 0;
   #joinedAs = '';
@@ -30,9 +38,8 @@ export class Room extends EventTarget {
   constructor(connection) {
     super();
     this.#connection = connection;
-    connection.addEventListener('up', () => this.#join());
+    this.#rooms = new Rooms(connection.socket);
     connection.addEventListener('down', () => this.#onDown());
-    connection.addEventListener('message', (event) => this.#onMessage(event.detail));
     connection.addEventListener('presence', (event) => this.#onPresence(event.detail));
   }
 
@@ -41,7 +48,7 @@ export class Room extends EventTarget {
     if (name === this.name) return;
     const left = this.name;
     const leftWaiting = this.#waiting().length;
-    if (this.joined) this.#connection.request('leave', left).catch(() => {});
+    if (left) this.#rooms.leave(left).catch(() => {});
     this.name = name;
     this.joined = false;
     this.#joinedAs = '';
@@ -50,7 +57,7 @@ export class Room extends EventTarget {
     this.#setPeople(0, null);
     this.#announce('entered', { left, leftWaiting });
     for (const item of this.#ofThisRoom()) this.#announce('outgoing', item);
-    if (this.#connection.connected) this.#join();
+    this.#join();
   }
 
   /** Sends a text, now or as soon as the room can be reached. */
@@ -65,7 +72,7 @@ export class Room extends EventTarget {
   retry(id) {
     const item = this.#outbox.find((each) => each.id === id);
     if (!item) return;
-    this.#change(item, { state: 'waiting', problem: '' });
+    this.#change(item, { state: 'waiting', doubt: false, problem: '' });
     if (!this.joined && this.#connection.connected) this.#join();
     this.#flush();
   }
@@ -75,24 +82,44 @@ export class Room extends EventTarget {
     if (item) this.#drop(item);
   }
 
+  /** Once is enough: after a lost connection the room is joined again by itself. */
   async #join() {
-    const name = this.name;
-    if (!name) return;
+    const { name } = this;
     try {
-      const reply = await this.#connection.request('join', name);
-      if (name !== this.name) return;
-      const returned = this.#joinedAs === this.#connection.name;
-      this.joined = true;
-      this.#joinedAs = this.#connection.name;
-      this.#setPeople(reply.members ?? 0, this.#users);
-      this.#announce('joined', { returned });
-      this.#flush();
-      this.#askWho(0);
+      await this.#rooms.join(name, {
+        last: EARLIER,
+        onJoined: (joined) => name === this.name && this.#onJoined(joined),
+        onMessage: (message) => name === this.name && this.#onMessage(message),
+        onRecovered: (recovery) => name === this.name && this.#onRecovered(recovery),
+        onRefused: (error) => this.#onRefused(name, error),
+      });
     } catch (error) {
-      if (name !== this.name || error.code === 'LOST') return;
-      if (error.code === 'TIMEOUT') this.#join();
-      else this.#announce('refused', { message: error.message });
+      this.#onRefused(name, error);
     }
+  }
+
+  #onJoined({ members, worker, isFirst, missing }) {
+    const returned = this.#joinedAs === this.#connection.name;
+    this.joined = true;
+    this.#joinedAs = this.#connection.name;
+    this.#isShowingEarlier = isFirst && missing > 0;
+    this.#connection.answeredBy(worker);
+    this.#setPeople(members, this.#users);
+    this.#announce('joined', { returned, missing });
+    this.#flush();
+    this.#askWho(0);
+  }
+
+  #onRecovered({ complete, isFirst }) {
+    this.#isShowingEarlier = false;
+    this.#announce('recovered', { complete, isFirst });
+  }
+
+  #onRefused(name, { code, message }) {
+    if (name !== this.name) return;
+    // With a lost connection it is tried again by itself, without an answer it is not.
+    if (code !== 'LOST') this.#announce('refused', { message });
+    else if (this.#connection.connected && !this.joined) this.#join();
   }
 
   #onDown() {
@@ -115,17 +142,17 @@ export class Room extends EventTarget {
       // Not sent again by itself: it may have arrived, and saying it twice is for the user to decide.
       const doubt = error.code === 'LOST' || error.code === 'TIMEOUT';
       const problem = doubt ? `${error.message} It may have arrived all the same.` : error.message;
-      this.#change(item, { state: 'failed', echoed: false, problem });
+      this.#change(item, { state: 'failed', echoed: false, doubt, problem });
     }
   }
 
   #onMessage(message) {
-    if (message.room !== this.name) return;
     const own = message.from === this.#connection.name;
-    const item = own ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
+    const earlier = this.#isShowingEarlier;
+    const item = own && !earlier ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
     if (own && message.offset !== undefined) this.#heard.add(keyOf(message));
-    this.#announce('message', { message, own, replaces: item?.id });
-    if (item?.state === 'sent') this.#outbox.splice(this.#outbox.indexOf(item), 1);
+    this.#announce('message', { message, own, replaces: item?.id, earlier });
+    if (item && item.state !== 'sending') this.#outbox.splice(this.#outbox.indexOf(item), 1);
     else if (item) item.echoed = true;
   }
 
@@ -194,7 +221,8 @@ export function keyOf({ epoch, offset }) {
 
 /** Whether this message of ours is that item: by its place in the log when both are known, by its text otherwise. */
 function isEchoOf(message, item) {
-  if (item.echoed || item.state === 'waiting' || item.state === 'failed') return false;
+  // What failed without an answer may have arrived, and comes back with what was missed.
+  if (item.echoed || item.state === 'waiting' || (item.state === 'failed' && !item.doubt)) return false;
   if (item.offset !== undefined && message.offset !== undefined) return keyOf(item) === keyOf(message);
   return item.text === message.text;
 }

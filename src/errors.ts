@@ -21,18 +21,23 @@ export const handshakeErrors = {
   BAD_REQUEST: { code: 3, status: 400, message: 'Bad request' },
   FORBIDDEN: { code: 4, status: 403, message: 'Forbidden' },
   UNSUPPORTED_PROTOCOL_VERSION: { code: 5, status: 400, message: 'Unsupported protocol version' },
+  // Not engine.io's.
+  ORIGIN_FORBIDDEN: { code: 4, status: 403, message: 'Forbidden' },
+  TOO_MANY_CONNECTIONS: { code: 6, status: 429, message: 'Too many connections from this address' },
+  RATE_LIMITED: { code: 7, status: 429, message: 'Too many new connections from this address' },
 } as const satisfies Record<string, HandshakeError>;
 
 const list = {
   BAD_INPUT: { status: 400, message: 'The input is not of the expected form; see the description of the event.' },
   BAD_ROOM: {
     status: 400,
-    message: 'A room name is a string of 1 to 128 characters without control characters.',
+    message: 'A room name is a string of 1 to 128 characters without control characters or lone surrogates.',
   },
-  BAD_TEXT: { status: 400, message: 'The text must be a string of 1 to 10,000 characters.' },
+  BAD_TEXT: { status: 400, message: 'The text must be a string of 1 to 10,000 characters without lone surrogates.' },
   BAD_NAME: {
     status: 400,
-    message: 'A name is a string of 1 to 64 characters without control characters; send it as auth.name.',
+    message:
+      'A name is a string of 1 to 64 characters without control characters or lone surrogates; send it as auth.name.',
   },
   TOKEN_MISSING: { status: 401, message: 'This server asks for a token; send it as auth.token.' },
   TOKEN_INVALID: {
@@ -70,6 +75,10 @@ const list = {
   },
   BAD_FRAME: { status: 400, message: 'A plain WebSocket takes text messages; binary ones are refused.' },
   BAD_KEY: { status: 400, message: 'Idempotency-Key takes 1 to 200 printable ASCII characters.' },
+  KEY_REUSED: {
+    status: 422,
+    message: 'This Idempotency-Key came with other messages before; nothing was said. Use another key.',
+  },
   BAD_JSON: { status: 400, message: 'The body must be a JSON object in UTF-8; see /api/openapi.json.' },
   BODY_TOO_LARGE: {
     status: 413,
@@ -81,8 +90,25 @@ const list = {
     message: 'The HTTP API is off; the operator of the server turns it on with API_KEY, or with accounts (JWT_SECRET).',
   },
   UNAUTHORIZED: { status: 401, message: 'Send the API key, or a token, in the header Authorization: Bearer <key>.' },
+  ADMIN_ONLY: {
+    status: 401,
+    message: 'This is for the operator: send ADMIN_USER and ADMIN_PASSWORD as HTTP basic authentication.',
+  },
   BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
+  ORIGIN_FORBIDDEN: {
+    status: 403,
+    message: 'Pages of this origin may not connect; the operator of the server can allow it with CORS_ORIGIN.',
+  },
+  TOO_MANY_CONNECTIONS: {
+    status: 429,
+    message: 'This address has as many connections as it may have (MAX_CONNECTIONS_PER_IP); close one of them.',
+  },
+  RATE_LIMITED: { status: 429, message: 'Too much came in a short time (RATE_LIMIT); wait before you try again.' },
+  SLOW_CLIENT: {
+    status: 503,
+    message: 'Too much waits for this client, which reads too slowly; connect again, and ask for what was missed.',
+  },
   INTERNAL: { status: 500, message: 'The server failed; try again, and look into its log if it fails again.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -97,6 +123,7 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   BAD_TEXT: 1009,
   INTERNAL: 1011,
   ACCOUNTS_UNAVAILABLE: 1013,
+  SLOW_CLIENT: 1013,
   HISTORY_UNAVAILABLE: 1013,
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,

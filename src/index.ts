@@ -31,6 +31,7 @@ export type { EngineOptions } from './engine/options.js';
 export type { EngineRequest } from './engine/request.js';
 export type { CloseReason, Session } from './engine/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
+export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
 export type { AdapterFactory } from './rooms/native-rooms.js';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { kinds, type Mesh } from './cluster/mesh.js';
+import { type Kind, kinds, type Mesh } from './cluster/mesh.js';
 import type { Bus, BusEvents } from './rooms/bus/bus.js';
 import type { WorkerLinks } from './rooms/bus/embedded.js';
 
@@ -31,16 +31,16 @@ export function busEvents(bus: string, problems: Set<string>, log: Logger): BusE
   };
 }
 
-/** What the embedded bus runs on: the mesh of this machine's workers. */
-export function linksOf(mesh: Mesh): WorkerLinks {
+/** What the embedded bus, or something else with a kind of its own, runs on: the mesh of this machine's workers. */
+export function linksOf(mesh: Mesh, kind: Kind = kinds.bus): WorkerLinks {
   return {
     id: mesh.id,
     get members() {
       return mesh.members;
     },
-    send: (to, payload) => mesh.send(to, kinds.bus, payload),
-    broadcast: (payload) => mesh.broadcast(kinds.bus, payload),
-    onMessage: (listener) => mesh.listenTo(kinds.bus, listener),
+    send: (to, payload) => mesh.send(to, kind, payload),
+    broadcast: (payload) => mesh.broadcast(kind, payload),
+    onMessage: (listener) => mesh.listenTo(kind, listener),
     onLeave: (listener) => mesh.onLeave(listener),
   };
 }

@@ -1,71 +1,161 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { type Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import type { Config } from './config/options.js';
 import { Archive } from './history/archive.js';
 import { Archiver } from './history/archiver.js';
+import { LateArchive } from './history/late-archive.js';
 import { RedisHistoryStore, redisClientOptions } from './history/redis.js';
 import { SqliteHistoryStore } from './history/sqlite.js';
 import type { HistoryStore } from './history/store.js';
+import { archiveMetrics, MeasuredHistory } from './metrics/history.js';
+import { register } from './metrics/metric.js';
 
 /** What keeps the messages, and how to let go of it. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
-  archive: Archive | undefined;
+  archive: Pick<Archive, 'read'> | undefined;
+  /** Whether messages could be kept at some time since the start: who never could should get no clients. */
+  isReady(): boolean;
   close(): Promise<void>;
 }
 
+export interface HistorySurroundings {
+  log: Logger;
+  /** What does not work at present, for the health endpoints. */
+  problems: Set<string>;
+  /** Where the stores' metrics are registered. */
+  registry: Registry;
+  /** Whether this worker is the one that removes what is too old. */
+  isTrimmer(): boolean;
+  /** Told why the store cannot be opened, where that will not change by itself. */
+  failed(reason: string): void;
+}
+
 const TRIM_INTERVAL = 60_000;
-/** How long to wait before a store that could not be opened is tried again, in ms. */
+/** How long to wait before what could not be opened is tried again, in ms. */
 const RETRY = 1000;
+/** How long Redis may take before its absence is news, in ms. */
+const REDIS_PATIENCE = 2000;
+const NO_REDIS = 'Redis is away: messages cannot be kept';
 
 /**
- * Opens the stores that the configuration asks for. A store that cannot be reached is waited for: a chat that cannot
- * keep what it acknowledges must not start.
- * @param isTrimmer whether this worker is the one that removes what is too old
+ * Opens the stores that the configuration asks for. Redis and the archive are not waited for: what needs them is refused
+ * until they are there.
  */
-export async function openHistory(config: Config, log: Logger, isTrimmer: () => boolean): Promise<KeptMessages> {
+export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
   const { historyTtl: ttlMs, redisUrl, archiveUrl } = config;
-  if (ttlMs === 0) return { history: undefined, archive: undefined, close: async () => {} };
-  const history = await untilOpen('the history', log, () =>
-    redisUrl ? openRedis(redisUrl, ttlMs, log) : SqliteHistoryStore.open({ dataDir: resolve(config.dataDir), ttlMs }),
-  );
-  const archive = archiveUrl ? await untilOpen('the archive', log, () => Archive.open(archiveUrl)) : undefined;
-  const archiver =
-    archive && new Archiver(history, archive, { onError: (error) => log.error({ error }, 'archiving failed') });
-  archiver?.start();
+  const { log, registry, isTrimmer } = surroundings;
+  if (ttlMs === 0) {
+    return { history: undefined, archive: undefined, isReady: () => true, close: async () => {} };
+  }
+  const opened = redisUrl ? connectRedis(redisUrl, ttlMs, surroundings) : await openSqlite(config, surroundings);
+  const history = new MeasuredHistory(opened.store, registry);
+  const archiving = archiveUrl ? new Archiving(archiveUrl, history, surroundings) : undefined;
+  register(registry, [...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL);
   return {
     history,
-    archive,
+    archive: archiving?.reader,
+    isReady: opened.isReady,
     close: async () => {
       clearInterval(timer);
-      await archiver?.stop();
-      await archive?.close();
+      await archiving?.close();
       await history.close();
     },
   };
 }
 
-async function openRedis(url: string, ttlMs: number, log: Logger): Promise<HistoryStore> {
-  const onError = (error: Error) => log.debug({ error }, 'connection of the history');
-  const nodes = url.split(',').map((node) => node.trim());
-  if (nodes.length === 1) return RedisHistoryStore.open({ redis: url, ttlMs, onError });
-  const cluster = new Redis.Cluster(nodes, { redisOptions: redisClientOptions(), enableOfflineQueue: false });
-  cluster.on('error', onError);
-  return RedisHistoryStore.open({ redis: cluster, ttlMs });
+interface OpenedStore {
+  store: HistoryStore;
+  isReady(): boolean;
 }
 
-async function untilOpen<T>(what: string, log: Logger, open: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+function connectRedis(url: string, ttlMs: number, { log, problems }: HistorySurroundings): OpenedStore {
+  let isReady = false;
+  let reason = 'no answer';
+  const onError = (error: Error) => {
+    reason = error.message || reason;
+    log.debug({ error }, 'connection of the history');
+  };
+  const store = RedisHistoryStore.connect({ redis: clientOf(url, onError), ttlMs });
+  const timer = setTimeout(() => {
+    problems.add(NO_REDIS);
+    log.error({ reason }, `${NO_REDIS}; this worker is not ready until it comes (REDIS_URL)`);
+  }, REDIS_PATIENCE);
+  void store.ready().then(() => {
+    isReady = true;
+    clearTimeout(timer);
+    if (problems.delete(NO_REDIS)) log.info('Redis has come: messages are kept');
+  });
+  return { store, isReady: () => isReady };
+}
+
+function clientOf(url: string, onError: (error: Error) => void): Redis | Cluster {
+  const nodes = url.split(',').map((node) => node.trim());
+  const client =
+    nodes.length === 1
+      ? new Redis(url, redisClientOptions())
+      : new Redis.Cluster(nodes, { redisOptions: redisClientOptions(), enableOfflineQueue: false });
+  client.on('error', onError);
+  return client;
+}
+
+/** A file that cannot be opened ends a start; a worker that is replaced later waits for it. */
+async function openSqlite({ dataDir, historyTtl }: Config, { log, failed }: HistorySurroundings): Promise<OpenedStore> {
+  for (;;) {
     try {
-      return await open();
+      const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs: historyTtl });
+      return { store, isReady: () => true };
     } catch (error) {
-      if (attempt === 1) log.error({ error }, `${what} cannot be opened: the start waits for it`);
+      const { cause } = error as Error;
+      log.error({ error }, 'the history cannot be opened');
+      failed(`DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`);
       await sleep(RETRY);
+    }
+  }
+}
+
+/** The archive and its archiver, from whenever the database is there. */
+class Archiving {
+  readonly reader = new LateArchive();
+  archiver: Archiver | undefined;
+  private archive: Archive | undefined;
+  private readonly stop = new AbortController();
+
+  constructor(url: string, history: HistoryStore, surroundings: HistorySurroundings) {
+    void this.open(url, history, surroundings);
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort();
+    await this.archiver?.stop();
+    await this.archive?.close();
+  }
+
+  private async open(url: string, history: HistoryStore, { log, problems }: HistorySurroundings): Promise<void> {
+    const problem = 'the archive cannot be reached: what is said is archived when it can';
+    const { signal } = this.stop;
+    while (!signal.aborted) {
+      try {
+        this.archive = await Archive.open(url);
+        if (signal.aborted) return await this.archive.close();
+        this.archiver = new Archiver(history, this.archive, {
+          onError: (error) => log.error({ error }, 'archiving failed'),
+        });
+        this.archiver.start();
+        this.reader.opened(this.archive);
+        if (problems.delete(problem)) log.info('the archive is there');
+        return;
+      } catch (error) {
+        if (!problems.has(problem)) log.error({ error }, problem);
+        problems.add(problem);
+        await sleep(RETRY, undefined, { signal }).catch(() => {});
+      }
     }
   }
 }

@@ -4,8 +4,10 @@ import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { Archive } from '../history/archive.js';
 import type { HistoryStore } from '../history/store.js';
+import { Answering } from './answering.js';
 import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import { Conversations } from './conversations.js';
+import { ChatCounters } from './counters.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { Expiry, identify, identifyByToken } from './identify.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
@@ -14,6 +16,7 @@ import { PresenceTeller } from './presence.js';
 import type { Failure } from './protocol.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
 import { Roster } from './roster.js';
+import { type ChatStats, readStats } from './stats.js';
 
 export interface Chat {
   /** Says something in a room without being in it; see {@link publish}. */
@@ -22,8 +25,13 @@ export interface Chat {
   read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
   /** Tells who has a token; undefined where names are free. */
   readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
+  /** Whether an event of the client with this connection has not been answered yet. */
+  isAnswering(conn: object): boolean;
   /** Lets a member in who does not speak Socket.IO. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
+  readonly counters: ChatCounters;
+  /** Counts rooms and members over all workers and machines; see {@link readStats}. */
+  stats(limit: number): Promise<ChatStats>;
   /** Tells the other workers that this one goes. */
   close(): void;
 }
@@ -35,24 +43,36 @@ export interface ChatOptions {
   /** Keeps the messages; without it none are kept. */
   history?: HistoryStore;
   /** Has the messages that the history no longer has. */
-  archive?: Archive;
+  archive?: Pick<Archive, 'read'>;
   /** Reaches the members who do not speak Socket.IO. */
   plain?: PlainDelivery;
   /** Tells who somebody is by their token; without it names are free. */
   accounts?: Accounts;
+  /** Whether the client with this connection has sent more than it may, so that its events are refused. */
+  isOverLimit?: (conn: unknown) => boolean;
+  /** Whether members who are behind do without changes of presence. @default false */
+  volatilePresence?: boolean;
 }
 
 /** Puts the chat on a Socket.IO server, namespace `/`. */
-export function startChat(io: ChatServer, { workerId, log, history, archive, plain, accounts }: ChatOptions): Chat {
+export function startChat(
+  io: ChatServer,
+  { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
+): Chat {
+  const counters = new ChatCounters();
   const roster = new Roster(randomUUID(), {
     tell: (message) => io.serverSideEmit('roster', message),
     changed: (room) => presence.note(room),
     // What the one that has gone posted last may not have been told to everybody.
     gone: () => conversations?.verify(),
+    totals: () => ({
+      clients: io.of('/').sockets.size + plainMembers.size,
+      messages: counters.roomMessages + counters.directMessages,
+    }),
   });
   const presence: PresenceTeller = new PresenceTeller(
     roster,
-    (told) => io.local.to(ioRoomOf(told.room)).emit('presence', told),
+    (told) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(told.room)).emit('presence', told),
     (room) => hasRoom(ioRoomOf(room)),
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
@@ -81,6 +101,8 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
     deliver,
     accounts,
     expiry: new Expiry(),
+    answering: new Answering(),
+    counters,
   };
 
   io.on('roster', (message) => roster.receive(message));
@@ -93,13 +115,16 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
     context.expiry.set(socket, expiries.get(socket));
+    if (isOverLimit) socket.use((event, next) => (isOverLimit(socket.conn) ? refuse(event) : next()));
     for (const [event, handler] of Object.entries(handlers)) {
       socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
         void answer(handler, context, socket, input, reply, log);
       });
     }
     socket.on('echo', (value, reply) => {
-      if (typeof reply === 'function') reply(value);
+      // Without a value the acknowledgement comes first, and must not be sent on: socket.io would keep it.
+      if (typeof value === 'function') value();
+      else if (typeof reply === 'function') reply(value);
       else socket.emit('echo', value);
     });
     socket.on('disconnecting', () => {
@@ -111,7 +136,10 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
     admit: async (room, query) => plainMembers.admit(context, room, query),
     publish: (caller, room, input, key) => publish(context, caller, room, input, key),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
+    counters,
+    stats: (limit) => readStats(roster, limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
+    isAnswering: (conn) => context.answering.has(conn),
     close: () => {
       conversations?.close();
       presence.close();
@@ -123,8 +151,15 @@ export function startChat(io: ChatServer, { workerId, log, history, archive, pla
 /** When the tokens end of those who are connecting. */
 const expiries = new WeakMap<ChatSocket, number | undefined>();
 
+/** The connections of those who are being let in. */
+const arriving = new WeakSet<ChatSocket['conn']>();
+
 /** The user's name comes from `auth.token`, or, where none is asked for, from `auth.name`; who gives none gets one. */
 async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
+  const { conn } = socket;
+  // socket.io refuses a second CONNECT only once the first is through.
+  if (arriving.has(conn)) return void conn.close();
+  arriving.add(conn);
   try {
     const { name, grant, expires } = await identify(accounts, socket.handshake.auth, socket.id);
     Object.assign(socket.data, { name, grant });
@@ -133,7 +168,15 @@ async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (
   } catch (error) {
     // socket.io sends a CONNECT_ERROR with the error's message and `data`.
     next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
+  } finally {
+    arriving.delete(conn);
   }
+}
+
+/** An event of somebody who sends too much is not done; who waits for a reply is told. */
+function refuse(event: readonly unknown[]): void {
+  const reply = event.at(-1);
+  if (typeof reply === 'function') reply(failureOf(new GjallarError('RATE_LIMITED')));
 }
 
 async function answer(
@@ -146,12 +189,18 @@ async function answer(
 ): Promise<void> {
   // A client that gives no input may still want to know what became of it.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
+  const { conn } = socket;
+  context.answering.begin(conn);
   try {
     const result = await handler(context, socket, input);
     callback?.({ ok: true, ...result });
   } catch (error) {
     if (!(error instanceof GjallarError)) log.error({ error }, 'a chat event failed');
-    callback?.(failureOf(error));
+    const failure = failureOf(error);
+    context.counters.failed(failure.code);
+    callback?.(failure);
+  } finally {
+    context.answering.end(conn);
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Server, Socket } from 'socket.io';
 import type { Accounts } from '../accounts/identity.js';
+import type { Answering } from './answering.js';
 import type { Conversations } from './conversations.js';
+import type { ChatCounters } from './counters.js';
 import type { Expiry } from './identify.js';
 import type { Said } from './post.js';
 import type { PresenceTeller } from './presence.js';
@@ -21,6 +23,8 @@ export interface ChatContext {
   /** Tells who somebody is by their token; undefined where names are free. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
+  readonly answering: Answering;
+  readonly counters: ChatCounters;
   /** Delivers a room's message to this worker's members, of whatever kind. */
   deliver(room: string, message: Said): void;
 }

@@ -1,22 +1,24 @@
 import { z } from 'zod';
+import { hasControlCharacters } from '../control-characters.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import { MAX_PAGE, type PageQuery } from '../history/store.js';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out
-const CONTROL = /[\u0000-\u001f\u007f]/;
+/** Half a character of UTF-16. There is no UTF-8 for it: on the wire and in the history it would become another one. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const isWellFormed = (value: string) => !LONE_SURROGATE.test(value);
 
 const room = z
   .string()
   .min(1)
   .max(128)
-  .refine((value) => !CONTROL.test(value));
+  .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
 const name = z
   .string()
   .trim()
   .min(1)
   .max(64)
-  .refine((value) => !CONTROL.test(value));
-const text = z.string().min(1).max(10_000);
+  .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
+const text = z.string().min(1).max(10_000).refine(isWellFormed);
 
 const position = z.int().min(0).optional();
 const page = z.object({

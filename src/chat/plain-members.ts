@@ -23,6 +23,8 @@ export interface PlainDelivery {
 
 /** This worker's members without Socket.IO: the roster counts them like all others. */
 export class PlainMembers {
+  /** How many there are. */
+  size = 0;
   private readonly rooms = new Map<string, number>();
 
   constructor(private readonly delivery: PlainDelivery | undefined) {}
@@ -47,6 +49,7 @@ export class PlainMembers {
       enter: async () => {
         if (state !== 'new') return;
         state = 'in';
+        this.size++;
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);
         context.presence.watch(room);
         context.roster.add(room, name);
@@ -59,6 +62,7 @@ export class PlainMembers {
       },
       leave: () => {
         if (state === 'in') {
+          this.size--;
           const left = this.rooms.get(room)! - 1;
           if (left > 0) this.rooms.set(room, left);
           else this.rooms.delete(room);

@@ -25,11 +25,16 @@ export function asDirectMessage(
  * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
  */
 export async function postToRoom(
-  { io, conversations, deliver }: ChatContext,
+  { io, conversations, deliver, counters }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
 ): Promise<(PostReply & { duplicate?: true })[]> {
-  if (conversations) return conversations.post({ room }, messages);
+  if (conversations) {
+    const results = await conversations.post({ room }, messages);
+    for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
+    return results;
+  }
+  counters.roomMessages += messages.length;
   // Each worker delivers to its own: members without Socket.IO are on no other bus.
   io.serverSideEmit('said', room, [...messages]);
   for (const message of messages) deliver(room, message);
@@ -41,12 +46,14 @@ export async function postToRoom(
  * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
  */
 export async function postDirect(
-  { io, conversations }: ChatContext,
+  { io, conversations, counters }: ChatContext,
   to: string,
   message: NewMessage,
 ): Promise<PostReply> {
   const users = [message.from, to] as const;
-  if (conversations) return (await conversations.post(directBetween(...users), [message]))[0]!;
+  const [kept] = conversations ? await conversations.post(directBetween(...users), [message]) : [];
+  counters.directMessages++;
+  if (kept) return kept;
   io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
   return {};
 }

@@ -138,11 +138,19 @@ export interface InterServerEvents {
 /** A worker's users in a room: their names, or how many where there are too many to name. */
 export type LocalUsers = string[] | number;
 
+/** What a worker counts of itself. */
+export interface WorkerTotals {
+  /** Connected clients, in rooms or not. */
+  clients: number;
+  /** Messages that were said here since its start. */
+  messages: number;
+}
+
 export type RosterMessage = { node: string } & (
   | /** What has changed, since change `sequence - 1`. */
   { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** Everything, as of change `sequence`. */
   | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** Still there, and at change `sequence`. */
-  | { type: 'heartbeat'; sequence: number } /** Asks `of`, or everyone, for the state. */
+  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or everyone, for the state. */
   | { type: 'request'; of?: string } /** Goes. */
   | { type: 'bye' }
 );

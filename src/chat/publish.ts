@@ -24,7 +24,7 @@ export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
  * @param caller who says it; undefined for who may write to every room in any name
  * @param input as it came from outside
  * @param key what the caller calls this publication: a repetition with it gets the positions of the first one
- * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, ROOM_FORBIDDEN, HISTORY_…
+ * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, KEY_REUSED, ROOM_FORBIDDEN, HISTORY_…
  */
 export async function publish(
   context: ChatContext,
@@ -40,10 +40,12 @@ export async function publish(
   // Said twice in spite of its key is worse than not said.
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
   const at = Date.now();
-  const messages = (batch ?? [input]).map((one, index) =>
-    toMessage(one, caller, at, postKey && `http\n${caller?.name ?? ''}\n${postKey}\n${index}`),
-  );
+  const inputs = batch ?? [input];
+  // Of a batch all are known by their keys or none: one of another size is another publication.
+  const keyOf = (index: number) => postKey && `http\n${caller?.name ?? ''}\n${postKey}\n${index}/${inputs.length}`;
+  const messages = inputs.map((one, index) => toMessage(one, caller, at, keyOf(index)));
   const published = await postToRoom(context, name, messages);
+  if (published[0]!.duplicate) await requireSame(context, name, messages, published[0]!);
   return batch ? { messages: published } : published[0]!;
 }
 
@@ -63,6 +65,28 @@ export async function readRoomPage(
   if (!conversations) throw new GjallarError('HISTORY_OFF');
   const { messages, ...rest } = await conversations.read({ room: name }, page);
   return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };
+}
+
+/**
+ * A repetition says what was said before; what is gone from the history meanwhile cannot be compared.
+ * @throws GjallarError KEY_REUSED, HISTORY_UNAVAILABLE
+ */
+async function requireSame(
+  { conversations }: ChatContext,
+  room: string,
+  messages: readonly NewMessage[],
+  { epoch, offset = 1 }: Published,
+): Promise<void> {
+  const page = await conversations!.read({ room }, { epoch, after: offset - 1, limit: messages.length });
+  const kept = new Map(page.messages.map((message) => [message.offset, message]));
+  // The history keeps well-formed Unicode.
+  const wellFormed = (text: string) => Buffer.from(text).toString();
+  for (const [index, { from, text }] of messages.entries()) {
+    const before = kept.get(offset + index);
+    if (before && (before.text !== wellFormed(text) || before.from !== wellFormed(from))) {
+      throw new GjallarError('KEY_REUSED');
+    }
+  }
 }
 
 function toMessage(input: unknown, caller: Identity | undefined, at: number, key: string | undefined): NewMessage {

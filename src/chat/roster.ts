@@ -1,4 +1,4 @@
-import type { LocalUsers, RosterMessage } from './protocol.js';
+import type { LocalUsers, RosterMessage, WorkerTotals } from './protocol.js';
 
 /** Up to so many members, a room's presence and roster name them. */
 export const MOST_NAMED = 100;
@@ -16,12 +16,15 @@ export interface RosterEvents {
   changed(room: string): void;
   /** A worker has gone. */
   gone(): void;
+  /** What this worker counts of itself; the others are told with each heartbeat. */
+  totals(): WorkerTotals;
 }
 
 interface Node {
   sequence: number;
   lastHeard: number;
   rooms: Map<string, LocalUsers>;
+  totals: WorkerTotals;
 }
 
 /**
@@ -83,6 +86,23 @@ export class Roster {
     return { members: users.size + unnamed, users };
   }
 
+  /** All rooms that somebody is in. */
+  rooms(): Set<string> {
+    const rooms = new Set(this.local.keys());
+    for (const node of this.nodes.values()) for (const room of node.rooms.keys()) rooms.add(room);
+    return rooms;
+  }
+
+  /** How many workers there are, and what they count together; of the others as of their last heartbeat. */
+  totals(): WorkerTotals & { workers: number } {
+    const sum = { workers: this.nodes.size + 1, ...this.events.totals() };
+    for (const { totals } of this.nodes.values()) {
+      sum.clients += totals.clients;
+      sum.messages += totals.messages;
+    }
+    return sum;
+  }
+
   /** Takes what another worker tells. */
   receive(message: RosterMessage): void {
     if (message.node === this.id) return;
@@ -99,6 +119,7 @@ export class Roster {
       // Something did not arrive, or everything so far.
       return this.events.tell({ node: this.id, type: 'request', of: message.node });
     }
+    if (message.type === 'heartbeat') node.totals = message.totals;
     if (message.type !== 'changes') return;
     node.sequence = message.sequence;
     for (const [room, users] of Object.entries(message.rooms)) this.set(node, room, users);
@@ -140,7 +161,8 @@ export class Roster {
 
   private replace(id: string, sequence: number, rooms: Record<string, LocalUsers>): void {
     const before = this.nodes.get(id);
-    const node: Node = { sequence, lastHeard: Date.now(), rooms: new Map() };
+    const totals = before?.totals ?? { clients: 0, messages: 0 };
+    const node: Node = { sequence, lastHeard: Date.now(), rooms: new Map(), totals };
     this.nodes.set(id, node);
     for (const [room, users] of Object.entries(rooms)) this.set(node, room, users);
     for (const room of before?.rooms.keys() ?? []) if (!node.rooms.has(room)) this.events.changed(room);
@@ -160,7 +182,7 @@ export class Roster {
   }
 
   private beat(): void {
-    this.events.tell({ node: this.id, type: 'heartbeat', sequence: this.sequence });
+    this.events.tell({ node: this.id, type: 'heartbeat', sequence: this.sequence, totals: this.events.totals() });
     const now = Date.now();
     for (const [id, node] of this.nodes) if (now - node.lastHeard > SILENCE) this.forget(id);
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FrameReader, frame } from './framing.js';
 
 /** What a message between workers is for; each kind has one listener. */
-export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3 } as const;
+export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
 export type MeshListener = (from: number, payload: Buffer) => void;
@@ -44,6 +44,13 @@ export class Mesh {
   /** The ids of the other workers that can be reached. */
   get members(): number[] {
     return [...this.links.keys()];
+  }
+
+  /** Bytes that the other workers have not read yet. */
+  get pendingBytes(): number {
+    let bytes = 0;
+    for (const link of this.links.values()) bytes += link.writableLength;
+    return bytes;
   }
 
   has(id: number): boolean {

@@ -5,16 +5,30 @@ export type FromWorker =
   | { type: 'meshed' }
   /** This worker listens on the port. */
   | { type: 'listening' }
+  /** This worker's loop turns: said once in every {@link ALIVE_INTERVAL}, from `meshed` on. */
+  | { type: 'alive' }
   /** This worker cannot run, and another one in its place could not either. */
   | { type: 'failed'; reason: string };
 
+/** `leave` and those after it are sent to workers that listen. */
 export type FromPrimary =
   /** Link with these workers. */
   | { type: 'join'; workers: number[] }
   /** Listen on the port. */
   | { type: 'listen'; port: number }
-  /** Finish. */
-  | { type: 'stop' };
+  /** So many workers have died since the start of the server. */
+  | { type: 'deaths'; count: number }
+  /** Take clients, but not for long: say that others should, and send those that are there away over `over` ms. */
+  | { type: 'leave'; over: number }
+  /** Take no new clients: a successor listens. */
+  | { type: 'retire' }
+  /** Take no new clients, send those that are there away over `over` ms, and finish. */
+  | { type: 'stop'; over: number }
+  /** Finish at once. */
+  | { type: 'hurry' };
+
+/** In ms. */
+export const ALIVE_INTERVAL = 1000;
 
 /** The environment variable with the folder of the workers' sockets. */
 export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';

@@ -21,7 +21,8 @@ export function loadConfig(environment: Record<string, string | undefined>): Con
 }
 
 function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError {
-  return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}, not "${given ?? ''}"`);
+  const what = spec.isSecret ? '; the value may be a secret, and is not shown' : `, not "${given ?? ''}"`;
+  return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
 }
 
 /** What no option can check by itself. */
@@ -39,6 +40,9 @@ function checkTogether(config: Config): void {
   }
   if ((config.jwtIssuer || config.jwtAudience) && !config.jwtSecret && !config.jwksUrl) {
     throw new GjallarError('BAD_CONFIG', 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL');
+  }
+  if (!config.adminUser !== !config.adminPassword) {
+    throw new GjallarError('BAD_CONFIG', 'ADMIN_USER and ADMIN_PASSWORD must be set together');
   }
   if (!config.tlsKey !== !config.tlsCert) {
     throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together');

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { hasControlCharacters } from '../control-characters.js';
 
 /** One option: its name in the environment, what it is for, its default, and what it accepts. */
 export interface OptionSpec<T> {
@@ -9,6 +10,8 @@ export interface OptionSpec<T> {
   readonly default: string;
   /** What is accepted, in words: the end of "PORT must be …". */
   readonly accepts: string;
+  /** Whether the value must not be shown, since it is a secret, or may contain one. */
+  readonly isSecret?: boolean;
   /** Reads the text of the environment; undefined where the variable is not set or empty. */
   readonly schema: z.ZodType<T, string | undefined>;
 }
@@ -30,8 +33,7 @@ const redisUrl = z.url({ protocol: /^rediss?$/ });
 
 const text = (): z.ZodType<string | undefined, string | undefined> => z.string().optional();
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out
-const line = () => text().refine((value) => !/[\u0000-\u001f\u007f]/.test(value ?? ''));
+const line = () => text().refine((value) => !hasControlCharacters(value ?? ''));
 
 /** A length of time such as `24h`, in milliseconds. */
 const duration = (fallback: string): z.ZodType<number, string | undefined> =>
@@ -43,7 +45,29 @@ const duration = (fallback: string): z.ZodType<number, string | undefined> =>
 
 const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** So much at once, and so much again in each such time, in ms. */
+interface Rate {
+  amount: number;
+  per: number;
+}
+
+export type RateLimit = { [what in 'events' | 'bytes' | 'connections']?: Rate };
+
+/** Reads a list such as `events=50/s,connections=60/m`; undefined where it is none. */
+function readRates(text: string): RateLimit | undefined {
+  const rates: RateLimit = {};
+  for (const part of text.split(',')) {
+    const found = /^ *(events|bytes|connections)=([1-9]\d{0,11})\/(\d{0,6})(ms|s|m|h) *$/.exec(part);
+    const [, what, amount, count, unit = ''] = found ?? [];
+    const per = Number(count || 1) * (units[unit] ?? 0);
+    if (per === 0 || what! in rates) return undefined;
+    rates[what as keyof RateLimit] = { amount: Number(amount), per };
+  }
+  return rates;
+}
+
 export const buses = ['auto', 'embedded', 'redis', 'redis-sharded', 'redis-streams'] as const;
+export const slowPolicies = ['close', 'drop', 'drop-volatile'] as const;
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** All options: the one place where the environment's names stand. */
@@ -74,6 +98,7 @@ export const options = {
   }),
   redisUrl: option({
     name: 'REDIS_URL',
+    isSecret: true,
     description:
       'Redis that joins several machines, as redis://[user:password@]host[:port][/database] or rediss://…; ' +
       'for BUS=redis-sharded one or several nodes of a cluster, separated by commas.',
@@ -109,6 +134,7 @@ export const options = {
   }),
   archiveUrl: option({
     name: 'ARCHIVE_URL',
+    isSecret: true,
     description: 'Database that keeps all messages for good: sqlite:<path>, postgres://… or mysql://…',
     default: 'none',
     accepts: 'a URL that begins with sqlite:, postgres:// or mysql://',
@@ -133,17 +159,18 @@ export const options = {
   }),
   corsOrigin: option({
     name: 'CORS_ORIGIN',
-    description: 'Origins whose pages may connect, separated by commas; * lets all in.',
+    description: 'Origins whose pages may connect, over WebSockets too, separated by commas; * lets all in.',
     default: 'same origin only',
     accepts: '*, or origins such as https://example.com, separated by commas',
     schema: z
       .string()
       .transform((value) => value.split(',').map((origin) => origin.trim()))
-      .refine((origins) => origins.every((origin) => origin === '*' || /^https?:\/\/[^/\s]+$/.test(origin)))
+      .refine((origins) => origins.every((origin) => origin === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(origin)))
       .optional() as z.ZodType<string[] | undefined, string | undefined>,
   }),
   apiKey: option({
     name: 'API_KEY',
+    isSecret: true,
     description: 'Key of the HTTP API, which publishes to any room and reads its history; without it the API is off.',
     default: 'none',
     accepts: 'printable ASCII characters without spaces',
@@ -154,6 +181,7 @@ export const options = {
   }),
   jwtSecret: option({
     name: 'JWT_SECRET',
+    isSecret: true,
     description: 'Secret of the tokens (JWT, HS256) that users must have; without it and JWKS_URL names are free.',
     default: 'none',
     accepts: 'a text without control characters, best of 32 bytes or more',
@@ -161,6 +189,7 @@ export const options = {
   }),
   jwksUrl: option({
     name: 'JWKS_URL',
+    isSecret: true,
     description: 'Address of the public keys of the tokens (JWT, RS256, ES256 or EdDSA) that users must have.',
     default: 'none',
     accepts: 'a URL that begins with https:// or http://',
@@ -180,12 +209,83 @@ export const options = {
     accepts: 'a text without control characters, together with JWT_SECRET or JWKS_URL',
     schema: line(),
   }),
+  adminUser: option({
+    name: 'ADMIN_USER',
+    description: 'Name that /metrics and /api/stats ask for (HTTP basic authentication); without it they are open.',
+    default: 'none',
+    accepts: 'a text without colons and control characters, together with ADMIN_PASSWORD',
+    schema: line().refine((value) => !value?.includes(':')),
+  }),
+  adminPassword: option({
+    name: 'ADMIN_PASSWORD',
+    isSecret: true,
+    description: 'Password that belongs to ADMIN_USER.',
+    default: 'none',
+    accepts: 'a text without control characters, together with ADMIN_USER',
+    schema: line(),
+  }),
   maxPayload: option({
     name: 'MAX_PAYLOAD',
     description: 'Longest message that is accepted from a client, in bytes.',
     default: '1000000',
     accepts: 'an integer from 1024 to 134217728 (bytes)',
     schema: integer(1024, 134_217_728, 1_000_000),
+  }),
+  maxBackpressure: option({
+    name: 'MAX_BACKPRESSURE',
+    description: 'How many bytes may wait for one client that reads too slowly, before SLOW_POLICY is applied to it.',
+    default: '4194304',
+    accepts: 'an integer from 16384 to 1073741824 (bytes)',
+    schema: integer(16_384, 1_073_741_824, 4_194_304),
+  }),
+  slowPolicy: option({
+    name: 'SLOW_POLICY',
+    description:
+      'What happens to a client for which too much waits: close ends its connection, drop drops the newest messages, ' +
+      'drop-volatile does without changes of presence for who is behind, and closes who falls further behind.',
+    default: 'close',
+    accepts: `one of ${slowPolicies.join(', ')}`,
+    schema: z.enum(slowPolicies).default('close') as z.ZodType<(typeof slowPolicies)[number], string | undefined>,
+  }),
+  drainTimeout: option({
+    name: 'DRAIN_TIMEOUT',
+    description:
+      'How long clients may take to go elsewhere before workers stop or are replaced: a number with ms, s, m or h; ' +
+      '0 cuts them off at once.',
+    default: '10s',
+    accepts: '0, or a number with ms, s, m or h up to 24h, such as 10s',
+    schema: duration('10s').refine((ms) => ms <= 86_400_000),
+  }),
+  rateLimit: option({
+    name: 'RATE_LIMIT',
+    description:
+      'How much is accepted: events and bytes of each client, and connections from each address, such as ' +
+      'events=50/s,bytes=100000/s,connections=60/m. So much may come at once, and so much again in each such time.',
+    default: 'no limits',
+    accepts:
+      'a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
+    schema: z
+      .string()
+      .refine((value) => readRates(value) !== undefined)
+      .optional()
+      .transform((value) => (value === undefined ? {} : readRates(value)!)) as z.ZodType<RateLimit, string | undefined>,
+  }),
+  maxConnectionsPerIp: option({
+    name: 'MAX_CONNECTIONS_PER_IP',
+    description:
+      'How many clients one address may have at a time on this machine: an IPv4 address, or the first 64 bits of an ' +
+      'IPv6 address; 0 is no limit.',
+    default: '0',
+    accepts: 'an integer from 0 to 10000000',
+    schema: integer(0, 10_000_000, 0),
+  }),
+  trustProxy: option({
+    name: 'TRUST_PROXY',
+    description:
+      "How many proxies each request passes on its way: the last so many entries of X-Forwarded-For are theirs, and tell its client's address.",
+    default: '0',
+    accepts: 'an integer from 0 to 16',
+    schema: integer(0, 16, 0),
   }),
   tlsKey: option({
     name: 'TLS_KEY',

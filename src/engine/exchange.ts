@@ -19,6 +19,8 @@ export interface Exchange {
   readonly finished: boolean;
   /** Called once when the client goes away before the response was sent. */
   onAborted: (() => void) | undefined;
+  /** Called when the connection is about to go: who lets the request wait for something answers it now. */
+  onHurried: (() => void) | undefined;
   /** Where Connect middleware has put headers for the response, if there is any middleware. */
   middlewareResponse: MiddlewareResponse | undefined;
   /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. */
@@ -42,7 +44,10 @@ export interface UpgradeExchange extends Exchange {
 export interface FrameReceiver {
   onOpen(channel: Channel): void;
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void;
+  /** The client has taken some of what waited for it. */
   onDrain(): void;
+  /** More waits for the client than may wait, and something was to be added. */
+  onOverflow(): void;
   /** Called once, after which the channel may not be used. */
   onClose(code: number, reason: string): void;
 }
@@ -65,6 +70,7 @@ export interface Channel {
 export interface NativeChannel extends Channel {
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
+  getTopics(): string[];
 }
 
 /** Whether topics reach the channel: a relayed one has none here. */
@@ -84,6 +90,7 @@ const statusTexts: Record<number, string> = {
   405: 'Method Not Allowed',
   411: 'Length Required',
   413: 'Payload Too Large',
+  422: 'Unprocessable Content',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',

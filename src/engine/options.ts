@@ -1,6 +1,7 @@
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
+import type { RateLimits } from './limits/rates.js';
 import type { EngineRequest } from './request.js';
 import type { HttpCompression } from './transports/polling.js';
 import type { TransportName } from './transports/transport.js';
@@ -37,13 +38,40 @@ export interface EngineOptions {
   initialPacket?: string | Buffer;
   /** Whether Socket.IO v2 clients (Engine.IO v3) are let in. @default false */
   allowEIO3?: boolean;
-  /** How many bytes may wait for one slow client; beyond, messages to it are dropped. 0 is no limit. @default 0 */
+  /** How many bytes may wait for one slow client before `slowPolicy` is applied to it. 0 is no limit. @default 0 */
   maxBackpressure?: number;
+  /**
+   * What happens when there is something for a client that has more than `maxBackpressure` bytes waiting. "close" ends
+   * its session with the reason "slow client"; "drop" drops the message. "drop-volatile" drops volatile messages and
+   * closes for others: socket.io itself leaves volatile messages out for a client that has anything waiting, so that
+   * it is the same as "close" here. @default "close"
+   */
+  slowPolicy?: SlowPolicy;
+  /**
+   * How many messages and bytes each client may send, and how many new clients may come from one address. Who is over
+   * the limit is told apart by `socket.conn.isOverLimit`, and is closed with the reason "rate limit" from twice the
+   * amount on; new clients are refused with the status 429. @default no limits
+   */
+  rateLimit?: RateLimits;
+  /**
+   * How many clients one address may have at a time: an IPv4 address, or the first 64 bits of an IPv6 address. 0 is no
+   * limit. @default 0
+   */
+  maxConnectionsPerIp?: number;
+  /** How many proxies of yours each request passes: their `X-Forwarded-For` tells its client's address. @default 0 */
+  trustProxy?: number;
+  /**
+   * The origins whose pages may connect, besides pages of the same host; `*` is all. Requests of others are refused,
+   * WebSockets too, which `cors` alone does not do. @default all
+   */
+  origins?: readonly string[];
   /** The longest time a busy engine gathers what it sends over WebSockets, in ms; 0 sends at once. @default 25 */
   flushMs?: number;
   /** What the ids of this engine's sessions begin with. @default "" */
   idPrefix?: string;
 }
+
+export type SlowPolicy = 'close' | 'drop' | 'drop-volatile';
 
 export type CookieSettings = CookieSerializeOptions & { name: string };
 
@@ -63,6 +91,11 @@ export interface EngineSettings {
   readonly initialPacket: string | Buffer | undefined;
   readonly allowEIO3: boolean;
   readonly maxBackpressure: number;
+  readonly slowPolicy: SlowPolicy;
+  readonly rateLimit: RateLimits;
+  readonly maxConnectionsPerIp: number;
+  readonly trustProxy: number;
+  readonly origins: readonly string[];
   readonly flushMs: number;
   readonly idPrefix: string;
 }
@@ -93,6 +126,11 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     initialPacket: options.initialPacket,
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
+    slowPolicy: options.slowPolicy ?? 'close',
+    rateLimit: options.rateLimit ?? {},
+    maxConnectionsPerIp: options.maxConnectionsPerIp ?? 0,
+    trustProxy: options.trustProxy ?? 0,
+    origins: options.origins ?? ['*'],
     flushMs: options.flushMs ?? 25,
     idPrefix: options.idPrefix ?? '',
   };

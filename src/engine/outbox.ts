@@ -34,7 +34,7 @@ interface Entry {
 }
 
 /** Of the time that passes, this share at most is spent on sending, as long as the longest window allows it. */
-const SHARE_OF_TIME = 1 / 10;
+const SHARE_OF_TIME = 1 / 20;
 /** What writing to one subscriber costs, in ms, about. */
 const COST_OF_WRITE = 0.004;
 
@@ -46,10 +46,17 @@ const COST_OF_WRITE = 0.004;
  * What one socket is sent arrives in the order in which it was handed in here, broadcasts and single messages alike.
  */
 export class Outbox {
+  /** Messages to topics, since the start. */
+  published = 0;
+  /** What they made: one for each subscriber, those that were skipped too. */
+  deliveries = 0;
   private entries: Entry[] = [];
-  private readonly held = new Set<string>();
+  /** The topics that something is held for, and how many messages. */
+  private readonly held = new Map<string, number>();
   private cancelFlush: (() => void) | undefined;
   private heldUntil = 0;
+  /** How many bytes are held for single channels. */
+  private readonly heldBytes = new Map<Channel, number>();
 
   /**
    * @param longest the longest time that anything is held, in ms; 0 sends everything at once
@@ -61,6 +68,11 @@ export class Outbox {
     private readonly clock: Clock = systemClock,
     private readonly skipped?: SkippedDeliveries,
   ) {}
+
+  /** How many messages are held. */
+  get waiting(): number {
+    return this.entries.length;
+  }
 
   /** Whether something is held: then single messages have to wait behind it. */
   get isHolding(): boolean {
@@ -76,7 +88,8 @@ export class Outbox {
     except: readonly NativeChannel[] = [],
   ): void {
     this.entries.push({ topic, except, channel: undefined, message, isBinary, compress });
-    this.held.add(topic);
+    this.held.set(topic, (this.held.get(topic) ?? 0) + 1);
+    this.published++;
     if (this.longest === 0) this.flush();
     else if (!this.cancelFlush) this.planFlush();
   }
@@ -84,7 +97,20 @@ export class Outbox {
   /** Sends to one channel, behind what is held. */
   send(channel: Channel, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
     if (!this.isHolding) channel.send(message, isBinary, compress);
-    else this.entries.push({ topic: undefined, except: [], channel, message, isBinary, compress });
+    else {
+      this.entries.push({ topic: undefined, except: [], channel, message, isBinary, compress });
+      this.heldBytes.set(channel, (this.heldBytes.get(channel) ?? 0) + message.length);
+    }
+  }
+
+  /** Forgets what is held for a channel that is closed: nothing may be done with it any more. */
+  forget(channel: Channel): void {
+    if (this.heldBytes.delete(channel)) this.entries = this.entries.filter((entry) => entry.channel !== channel);
+  }
+
+  /** About how many bytes are held for one channel alone. */
+  heldFor(channel: Channel): number {
+    return this.heldBytes.get(channel) ?? 0;
   }
 
   /** To be called before a topic's subscribers change: who was one when a message was sent gets it, and nobody else. */
@@ -100,8 +126,13 @@ export class Outbox {
     if (entries.length === 0) return;
     this.entries = [];
     let writes = 0;
-    for (const topic of this.held) writes += this.publisher.numSubscribers(topic);
+    for (const [topic, messages] of this.held) {
+      const subscribers = this.publisher.numSubscribers(topic);
+      writes += subscribers;
+      this.deliveries += subscribers * messages;
+    }
     this.held.clear();
+    this.heldBytes.clear();
     const singles = new Map<Channel, Entry[]>();
     for (const entry of entries) {
       if (entry.topic !== undefined) {
@@ -135,6 +166,7 @@ export class Outbox {
     const left = except.filter((channel) => channel.unsubscribe(topic));
     this.publisher.publish(topic, message, isBinary, compress);
     for (const channel of left) channel.subscribe(topic);
+    this.deliveries -= left.length;
     this.skipped?.published(topic, message, except);
   }
 }

@@ -52,6 +52,12 @@ export class UpgradeProbe implements TransportOwner {
 
   onReady(): void {}
 
+  onProgress(): void {}
+
+  onOverflow(): void {
+    this.fail();
+  }
+
   onDrain(): void {}
 
   onError(): void {

@@ -9,16 +9,22 @@ export class RecentStrings<T> {
   private readonly keys: (string | undefined)[] = new Array(SIZE).fill(undefined);
   private readonly values: (T | undefined)[] = new Array(SIZE).fill(undefined);
   private nextSlot = 0;
+  private lastSlot = 0;
 
   /** What was made of the string, or `make(string)` when it comes for the second time, else undefined. */
   get(key: string, make: (key: string) => T): T | undefined {
-    const slot = this.keys.indexOf(key);
+    // Who sends the same texts to one after another sends them in the same order.
+    const following = (this.lastSlot + 1) % SIZE;
+    const slot = this.keys[following] === key ? following : this.keys.indexOf(key);
     if (slot === -1) {
       this.keys[this.nextSlot] = key;
       this.values[this.nextSlot] = undefined;
       this.nextSlot = (this.nextSlot + 1) % SIZE;
       return undefined;
     }
+    this.lastSlot = slot;
+    // The same text at another address: kept as it comes now, it is not compared character by character the next time.
+    this.keys[slot] = key;
     let value = this.values[slot];
     if (value === undefined) {
       value = make(key);

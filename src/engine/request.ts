@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { SocketAddress } from 'node:net';
+import { clientAddress } from './limits/client-address.js';
 
 /** What applications read of the connection a request came over. */
 export interface RequestConnection {
@@ -60,22 +61,27 @@ export class EngineRequest {
 /** A header that no two clients send alike. */
 const OF_ONE_CLIENT = 'sec-websocket-key';
 
-/** Copies a uWebSockets.js request. To be called before anything asynchronous happens. */
-export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean): EngineRequest {
+/**
+ * Copies a uWebSockets.js request. To be called before anything asynchronous happens.
+ * @param trustProxy how many proxies the request has passed that can be believed
+ */
+export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean, trustProxy = 0): EngineRequest {
   const headers: Record<string, string> = {};
   req.forEach((name, value) => {
     const key = intern(name);
     const before = headers[key];
     // node:http joins repeated headers; cookies with a semicolon.
     if (key === OF_ONE_CLIENT) headers[key] = value;
-    else headers[key] = before === undefined ? intern(value) : before + (key === 'cookie' ? '; ' : ', ') + value;
+    // What every object has, such as `constructor`, is no header that came before.
+    else if (typeof before !== 'string') headers[key] = intern(value);
+    else headers[key] = before + (key === 'cookie' ? '; ' : ', ') + value;
   });
   const query = req.getQuery();
   return new EngineRequest({
     method: req.getMethod().toUpperCase(),
     url: intern(query ? `${req.getUrl()}?${query}` : req.getUrl()),
     headers,
-    remoteAddress: addressOf(res),
+    remoteAddress: intern(clientAddress(addressOf(res), headers['x-forwarded-for'], trustProxy)),
     encrypted,
   });
 }
@@ -83,6 +89,8 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
 /** The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket. */
 function addressOf(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
+  // The client has gone already: nobody knows any more.
+  if (bytes.length === 0) return '';
   if (bytes.length === 4) return intern(`${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`);
   const address = Buffer.from(res.getRemoteAddressAsText()).toString();
   return new SocketAddress({ address, family: 'ipv6' }).address;

@@ -1,49 +1,35 @@
+import type { ErrorCode } from '../errors.js';
 import type { DeadlineQueue, Waiting } from './deadlines.js';
-import {
-  type Packet,
-  type PacketData,
-  type PacketOptions,
-  type PacketType,
-  type SendData,
-  toPacketData,
-} from './packet.js';
+import type { MessageLimits } from './limits/message-limits.js';
+import type { PacketData, PacketType } from './packet.js';
+import { PacketSender } from './packet-sender.js';
 import { UpgradeProbe } from './probe.js';
 import type { EngineRequest } from './request.js';
-import { SlotEmitter } from './slot-emitter.js';
+import type { SessionHost } from './session-host.js';
 import type { PollingTransport } from './transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from './transports/transport.js';
 import type { WebSocketTransport } from './transports/websocket.js';
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
- * The reasons are engine.io's.
+ * The reasons are engine.io's, and those of the limits here.
  */
-export type CloseReason = 'transport close' | 'transport error' | 'ping timeout' | 'parse error' | 'forced close';
+export type CloseReason =
+  | 'transport close'
+  | 'transport error'
+  | 'ping timeout'
+  | 'parse error'
+  | 'forced close'
+  /** More than `maxBackpressure` bytes waited for the client. */
+  | 'slow client'
+  /** The client went on sending more than `rateLimit` allows. */
+  | 'rate limit';
 
-/** What a session needs of its engine. */
-export interface SessionHost {
-  readonly settings: {
-    readonly pingInterval: number;
-    readonly pingTimeout: number;
-    readonly upgradeTimeout: number;
-    readonly initialPacket: string | Buffer | undefined;
-  };
-  /** Sessions that are to be pinged next. */
-  readonly pingQueue: DeadlineQueue<Session>;
-  /** Sessions whose client has to answer a ping. */
-  readonly silenceQueue: DeadlineQueue<Session>;
-  /** Sessions of revision 3, whose client has to send a ping. */
-  readonly silenceQueueV3: DeadlineQueue<Session>;
-  /** What follows the session's id in the JSON of its `open` packet. */
-  openingFor(transport: Transport): string;
-  onSessionClosed(session: Session): void;
-  onSessionUpgraded(session: Session): void;
-  /** Whether somebody listens to `flush` or `drain` of all sessions. */
-  readonly isWatchingPackets: boolean;
-  emit(event: string, ...values: unknown[]): boolean;
-}
-
-export type SendCallback = (transport: Transport) => void;
+/** What the client is told in the close frame of its WebSocket, where it is closed for a limit. */
+const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
+  'slow client': 'SLOW_CLIENT',
+  'rate limit': 'RATE_LIMITED',
+};
 
 /**
  * One Engine.IO session: what socket.io calls `conn`.
@@ -52,9 +38,7 @@ export type SendCallback = (transport: Transport) => void;
  * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
-export class Session extends SlotEmitter implements TransportOwner, Waiting<Session> {
-  readyState: 'open' | 'closing' | 'closed' = 'open';
-  transport: Transport;
+export class Session extends PacketSender implements TransportOwner, Waiting<Session> {
   /** The upgrade that is being tried. */
   probe: UpgradeProbe | undefined = undefined;
 
@@ -63,32 +47,22 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
   previous: Session | undefined = undefined;
   next: Session | undefined = undefined;
 
-  private buffer: Packet[] | undefined = undefined;
-  private callbacks: SendCallback[] | undefined = undefined;
-
   /**
    * @param id known to nobody but this client
    * @param request the handshake's request
    */
   constructor(
     readonly id: string,
-    private readonly host: SessionHost,
+    host: SessionHost,
     transport: Transport,
     readonly request: EngineRequest,
   ) {
-    super();
-    this.transport = transport;
+    super(host, transport);
     transport.owner = this;
   }
 
   get protocol(): Protocol {
     return this.transport.protocol;
-  }
-
-  /** Packets that wait for a transport which can take them. */
-  get writeBuffer(): Packet[] {
-    this.buffer ??= [];
-    return this.buffer;
   }
 
   /** Whether the session has moved from polling to WebSocket. */
@@ -107,7 +81,8 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
 
   /** Sends the handshake's packets and starts the heartbeat. Source: Engine.IO v4, "Handshake". */
   open(): void {
-    const { settings } = this.host;
+    const { settings, counters } = this.host;
+    counters.opened++;
     this.sendPacket('open', `{"sid":${JSON.stringify(this.id)},${this.host.openingFor(this.transport)}`);
     if (settings.initialPacket) this.sendPacket('message', settings.initialPacket);
     this.startHeartbeat();
@@ -119,79 +94,24 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
     else this.host.silenceQueueV3.add(this);
   }
 
-  /**
-   * Sends a message. `callback`, which may also come second, is called when the message has left for the transport.
-   * Nothing (`null`) makes an empty message.
-   */
-  send(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
-    const payload = typeof data === 'string' || Buffer.isBuffer(data) ? data : toPacketData(data);
-    if (typeof options === 'function') this.sendPacket('message', payload, undefined, options);
-    else this.sendPacket('message', payload, options, callback);
-    return this;
-  }
-
-  /** The same as {@link send}. */
-  write(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
-    return this.send(data, options, callback);
-  }
-
-  /** The callbacks of packets that wait, under engine.io's name. */
-  get packetsFn(): readonly SendCallback[] {
-    return this.callbacks ?? [];
-  }
-
-  /** The callbacks of packets that the transport still has, under engine.io's name: here it never keeps any. */
-  get sentCallbackFn(): readonly SendCallback[] {
-    return [];
-  }
-
-  private sendPacket(type: PacketType, data?: PacketData, options = defaultOptions, callback?: SendCallback): void {
-    if (this.readyState !== 'open') return;
-    const isWatched = this.isObserved || this.host.isWatchingPackets;
-    if (!isWatched && !callback && !this.buffer && this.transport.canSend) {
-      // What nearly all packets are: nobody looks, nothing waits.
-      this.transport.sendOne(type, data, options);
-      return;
-    }
-    const packet: Packet = { type, data, options };
-    if (isWatched) {
-      packet.options = { ...options, compress: options.compress !== false };
-      this.emit('packetCreate', packet);
-    }
-    this.writeBuffer.push(packet);
-    if (callback) {
-      this.callbacks ??= [];
-      this.callbacks.push(callback);
-    }
-    this.flush();
-  }
-
-  /** Hands what waits to the transport, if it can take it. */
-  flush(): void {
-    const packets = this.buffer;
-    if (this.readyState === 'closed' || !packets || !this.transport.canSend) return;
-    if (packets.length === 0) return;
-    this.emit('flush', packets);
-    this.host.emit('flush', this, packets);
-    this.buffer = undefined;
-    this.transport.send(packets);
-    this.emit('drain');
-    this.host.emit('drain', this);
-  }
-
   /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
     const { due } = this;
-    this.sendPacket('ping');
+    const { skipped, limit, unpinged } = this.host.slow;
+    if (skipped && this.bufferedAmount > limit) unpinged.add(this);
+    else this.sendPacket('ping');
     if (this.readyState !== 'closed') this.host.silenceQueue.add(this, due);
   }
 
   onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
     if (this.readyState !== 'open') return false;
+    const { messageLimits } = this.host;
+    if (messageLimits && !this.isAccepted(messageLimits, data)) return false;
     if (this.isObserved) this.emit('packet', { type, data });
     switch (type) {
       case 'message':
+        this.host.counters.received++;
         this.emit('data', data ?? '');
         if (this.isObserved) this.emit('message', data ?? '');
         return true;
@@ -211,19 +131,23 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
     }
   }
 
-  private invalid(): boolean {
-    this.onSessionClose('transport error', new Error('invalid heartbeat direction'));
+  private isAccepted(limits: MessageLimits, data: PacketData | undefined): boolean {
+    const outcome = limits.take(this, data);
+    if (outcome === 'within') return true;
+    this.host.counters.overLimit++;
+    if (outcome === 'over') return true;
+    this.onSessionClose('rate limit');
     return false;
   }
 
-  onReady(): void {
-    this.flush();
+  /** Whether the client has sent more than `rateLimit` allows: then what it has sent last is better not done. */
+  get isOverLimit(): boolean {
+    return this.host.messageLimits?.isOver(this) ?? false;
   }
 
-  onDrain(transport: Transport): void {
-    const { callbacks } = this;
-    this.callbacks = undefined;
-    for (const callback of callbacks ?? []) callback(transport);
+  private invalid(): boolean {
+    this.onSessionClose('transport error', new Error('invalid heartbeat direction'));
+    return false;
   }
 
   onError(_transport: Transport, message: string, description?: unknown): void {
@@ -237,6 +161,16 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
 
   onClose(_transport: Transport, description?: unknown): void {
     this.onSessionClose('transport close', description);
+  }
+
+  override onProgress(): void {
+    const { unpinged, limit } = this.host.slow;
+    if (unpinged.size > 0 && this.bufferedAmount <= limit && unpinged.delete(this)) this.sendPacket('ping');
+    super.onProgress();
+  }
+
+  onOverflow(): void {
+    this.onSessionClose('slow client');
   }
 
   /** Starts to try whether the client can move to a WebSocket. */
@@ -255,6 +189,11 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
     this.emit('upgrade', transport);
     this.flush();
     if (this.readyState === 'closing') transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  /** Whether the client's requests, if it makes any, are all answered, or wait for the server to say something. */
+  get isQuiet(): boolean {
+    return !this.upgrading && (this.polling?.isQuiet ?? true);
   }
 
   /** The polling transport, as long as the session is on it. */
@@ -290,7 +229,9 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
   private onSessionClose(reason: CloseReason, description?: unknown): void {
     if (this.readyState === 'closed') return;
     this.readyState = 'closed';
+    this.host.counters.closed[reason]++;
     this.queue?.remove(this);
+    this.host.slow.unpinged.delete(this);
     this.probe?.end();
     this.callbacks = undefined;
     // The buffer can still be read in the 'close' event.
@@ -301,10 +242,9 @@ export class Session extends SlotEmitter implements TransportOwner, Waiting<Sess
     transport.owner = nobody;
     // The session cannot be found any more, so there is no next poll to wait for.
     transport.discard();
-    transport.close();
+    transport.close(undefined, closeErrors[reason]);
     this.host.onSessionClosed(this);
+    if (closeErrors[reason]) this.host.emit('limit', this, reason);
     this.emit('close', reason, description);
   }
 }
-
-const defaultOptions: PacketOptions = Object.freeze({ compress: true });

@@ -8,11 +8,6 @@ interface Published {
   readonly except: readonly NativeChannel[];
 }
 
-/** A channel that can say what it subscribes to. */
-interface Subscriber extends NativeChannel {
-  getTopics(): string[];
-}
-
 /**
  * Counts deliveries that were skipped because too many bytes wait for a client already. uWebSockets.js gathers what is
  * published and writes it subscriber by subscriber, up to 32 messages at a time; at the first one that is too much it
@@ -36,7 +31,7 @@ export class SkippedDeliveries {
   /** To be called when uWebSockets.js tells of a message that it has dropped. */
   dropped(channel: NativeChannel, message: ArrayBuffer): void {
     const bytes = Buffer.from(message);
-    const topics = new Set((channel as Subscriber).getTopics());
+    const topics = new Set(channel.getTopics());
     const from = this.known.get(channel) ?? 0;
     const its = [...this.older, ...this.recent].filter(
       ({ topic, except }) => topics.has(topic) && !except.includes(channel),

@@ -100,6 +100,14 @@ class UnclaimedSession implements TransportOwner {
     this.session.onReady();
   }
 
+  onProgress(): void {
+    this.session.onProgress();
+  }
+
+  onOverflow(): void {
+    this.session.onOverflow();
+  }
+
   onDrain(transport: Transport): void {
     this.session.onDrain(transport);
   }

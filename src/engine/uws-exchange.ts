@@ -21,10 +21,19 @@ export interface SocketData {
   receiver: FrameReceiver;
 }
 
+/** The HTTP connections of this process. */
+export const connections = {
+  /** How many requests have no response yet. */
+  waiting: 0,
+  /** Whether each response is its connection's last, so that clients make new ones, to another process. */
+  areEnding: false,
+};
+
 /** A request on this worker's own port. */
 export class UwsExchange implements Exchange {
   finished = false;
   onAborted: (() => void) | undefined;
+  onHurried: (() => void) | undefined;
   middlewareResponse: MiddlewareResponse | undefined;
   private body: BodyCollector | undefined;
 
@@ -34,13 +43,16 @@ export class UwsExchange implements Exchange {
     readonly request: EngineRequest,
     maxBody: number,
   ) {
+    connections.waiting++;
     if (request.method === 'POST') this.body = new BodyCollector(res, request, maxBody);
     res.onAborted(() => {
       if (this.finished) return;
-      this.finished = true;
+      this.finish();
       this.body?.fail('aborted');
       this.onAborted?.();
     });
+    // An answer would not stop uWebSockets.js from going on with what comes behind.
+    if (isAmbiguous(request)) this.destroy();
   }
 
   readBody(done: BodyCallback): void {
@@ -49,18 +61,25 @@ export class UwsExchange implements Exchange {
 
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     if (this.finished) return;
-    this.finished = true;
+    this.finish();
     this.res.cork(() => {
       this.res.writeStatus(statusLine(status));
       writeHeaders(this.res, headers);
-      this.res.end(body);
+      // uWebSockets.js closes then, and does not say so: some clients would send their next request into the closing.
+      if (this.request.headers.connection === 'close') this.res.writeHeader('Connection', 'close');
+      this.res.end(body, connections.areEnding);
     });
   }
 
   destroy(): void {
     if (this.finished) return;
-    this.finished = true;
+    this.finish();
     this.res.close();
+  }
+
+  protected finish(): void {
+    this.finished = true;
+    connections.waiting--;
   }
 }
 
@@ -78,7 +97,7 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
     if (this.finished) return;
-    this.finished = true;
+    this.finish();
     const from = this.request.headers;
     if (Object.keys(headers).length > 0) {
       this.res.cork(() => {
@@ -97,7 +116,8 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
     // A late upgrade must not be corked: cork() would go on to take the socket for an HTTP one if the upgrade left it at
     // the same place in memory, and might close it. Within the cork of another socket it is not, and uWebSockets.js
     // does not complain on the standard error about what is uncorked.
-    if (this.isLate && openSocket) openSocket.cork(upgrade);
+    const [other] = this.isLate ? openSockets : [];
+    if (other) other.cork(upgrade);
     else upgrade();
   }
 
@@ -107,17 +127,18 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
   }
 }
 
-/** Some WebSocket that is open, if one is known. */
-let openSocket: WebSocket<SocketData> | undefined;
+/** Some WebSockets that are open: a few, so that there is one left when others close. */
+const openSockets = new Set<WebSocket<SocketData>>();
+const ENOUGH = 16;
 
 /** To be called for each WebSocket that opens. */
 export function noteOpen(ws: WebSocket<SocketData>): void {
-  openSocket = ws;
+  if (openSockets.size < ENOUGH) openSockets.add(ws);
 }
 
 /** To be called for each WebSocket that closes, before anything else. */
 export function noteClosed(ws: WebSocket<SocketData>): void {
-  if (openSocket === ws) openSocket = undefined;
+  openSockets.delete(ws);
 }
 
 /** The owner of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which spares a native call. */
@@ -137,6 +158,16 @@ function writeHeaders(res: HttpResponse, headers: ResponseHeaders): void {
     if (Array.isArray(value)) for (const one of value) res.writeHeader(name, one);
     else res.writeHeader(name, String(value));
   }
+}
+
+/**
+ * Whether a proxy and uWebSockets.js could disagree on where the body ends, and take a part of it for a request: of
+ * several lengths uWebSockets.js goes by the first, and it takes any transfer coding for chunks. Source: RFC 9112,
+ * section 6.3.
+ */
+function isAmbiguous({ headers }: EngineRequest): boolean {
+  const coding = headers['transfer-encoding'];
+  return !!headers['content-length']?.includes(',') || (coding !== undefined && coding.toLowerCase() !== 'chunked');
 }
 
 /** Collects a body from the moment the request is there, since its bytes do not wait for anybody. */

@@ -63,7 +63,7 @@ const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
 
 function connectSqlite(filename: string): Knex {
-  mkdirSync(dirname(filename), { recursive: true });
+  mkdirSync(dirname(filename), { recursive: true, mode: 0o700 });
   return knexModule({
     client: LibsqlClient,
     connection: { filename },

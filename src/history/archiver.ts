@@ -31,11 +31,23 @@ export class Archiver {
   /** Up to where it is archived, as far as this one knows; null before it has asked. */
   #cursor: string | undefined | null = null;
   #running: Promise<void> | undefined;
+  /** Since when something waits to be archived, in ms since 1970; null where somebody else archives. */
+  #behindSince: number | undefined | null = null;
+  /** Messages that this one has written, since its start. */
+  archived = 0;
+  /** How often something went wrong. */
+  failures = 0;
 
   constructor(store: HistoryStore, archive: Archive, options: ArchiverOptions = {}) {
     this.#store = store;
     this.#archive = archive;
     this.#options = { batch: 500, idleMs: 1000, leaseMs: 15_000, onBatch: () => {}, onError: () => {}, ...options };
+  }
+
+  /** How old the oldest is of what waits to be archived, in ms; undefined where somebody else archives. */
+  get lagMs(): number | undefined {
+    if (this.#behindSince === null) return undefined;
+    return this.#behindSince === undefined ? 0 : Date.now() - this.#behindSince;
   }
 
   start(): void {
@@ -54,6 +66,7 @@ export class Archiver {
       try {
         if (!(await this.#archive.lease(this.#owner, leaseMs))) {
           this.#cursor = null;
+          this.#behindSince = null;
           await this.#wait(leaseMs / 3);
           continue;
         }
@@ -63,6 +76,8 @@ export class Archiver {
       } catch (error) {
         this.#cursor = null;
         if (error instanceof ArchiveConflict) continue;
+        this.failures++;
+        this.#behindSince ??= Date.now();
         onError(error);
         await this.#wait(RETRY_MS);
       }
@@ -75,6 +90,8 @@ export class Archiver {
     const { changes, cursor } = await this.#store.changes(this.#cursor, batch);
     if (cursor !== this.#cursor) await this.#archive.write(changes, this.#cursor, cursor);
     this.#cursor = cursor;
+    this.archived += changes.length;
+    this.#behindSince = changes.length === batch ? changes.at(-1)!.at : undefined;
     return changes.length;
   }
 

@@ -10,7 +10,7 @@ import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
  */
 export async function readThrough(
   store: HistoryStore,
-  archive: Archive | undefined,
+  archive: Pick<Archive, 'read'> | undefined,
   conversation: string,
   query: PageQuery,
 ): Promise<Page> {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { freshEpoch } from './epoch.js';
 import { HistoryError } from './errors.js';
@@ -36,8 +35,10 @@ export interface RedisHistoryOptions extends HistoryLimits {
   onError?: (error: Error) => void;
 }
 
+const TIMEOUT_MS = 2000;
+
 /** A client that rejects rather than waits: an append that nobody waits for any longer must not arrive later. */
-export function redisClientOptions(timeoutMs = 2000): RedisOptions {
+export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
   return {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -73,16 +74,31 @@ export class RedisHistoryStore implements HistoryStore {
 
   /** @throws HistoryError `HISTORY_UNAVAILABLE` if Redis does not answer within the timeout */
   static async open(options: RedisHistoryOptions): Promise<RedisHistoryStore> {
-    const { redis, timeoutMs = 2000, onError = () => {} } = options;
-    const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
-    if (typeof redis === 'string') client.on('error', onError);
+    const store = RedisHistoryStore.connect(options);
     try {
-      if (client.status !== 'ready') await once(client, 'ready', { signal: AbortSignal.timeout(timeoutMs) });
+      await store.ready(AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS));
+      return store;
     } catch (error) {
-      if (typeof redis === 'string') client.disconnect();
+      await store.close();
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
+  }
+
+  /** A store that is there at once; as long as Redis is not, it rejects with `HISTORY_UNAVAILABLE`. */
+  static connect(options: RedisHistoryOptions): RedisHistoryStore {
+    const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
+    const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
+    if (typeof redis === 'string') client.on('error', onError);
     return new RedisHistoryStore(client, options);
+  }
+
+  /** Resolves when Redis is there, however long that takes; rejects when `signal` comes first. */
+  ready(signal?: AbortSignal): Promise<void> {
+    if (this.#client.status === 'ready') return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#client.once('ready', resolve);
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
   }
 
   async append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {

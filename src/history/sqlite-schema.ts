@@ -75,7 +75,8 @@ export async function openFile(
   maxBytes: number | undefined,
   retry: <T>(attempt: () => Promise<T> | T) => Promise<T>,
 ): Promise<SqliteFile> {
-  mkdirSync(dirname(path), { recursive: true });
+  // Whoever can read the file reads the messages.
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const writer = await retry(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
   // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
   const reader = await retry(() => new Database(path, { timeout: 5000 }));

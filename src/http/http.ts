@@ -1,61 +1,59 @@
 import type { HttpResponse, TemplatedApp } from 'uWebSockets.js';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { connections } from '../engine/uws-exchange.js';
 import { errorCodes } from '../errors.js';
+import { addClientBundle } from './client-bundle.js';
+import type { Cors } from './cors.js';
+import { dataHeaders, type Headers, pageHeaders } from './headers.js';
+import { yieldsToWebSockets } from './own-paths.js';
+import { packageRoot } from './package-root.js';
 import { StaticFiles } from './static-files.js';
 
 /** What the health endpoints tell. */
 export interface Health {
-  /** Whether this worker should get new clients. */
-  readonly isReady: boolean;
-  /** Why it is not, or what does not work although it is. */
+  /** Whether this worker should get new clients: it should when it is ready. */
+  readonly state: 'not ready' | 'ready' | 'draining';
+  /** What does not work. */
   readonly problems: readonly string[];
 }
 
-/** Sent with every page and file. */
-const securityHeaders: Readonly<Record<string, string>> = {
-  'Content-Security-Policy':
-    "default-src 'self'; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; " +
-    "form-action 'self'",
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-};
+export interface HttpOptions {
+  health(): Health;
+  cors: Cors;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+}
 
 /** Serves everything that is not Socket.IO: the demo page, the client's bundle, the health endpoints. */
-export function serveHttp(app: TemplatedApp, health: () => Health): void {
-  const files = new StaticFiles()
-    .add('/', join(packageRoot(), 'public'))
-    .add('/socket.io/', clientBundle(), (name) => /^socket\.io.*\.js(\.map)?$/.test(name));
+export function serveHttp(app: TemplatedApp, { health, cors, secure }: HttpOptions): void {
+  const files = addClientBundle(new StaticFiles().add('/', join(packageRoot(), 'public')), '/socket.io/');
+  const forPages = pageHeaders(secure);
+  const forData = dataHeaders(secure);
 
-  app.get('/healthz', (res) => sendJson(res, '200 OK', { ok: true }));
-  app.get('/readyz', (res) => {
-    const { isReady, problems } = health();
-    sendJson(res, isReady ? '200 OK' : '503 Service Unavailable', {
+  app.get('/healthz', (res, req) => {
+    if (!yieldsToWebSockets(req)) sendJson(res, '200 OK', forData, { ok: true });
+  });
+  app.get('/readyz', (res, req) => {
+    if (yieldsToWebSockets(req)) return;
+    const { state, problems } = health();
+    const isReady = state === 'ready';
+    sendJson(res, isReady ? '200 OK' : '503 Service Unavailable', forData, {
       ok: isReady,
-      state: isReady ? (problems.length > 0 ? 'degraded' : 'ready') : 'not ready',
+      state: isReady && problems.length > 0 ? 'degraded' : state,
       problems,
     });
   });
   app.any('/*', (res, req) => {
     const method = req.getMethod();
-    if ((method === 'get' || method === 'head') && files.serve(res, req, securityHeaders)) return;
+    const isRead = method === 'get' || method === 'head';
+    if (isRead && files.serve(res, req, { ...forPages, ...cors.headersFor(req.getHeader('origin')) })) return;
     const { message } = errorCodes.NOT_FOUND;
-    sendJson(res, '404 Not Found', { ok: false, code: 'NOT_FOUND', message });
+    sendJson(res, '404 Not Found', forData, { ok: false, code: 'NOT_FOUND', message });
   });
 }
 
-function sendJson(res: HttpResponse, status: string, body: unknown): void {
-  res.writeStatus(status).writeHeader('Content-Type', 'application/json').writeHeader('Cache-Control', 'no-store');
-  res.end(`${JSON.stringify(body)}\n`);
-}
-
-/** Where the package's files lie that are not code. */
-export function packageRoot(): string {
-  return join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-}
-
-function clientBundle(): string {
-  return join(dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist');
+function sendJson(res: HttpResponse, status: string, headers: Headers, body: unknown): void {
+  res.writeStatus(status).writeHeader('Content-Type', 'application/json');
+  for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
+  res.end(`${JSON.stringify(body)}\n`, connections.areEnding);
 }

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
+import { connections } from '../engine/uws-exchange.js';
 
 /** A file that is served from memory. */
 interface StaticFile {
@@ -30,6 +31,10 @@ export class StaticFiles {
     return this;
   }
 
+  get paths(): string[] {
+    return [...this.files.keys()];
+  }
+
   /** Answers a GET or HEAD request. Returns false when there is no such file. */
   serve(res: HttpResponse, req: HttpRequest, headers: Readonly<Record<string, string>>): boolean {
     const file = this.files.get(req.getUrl());
@@ -37,19 +42,24 @@ export class StaticFiles {
     const isKnown = req.getHeader('if-none-match').replace(/^W\//, '') === file.etag;
     const gzipped = /\bgzip\b/.test(req.getHeader('accept-encoding')) ? file.gzipped : undefined;
     const isHead = req.getMethod() === 'head';
+    // After endWithoutBody() with a length uWebSockets.js takes the response for unfinished, and ends the process where
+    // nobody would learn that the client has gone.
+    res.onAborted(() => {});
     res.writeStatus(isKnown ? '304 Not Modified' : '200 OK');
     for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
     res.writeHeader('ETag', file.etag).writeHeader('Cache-Control', 'public, max-age=0');
     res.writeHeader('Vary', 'Accept-Encoding');
     if (isKnown) {
-      res.endWithoutBody();
+      // uWebSockets.js takes the second argument only with a length, which is that of the 200 (RFC 9110, section 8.6).
+      if (connections.areEnding) res.endWithoutBody((gzipped ?? file.body).length, true);
+      else res.endWithoutBody();
       return true;
     }
     res.writeHeader('Content-Type', file.type);
     if (gzipped) res.writeHeader('Content-Encoding', 'gzip');
     const body = gzipped ?? file.body;
-    if (isHead) res.endWithoutBody(body.length);
-    else res.end(body);
+    if (isHead) res.endWithoutBody(body.length, connections.areEnding);
+    else res.end(body, connections.areEnding);
     return true;
   }
 }

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
 import { LONG, RecentStrings } from '../engine/recent-strings.js';
+import { currentTick } from '../engine/tick.js';
+import { checkDepth } from './depth.js';
 
 /**
  * The default parser of Socket.IO, lean: the same bytes on the wire, read and written by socket.io-parser itself, but
@@ -54,8 +56,10 @@ export class Decoder {
 
   /** Takes a text or an attachment. Throws what socket.io-parser throws for those that break the protocol. */
   add(data: unknown): void {
+    if (typeof data === 'string') checkDepth(data);
     if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
     const packet = readPlainEvent(data) ?? readText(data);
+    if (packet?.type === PacketType.CONNECT) countConnect(this);
     if (packet) this.decoded?.(packet);
   }
 
@@ -116,6 +120,24 @@ function readText(text: string): Packet | undefined {
 function hasAttachments(text: string): boolean {
   const digit = text.charCodeAt(0);
   return digit === BINARY_EVENT || digit === BINARY_ACK;
+}
+
+/** How many namespaces a client may connect to in one go. */
+const MOST_CONNECTS = 100;
+let connecting: Decoder | undefined;
+let connectingIn = -1;
+let connects = 0;
+
+/**
+ * socket.io makes a Socket for each CONNECT that comes before the first is through the middleware, so that one polling
+ * payload of a megabyte would make 300,000 of them.
+ */
+function countConnect(decoder: Decoder): void {
+  const tick = currentTick();
+  if (connecting !== decoder || connectingIn !== tick) connects = 0;
+  connecting = decoder;
+  connectingIn = tick;
+  if (++connects > MOST_CONNECTS) throw new Error('too many CONNECT packets at once');
 }
 
 interface EncodedEvent {

@@ -1,8 +1,8 @@
 import type { WebSocket } from 'uWebSockets.js';
 import { atTime } from '../accounts/identity.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
+import type { Engine } from '../engine/engine.js';
 import type { FrameReceiver } from '../engine/exchange.js';
-import type { Outbox } from '../engine/outbox.js';
 import type { SocketData } from '../engine/uws-exchange.js';
 import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 
@@ -33,12 +33,13 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   /** What was said before the room was joined; undefined from then on. */
   private waiting: string[] | undefined = [];
   private pinged = 0;
+  private saying = 0;
   private cancelExpiry: (() => void) | undefined;
 
   constructor(
     private readonly guest: Guest,
     private readonly topic: string,
-    private readonly outbox: Outbox,
+    private readonly engine: Engine,
     private readonly all: Set<PlainSocket>,
     private readonly silence: DeadlineQueue<PlainSocket>,
   ) {}
@@ -56,9 +57,15 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   onOpen(): void {}
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
+    if (!this.ws) return;
     this.touch();
     if (isBinary) return this.refuse('BAD_FRAME');
     const text = Buffer.from(message as ArrayBuffer).toString();
+    const { messageLimits, counters } = this.engine;
+    if (messageLimits && messageLimits.take(this, text) !== 'within') {
+      counters.overLimit++;
+      return this.refuse('RATE_LIMITED');
+    }
     // Some clients keep their connection open with empty messages.
     if (text === '') return;
     if (!this.waiting) void this.say(text);
@@ -68,7 +75,12 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   onDrain(): void {}
 
+  onOverflow(): void {
+    this.refuse('SLOW_CLIENT');
+  }
+
   onClose(): void {
+    if (!this.ws) return;
     this.ws = undefined;
     this.cancelExpiry?.();
     this.waiting = [];
@@ -91,10 +103,19 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.silence.add(this);
   }
 
+  /** Whether everything that its client has said is kept, or refused. */
+  get isQuiet(): boolean {
+    return this.saying === 0 && this.waiting === undefined;
+  }
+
   end(code: number, reason: string): void {
     // What was sent to the room before goes out before.
-    this.outbox.settle(this.topic);
-    this.ws?.end(code, reason);
+    this.engine.outbox.settle(this.topic);
+    const { ws } = this;
+    if (!ws) return;
+    // A client that is behind may take a while to learn it.
+    this.onClose();
+    this.engine.closing.end(ws, code, reason);
   }
 
   private refuse(code: ErrorCode): void {
@@ -113,10 +134,13 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   }
 
   private async say(text: string): Promise<void> {
+    this.saying++;
     try {
       await this.guest.say(text);
     } catch (error) {
       this.fail(error);
+    } finally {
+      this.saying--;
     }
   }
 

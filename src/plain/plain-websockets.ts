@@ -1,7 +1,9 @@
 import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
+import type { EngineCounters } from '../engine/counters.js';
 import { type Clock, DeadlineQueue, systemClock } from '../engine/deadlines.js';
-import type { Outbox } from '../engine/outbox.js';
-import { readRequest } from '../engine/request.js';
+import type { Engine } from '../engine/engine.js';
+import { isForeign } from '../engine/limits/origin.js';
+import { type EngineRequest, readRequest } from '../engine/request.js';
 import { DISABLED, type SocketData, UwsUpgradeExchange } from '../engine/uws-exchange.js';
 import { GjallarError } from '../errors.js';
 import { type Guest, PlainSocket } from './plain-socket.js';
@@ -24,12 +26,10 @@ export interface PlainOptions {
   clock?: Clock;
 }
 
-/** The longest message is 10,000 UTF-16 units, of which none takes more than three bytes. */
-const MAX_PAYLOAD = 32_768;
-/** A client that is further behind than this, in bytes, is cut off: it has no way to ask for what it missed. */
-const MAX_BEHIND = 1_000_000;
-/** Addresses of the server's own. */
-const RESERVED = /^\/(socket\.io|api)(\/|$)/;
+/** The longest message is 10,000 characters, of which none takes more than four bytes. */
+const MAX_PAYLOAD = 40_960;
+/** Addresses of the server's own. A room of such a name has another one too: `/%61pi` is the room `api`. */
+const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
 
 /**
  * Rooms over plain WebSockets, at `ws://HOST/ROOM`: text in, text out, no client library.
@@ -43,47 +43,75 @@ const RESERVED = /^\/(socket\.io|api)(\/|$)/;
  *     │◀────────────────────── ping ┤ after 10 s of silence, cut off after 60 s
  */
 export class PlainWebSockets {
+  /** What is counted since the start; `closed` by close code. */
+  readonly counters = { opened: 0, received: 0, closed: new Map<string, number>() };
   private readonly sockets = new Set<PlainSocket>();
   private readonly silence: DeadlineQueue<PlainSocket>;
 
   constructor(
-    private readonly outbox: Outbox,
+    private readonly engine: Engine,
     { pingAfter = 10_000, pings = 5, clock = systemClock }: PlainOptions = {},
   ) {
     this.silence = new DeadlineQueue(pingAfter, (socket) => socket.onSilence(pings), clock);
   }
 
+  /** How many are open. */
+  get size(): number {
+    return this.sockets.size;
+  }
+
   /** Answers on every path that is no other's. Call it before the app listens. */
   attach(app: TemplatedApp, door: Door, { secure = false }: { secure?: boolean } = {}): this {
+    const { slow, closing, settings, addresses } = this.engine;
     const socketOf = (ws: WebSocket<SocketData>) => (ws as unknown as SocketData).receiver as PlainSocket;
     app.ws<SocketData>('/*', {
       maxPayloadLength: MAX_PAYLOAD,
-      maxBackpressure: MAX_BEHIND,
-      closeOnBackpressureLimit: true,
+      maxBackpressure: slow.limit,
       compression: DISABLED,
       // uWebSockets.js would send one ping, a few seconds before the end.
       idleTimeout: 0,
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => {
-        void this.admit(new UwsUpgradeExchange(res, readRequest(res, req, secure), context), door);
+        void this.admit(new UwsUpgradeExchange(res, readRequest(res, req, secure, settings.trustProxy), context), door);
       },
-      open: (ws) => socketOf(ws).opened(ws),
-      message: (ws, message, isBinary) => socketOf(ws).onMessage(message, isBinary),
+      open: (ws) => {
+        this.counters.opened++;
+        socketOf(ws).opened(ws);
+      },
+      message: (ws, message, isBinary) => {
+        this.counters.received++;
+        socketOf(ws).onMessage(message, isBinary);
+      },
       ping: (ws) => socketOf(ws).touch(),
       pong: (ws) => socketOf(ws).touch(),
-      close: (ws) => socketOf(ws).onClose(),
+      drain: (ws) => closing.drained(ws),
+      dropped: (ws, message) => slow.onDropped(ws, message, socketOf(ws)),
+      close: (ws, code) => {
+        closing.closed(ws);
+        const { closed } = this.counters;
+        // Clients may make up codes of their own.
+        const reason = code < 1016 ? String(code) : 'other';
+        closed.set(reason, (closed.get(reason) ?? 0) + 1);
+        addresses?.leave(socketOf(ws));
+        socketOf(ws).onClose();
+      },
     });
     return this;
   }
 
   /** Sends a text to all plain members of a room that are on this worker. */
   publish(room: string, text: string): void {
-    this.outbox.publish(topicOf(room), text, false, false);
+    this.engine.outbox.publish(topicOf(room), text, false, false);
+  }
+
+  /** Those that are open. */
+  get all(): ReadonlySet<PlainSocket> {
+    return this.sockets;
   }
 
   /** Closes all, in order. */
   close(): void {
-    this.outbox.flush();
+    this.engine.outbox.flush();
     for (const socket of this.sockets) socket.end(1001, 'the server stops');
     this.silence.close();
   }
@@ -93,11 +121,17 @@ export class PlainWebSockets {
     try {
       const [path = ''] = request.url.split('?');
       if (RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
+      this.checkSender(request);
       const guest = await door.admit(decode(path.slice(1)), request._query);
       const topic = topicOf(guest.room);
       // Who comes gets what is said from now on.
-      this.outbox.settle(topic);
-      exchange.accept({}, new PlainSocket(guest, topic, this.outbox, this.sockets, this.silence));
+      const { outbox, addresses } = this.engine;
+      outbox.settle(topic);
+      if (exchange.finished) return;
+      const socket = new PlainSocket(guest, topic, this.engine, this.sockets, this.silence);
+      if (addresses?.enter(socket, request.connection.remoteAddress) === false)
+        throw this.refusal('TOO_MANY_CONNECTIONS');
+      exchange.accept({}, socket);
     } catch (error) {
       const { status, code, message } = error instanceof GjallarError ? error : new GjallarError('INTERNAL');
       exchange.send(
@@ -106,6 +140,18 @@ export class PlainWebSockets {
         `${JSON.stringify({ ok: false, code, message })}\n`,
       );
     }
+  }
+
+  private checkSender(request: EngineRequest): void {
+    const { settings, addresses } = this.engine;
+    if (isForeign(request, settings.origins, settings.trustProxy > 0)) throw this.refusal('ORIGIN_FORBIDDEN');
+    const refused = addresses?.knock(request.connection.remoteAddress);
+    if (refused) throw this.refusal(refused);
+  }
+
+  private refusal(code: keyof EngineCounters['refused']): GjallarError {
+    this.engine.counters.refused[code]++;
+    return new GjallarError(code);
   }
 }
 

@@ -17,7 +17,12 @@ class Wire {
   readonly cut = new Set<string>();
 
   add(id: string, changed: (room: string) => void = () => {}): Roster {
-    const roster = new Roster(id, { tell: (message) => this.tell(id, message), changed, gone: () => {} });
+    const roster = new Roster(id, {
+      tell: (message) => this.tell(id, message),
+      changed,
+      gone: () => {},
+      totals: () => ({ clients: id.charCodeAt(0), messages: 1 }),
+    });
     this.rosters.set(id, roster);
     return roster;
   }

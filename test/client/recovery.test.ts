@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type Recovery, type RoomMessage, Rooms } from '../../public/gjallar-client.js';
+import { type Recovery, Rooms } from '../../public/gjallar-client.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { Member, quick, upTo } from './support/member.js';
 
 let server: RunningServer;
 
@@ -11,60 +12,16 @@ beforeAll(async () => {
 afterEach(disconnectAll);
 afterAll(() => server.stop());
 
-const quick = { reconnectionDelay: 10, reconnectionDelayMax: 50, timeout: 2000 };
-
-/** A member whose messages are kept as they come. */
-class Member {
-  readonly heard: RoomMessage[] = [];
-  readonly recoveries: Recovery[] = [];
-  readonly socket: ChatClient;
-  readonly rooms: Rooms;
-  private changed: (() => void) | undefined;
-
-  constructor(transports?: string[]) {
-    this.socket = connect(server.url, { ...quick, transports });
-    this.rooms = new Rooms(this.socket);
-  }
-
-  join(room: string, last = 0): Promise<unknown> {
-    return this.rooms.join(room, {
-      last,
-      onMessage: (message) => {
-        this.heard.push(message);
-        this.changed?.();
-      },
-      onRecovered: (recovery) => {
-        this.recoveries.push(recovery);
-        this.changed?.();
-      },
-    });
-  }
-
-  async until(isThere: () => boolean): Promise<void> {
-    while (!isThere()) {
-      await new Promise<void>((resolve) => {
-        this.changed = resolve;
-      });
-    }
-  }
-
-  offsets(): (number | undefined)[] {
-    return this.heard.map(({ offset }) => offset);
-  }
-}
-
-const upTo = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
-
 test('who comes later gets as much of what was said before as they ask for', async () => {
   const writer = connect(server.url);
   expectOk(await writer.emitWithAck('join', 'before'));
   for (const number of upTo(1, 9)) expectOk(await writer.emitWithAck('message', { room: 'before', text: `${number}` }));
-  const reader = new Member();
+  const reader = new Member(server.url);
   await reader.join('before', 4);
   expect(reader.offsets()).toEqual([6, 7, 8, 9]);
   expect(reader.recoveries).toEqual([{ room: 'before', missed: 4, complete: true, isFirst: true }]);
   expect(reader.rooms.position('before')).toMatchObject({ offset: 9 });
-  const newcomer = new Member();
+  const newcomer = new Member(server.url);
   await newcomer.join('before');
   expectOk(await writer.emitWithAck('message', { room: 'before', text: '10' }));
   await newcomer.until(() => newcomer.heard.length === 1);
@@ -89,7 +46,7 @@ test('a position of a log that is gone is told from one that is not', async () =
 
 test('every acknowledged message arrives at every member once and in order, through cuts and dying workers', async () => {
   const members = [undefined, ['websocket'], ['polling'], undefined, ['websocket'], undefined].map(
-    (transports) => new Member(transports),
+    (transports) => new Member(server.url, transports),
   );
   await Promise.all(members.map((member) => member.join('storm')));
   const talkers = [1, 2, 3].map(() => connect(server.url, quick));

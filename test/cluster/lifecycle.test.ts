@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -32,6 +32,10 @@ function workerPids(): Promise<number[]> {
   return Promise.all([1, 2, 3].map((worker) => server.pidOfWorker(worker)));
 }
 
+function commandLine(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+}
+
 async function get(path: string): Promise<{ status: number; body: unknown }> {
   const response = await fetch(server.url + path);
   return { status: response.status, body: await response.json() };
@@ -53,6 +57,14 @@ describe('the start', () => {
     await start({ WORKERS: '1', HOST: '::1' });
     expect(server.greeting).toBe(`gjallar listens on http://[::1]:${server.port} with 1 worker on the embedded bus`);
     expect((await fetch(`http://[::1]:${server.port}/healthz`)).status).toBe(200);
+  });
+
+  test('gives the workers a small young generation, unless somebody has chosen one', async () => {
+    await start({ WORKERS: '1' });
+    expect(commandLine(await server.pidOfWorker(1))).toContain('--max-semi-space-size=2');
+    await server.stop();
+    await start({ WORKERS: '1', NODE_OPTIONS: '--max-semi-space-size=8' });
+    expect(commandLine(await server.pidOfWorker(1)).join(' ')).not.toContain('--max-semi-space-size');
   });
 
   test('is healthy and ready afterwards', async () => {

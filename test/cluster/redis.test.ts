@@ -135,6 +135,30 @@ test('a server that keeps no history starts without its Redis and joins it when 
   }
 });
 
+test('a server that keeps history starts without its Redis, says so, and is ready when it comes', async () => {
+  const redis = await RedisProcess.start();
+  await redis.stop();
+  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
+  try {
+    const told = await server.logged(({ msg }) => msg?.startsWith('Redis is away: messages cannot be kept') ?? false);
+    expect(told).toMatchObject({ level: 50, reason: expect.stringContaining('ECONNREFUSED') });
+    expect(await readiness(server)).toEqual({ status: 503, state: 'not ready', problems: 2 });
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    const client = connect(server.url);
+    await upgraded(client);
+    expect(await client.emitWithAck('join', 'early')).toMatchObject({ ok: false, code: 'HISTORY_UNAVAILABLE' });
+    const [up, kept] = [busIs(server, true), server.logged(({ msg }) => msg === 'Redis has come: messages are kept')];
+    await redis.start();
+    await Promise.all([up, kept]);
+    expect(await readiness(server)).toEqual({ status: 200, state: 'ready', problems: 0 });
+    await joinAll([client], 'early');
+    expectOk(await client.emitWithAck('message', { room: 'early', text: 'at last' }));
+  } finally {
+    await server.stop();
+    await redis.remove();
+  }
+});
+
 test('without its Redis a server that keeps history refuses messages, keeps its clients, and resumes', async () => {
   const redis = await RedisProcess.start('--appendonly', 'yes');
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isUnlimited } from '../../src/config/is-unlimited.js';
 import { loadConfig } from '../../src/config/load.js';
 import { type Config, type OptionSpec, options } from '../../src/config/options.js';
 import { runToEnd, startServer } from '../support/server.js';
@@ -121,9 +122,10 @@ const expectations: Record<keyof Config, Expectation> = {
     good: [
       ['*', ['*']],
       ['https://a.example', ['https://a.example']],
+      ['capacitor://localhost', ['capacitor://localhost']],
       ['https://a.example, http://b.example:8080', ['https://a.example', 'http://b.example:8080']],
     ],
-    bad: ['a.example', 'https://a.example/path', 'https://a.example,', 'ftp://a.example'],
+    bad: ['a.example', 'https://a.example/path', 'https://a.example,', 'null'],
   },
   apiKey: { default: undefined, good: [['a-key!', 'a-key!']], bad: ['two words', 'clé'] },
   jwtSecret: { default: undefined, good: [['a secret', 'a secret']], bad: ['a\tb'] },
@@ -134,12 +136,57 @@ const expectations: Record<keyof Config, Expectation> = {
   },
   jwtIssuer: { default: undefined, good: [['a', 'a', { JWT_SECRET: 's' }]], bad: ['a\tb'] },
   jwtAudience: { default: undefined, good: [['a', 'a', { JWT_SECRET: 's' }]], bad: ['a\tb'] },
+  adminUser: { default: undefined, good: [['ops', 'ops', { ADMIN_PASSWORD: 'p' }]], bad: ['a:b', 'a\tb'] },
+  adminPassword: { default: undefined, good: [['a: b', 'a: b', { ADMIN_USER: 'ops' }]], bad: ['a\tb'] },
   maxPayload: {
     good: [
       ['1024', 1024],
       ['134217728', 134_217_728],
     ],
     bad: ['1023', '134217729', '1MB'],
+  },
+  maxBackpressure: {
+    good: [
+      ['16384', 16_384],
+      ['1073741824', 1_073_741_824],
+    ],
+    bad: ['0', '16383', '1073741825', '4MB'],
+  },
+  slowPolicy: { good: ['close', 'drop', 'drop-volatile'].map((policy) => [policy, policy]), bad: ['wait', 'Close'] },
+  drainTimeout: {
+    default: 10_000,
+    good: [
+      ['0', 0],
+      ['500ms', 500],
+      ['1m', 60_000],
+      ['24h', 86_400_000],
+    ],
+    bad: ['10', '-1s', '25h', 'soon'],
+  },
+  rateLimit: {
+    default: {},
+    good: [
+      ['events=50/s', { events: { amount: 50, per: 1000 } }],
+      [
+        'connections=60/5m, bytes=100000/500ms',
+        { connections: { amount: 60, per: 300_000 }, bytes: { amount: 100_000, per: 500 } },
+      ],
+    ],
+    bad: ['50/s', 'events=50', 'events=0/s', 'events=5/0s', 'events=5/s,events=6/s', 'events=5/s,', 'users=5/s'],
+  },
+  maxConnectionsPerIp: {
+    good: [
+      ['0', 0],
+      ['100', 100],
+    ],
+    bad: ['-1', 'none'],
+  },
+  trustProxy: {
+    good: [
+      ['0', 0],
+      ['2', 2],
+    ],
+    bad: ['-1', '17', 'true', '10.0.0.1'],
   },
   tlsKey: { default: undefined, good: [[key, key, { TLS_CERT: cert }]], bad: ['/nowhere/key.pem', text] },
   tlsCert: { default: undefined, good: [[cert, cert, { TLS_KEY: key }]], bad: ['/nowhere/cert.pem', text] },
@@ -168,10 +215,11 @@ describe.each(table)('%s', (name, spec, property) => {
 
   if (bad.length === 0) return;
   test.each(bad)('stops the start at %j with one line that says what is accepted', async (value) => {
+    const end = spec.isSecret ? '; the value may be a secret, and is not shown' : `, not "${value}"`;
     expect(await runToEnd([], { ...together, [name]: value })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `gjallar: ${name} must be ${spec.accepts}, not "${value}"\n`,
+      stderr: `gjallar: ${name} must be ${spec.accepts}${end}\n`,
     });
   });
 });
@@ -180,6 +228,8 @@ describe('options that go together', () => {
   test.each([
     [{ JWT_SECRET: 's', JWKS_URL: 'https://a.example' }, 'JWT_SECRET and JWKS_URL cannot be set together'],
     [{ JWT_ISSUER: 'a' }, 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL'],
+    [{ ADMIN_USER: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together'],
+    [{ ADMIN_PASSWORD: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together'],
     [{ BUS: 'redis' }, 'BUS=redis needs REDIS_URL'],
     [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded needs REDIS_URL'],
     [{ BUS: 'redis-streams' }, 'BUS=redis-streams needs REDIS_URL'],
@@ -219,6 +269,18 @@ test.each([['--workers'], ['4']])('the unknown argument %s stops the start with 
   expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; try gjallar --help\\n$`));
 });
 
+test.each([
+  [{}, true],
+  [{ HOST: '::' }, true],
+  [{ HOST: '127.0.0.1' }, false],
+  [{ HOST: '::1' }, false],
+  [{ HOST: 'localhost' }, false],
+  [{ RATE_LIMIT: 'events=5/s' }, false],
+  [{ MAX_CONNECTIONS_PER_IP: '5' }, false],
+])('with %p the start says that nothing is limited: %p', (environment, expected) => {
+  expect(isUnlimited(loadConfig(environment))).toBe(expected);
+});
+
 test('a port in use stops the start with one line', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -235,6 +297,12 @@ test('a port in use stops the start with one line', async () => {
   }
 });
 
+test('a folder for the messages that cannot be written to stops the start with one line', async () => {
+  const { code, stdout, stderr } = await runToEnd([], { PORT: '0', DATA_DIR: text, LOG_LEVEL: 'silent', WORKERS: '1' });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^gjallar: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/);
+});
+
 test('an address of another machine stops the start with one line', async () => {
   const { code, stdout, stderr } = await runToEnd([], { HOST: '192.0.2.1', PORT: '0', LOG_LEVEL: 'silent' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -248,6 +316,7 @@ test('the server speaks https with TLS_KEY and TLS_CERT', async () => {
     const request = get(`${server.url}/healthz`, { ca: readFileSync(cert), servername: 'localhost' });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(200);
+    expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
     response.destroy();
   } finally {
     await server.stop();

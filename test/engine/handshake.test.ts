@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
@@ -22,6 +24,14 @@ describe('the handshake', () => {
     expect(open).toEqual({ sid, upgrades: ['websocket'], pingInterval: 300, pingTimeout: 200, maxPayload: 5000 });
     expect(engine.clientsCount).toBe(1);
     expect(Object.keys(engine.clients)).toEqual([open.sid]);
+  });
+
+  test('says that the connection closes where the client asks for it', async () => {
+    const { url } = await startEngine();
+    const request = get(`${url}?EIO=4&transport=polling`, { headers: { connection: 'close' } });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.headers.connection).toBe('close');
   });
 
   test('tells the client what it has to know, over a WebSocket', async () => {

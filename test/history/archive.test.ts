@@ -8,9 +8,9 @@ import { readThrough } from '../../src/history/read-through.js';
 import { RedisHistoryStore } from '../../src/history/redis.js';
 import { SqliteHistoryStore } from '../../src/history/sqlite.js';
 import type { Change, HistoryStore } from '../../src/history/store.js';
-import { HOUR, say, texts } from './store.contract.js';
+import { RedisProcess } from '../support/redis.js';
+import { HOUR, say, texts } from './contract/subject.js';
 import { mariadb, postgres } from './support/databases.js';
-import { RedisServer } from './support/redis-server.js';
 
 const count = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 const offsets = (messages: readonly { offset: number }[]): number[] => messages.map(({ offset }) => offset);
@@ -186,7 +186,7 @@ async function archived(store: HistoryStore, archives: Archive[], batch = 7): Pr
 
 describe('the archiver', () => {
   test('archives each message of a Redis exactly once, whoever and whatever is killed', async () => {
-    const redis = await RedisServer.start('--appendonly', 'yes');
+    const redis = await RedisProcess.start('--appendonly', 'yes');
     const database = await postgres();
     const open = () => RedisHistoryStore.open({ redis: redis.url });
     const rooms = count(1, 5).map((n) => `room ${n}`);

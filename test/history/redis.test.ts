@@ -3,12 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Cluster, Redis } from 'ioredis';
 import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis.js';
 import { BUCKETS, Keys } from '../../src/history/redis-keys.js';
-import { changesFrom, type Harness, HOUR, say, storeContract, texts } from './store.contract.js';
+import { RedisProcess } from '../support/redis.js';
+import { changesFrom, type Harness, HOUR, say, texts } from './contract/subject.js';
+import { storeContract } from './store.contract.js';
 import { modelContract } from './store.model.js';
-import { RedisServer } from './support/redis-server.js';
 
 async function start(): Promise<Harness> {
-  const server = await RedisServer.start();
+  const server = await RedisProcess.start();
   const admin = new Redis(server.url);
   return {
     options: { redis: server.url },
@@ -27,18 +28,19 @@ storeContract(start);
 modelContract(start);
 
 describe('Redis', () => {
-  let server: RedisServer;
+  let server: RedisProcess;
   let store: RedisHistoryStore;
   let client: Redis;
 
   async function use(...settings: string[]): Promise<void> {
-    server = await RedisServer.start(...settings);
+    server = await RedisProcess.start(...settings);
     client = new Redis(server.url, redisClientOptions(200));
     client.on('error', () => {});
     store = await RedisHistoryStore.open({ redis: client });
   }
   async function restart(): Promise<void> {
-    const ready = once(client, 'ready');
+    // Not once() of node:events: an attempt that fails in between is no failure of the test.
+    const ready = new Promise<void>((resolve) => client.once('ready', () => resolve()));
     await server.stop('SIGKILL');
     await server.start();
     await ready;
@@ -118,7 +120,7 @@ describe('Redis', () => {
       await expect(store.append('room', [say('2')])).rejects.toMatchObject(unavailable);
       await expect(store.read('room', { limit: 1 })).rejects.toMatchObject(unavailable);
       await expect(RedisHistoryStore.open({ redis: server.url, timeoutMs: 50 })).rejects.toMatchObject(unavailable);
-      const ready = once(client, 'ready');
+      const ready = new Promise<void>((resolve) => client.once('ready', () => resolve()));
       await server.start();
       await ready;
       expect(await store.append('room', [say('3')])).toMatchObject([{ offset: 2 }]);
@@ -169,7 +171,7 @@ describe('Redis', () => {
   });
 
   test('works on a cluster, which refuses what reaches over slots', async () => {
-    const server = await RedisServer.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
+    const server = await RedisProcess.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
     const admin = new Redis(server.url);
     await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     const cluster = new Cluster([{ host: '127.0.0.1', port: server.port }], {

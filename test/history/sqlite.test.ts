@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
 import { queries, SqliteHistoryStore } from '../../src/history/sqlite.js';
 import type { HistoryStore } from '../../src/history/store.js';
-import { type Harness, say, storeContract } from './store.contract.js';
+import { type Harness, say } from './contract/subject.js';
+import { storeContract } from './store.contract.js';
 import { modelContract } from './store.model.js';
 
 const directory = () => mkdtemp(join(tmpdir(), 'gjallar-history-'));

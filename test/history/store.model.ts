@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { HistoryStore, NewMessage, PageQuery } from '../../src/history/store.js';
-import { changesFrom, type Harness, HOUR } from './store.contract.js';
+import { changesFrom, type Harness, HOUR } from './contract/subject.js';
 
 const CONVERSATIONS = 3;
 const MAX_MESSAGES = 12;

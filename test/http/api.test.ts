@@ -143,6 +143,9 @@ describe('publishing', () => {
       expect(body.epoch).toBe(first!.body.epoch);
     }
     expect((await publish('once', { text: 'x' }, 'k')).body).toMatchObject({ offset: 1, duplicate: true });
+    for (const other of [{ text: 'y' }, { text: 'x', from: 'else' }]) {
+      expect((await publish('once', other, 'k')).body).toMatchObject({ ok: false, code: 'KEY_REUSED' });
+    }
     expect((await publish('once', { text: 'y' }, 'another')).body).toMatchObject({ ok: true, offset: 2 });
     // A key is the room's own.
     expect((await publish('twice', { text: 'x' }, 'k')).body).not.toHaveProperty('duplicate');
@@ -151,6 +154,9 @@ describe('publishing', () => {
     const repeated = await publish('batches', batch, 'b');
     const positions = (kept.body.messages as object[]).map((position) => ({ ...position, duplicate: true }));
     expect(repeated.body.messages).toEqual(positions);
+    const changed = { messages: [{ text: 'a' }, { text: 'c' }] };
+    expect(await publish('batches', changed, 'b')).toMatchObject({ status: 422, body: { code: 'KEY_REUSED' } });
+    expect((await call('/api/rooms/batches/messages')).body).toMatchObject({ offset: 2 });
     expect((await call('/api/rooms/once/messages')).body).toMatchObject({ offset: 2 });
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { startServer } from '../support/server.js';
+import { Wire } from '../support/wire.js';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const CHROMIUM_ARGS = [
@@ -179,6 +180,42 @@ describe('the demo page', () => {
     await bjorn.hears('And this in the light');
     expect(await astrid.heard()).toEqual(['Written in the dark', 'And this in the light']);
     expect(await astrid.page.locator('#outbox li').count()).toBe(0);
+  });
+
+  test('shows what was said before one came, and what was said while one was cut off, in its place', async () => {
+    const wire = await Wire.to(server.port);
+    try {
+      const [astrid] = (await join('Astrid')) as [User];
+      for (const text of ['one', 'two']) {
+        await astrid.types(text);
+        await astrid.hears(text);
+      }
+      const bjorn = await User.join(browser, url.replace(`:${server.port}`, `:${wire.port}`), 'Bjørn');
+      users.push(bjorn);
+      await bjorn.hears('two');
+      await bjorn.types('three');
+      await astrid.hears('three');
+
+      bjorn.serverAway = true;
+      wire.cut();
+      await bjorn.sees('#state', 'Reconnecting');
+      for (const text of ['four', 'five']) {
+        await astrid.types(text);
+        await astrid.hears(text);
+      }
+      wire.mend();
+      await bjorn.hears('five');
+      bjorn.serverAway = false;
+      await bjorn.types('six');
+      await astrid.hears('six');
+      await bjorn.hears('six');
+      const all = ['one', 'two', 'three', 'four', 'five', 'six'];
+      for (const user of [astrid, bjorn]) expect(await user.heard()).toEqual(all);
+      const lines = await bjorn.page.locator('#messages .note, #messages .text').allTextContents();
+      expect(lines.indexOf('Back again. Said meanwhile:')).toBe(lines.indexOf('four') - 1);
+    } finally {
+      wire.close();
+    }
   });
 
   test('can be used with the keyboard alone', async () => {

@@ -54,7 +54,7 @@ test.each([
   ['in windows', 25],
   ['at once', 0],
 ])('every delivery that a slow client misses is counted, sent %s', async (_name, flushMs) => {
-  node = await startNode(inMemory, { engine: { flushMs, maxBackpressure: 65_536 } });
+  node = await startNode(inMemory, { engine: { flushMs, maxBackpressure: 65_536, slowPolicy: 'drop' } });
   const { socket, read } = await connectSlow();
   const others = await Promise.all(Array.from({ length: 4 }, () => pairOn(node)));
   for (const one of [socket, ...others.map((other) => other.socket)]) await one.join('room');

@@ -28,6 +28,7 @@ export class RedisProcess {
     return `redis://127.0.0.1:${this.port}`;
   }
 
+  /** Starts it again, with what it has kept on its disk. */
   async start(): Promise<void> {
     const settings = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.directory, '--save', ''];
     const child = spawn('redis-server', [...settings, ...this.settings], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -39,18 +40,18 @@ export class RedisProcess {
     });
   }
 
-  /** Ends the process; what it knew is gone. */
-  async stop(): Promise<void> {
+  /** Ends the process; what it had only in its memory is gone. */
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { child } = this;
     this.child = undefined;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await exit;
   }
 
   /** `SIGSTOP` lets it hang, `SIGCONT` go on. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+  signal(signal: NodeJS.Signals): void {
     this.child?.kill(signal);
   }
 

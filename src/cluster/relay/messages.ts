@@ -58,12 +58,16 @@ export const ops = {
   clientBinary: 12,
   /** receiver → owner: {@link RelayedClose} */
   closed: 13,
-  /** receiver → owner: how many bytes wait for the client, as JSON */
-  buffered: 14,
+  /** receiver → owner: {@link RelayedProgress} */
+  progress: 14,
   /** owner → receiver: {@link MovedSession}: the session moves to the worker that its WebSocket is on */
   move: 15,
   /** new owner → old owner: the session's id, as JSON: no request for it will come any more */
   settled: 16,
+  /** receiver → owner: the receiver goes, so answer the request now */
+  hurry: 17,
+  /** receiver → owner: more waits for the client than may wait */
+  overflow: 18,
 } as const;
 
 export type Op = (typeof ops)[keyof typeof ops];
@@ -86,6 +90,17 @@ export interface RelayedResponse {
   headers: ResponseHeaders;
   /** Whether the body is text. */
   isText: boolean;
+}
+
+/** After so many bytes the receiver of a WebSocket tells its owner how far the client is. */
+export const REPORT_EVERY = 65_536;
+
+/** How far a WebSocket's client is, in bytes. */
+export interface RelayedProgress {
+  /** What the receiver has taken over so far. */
+  taken: number;
+  /** What waits for the client there. */
+  waiting: number;
 }
 
 export interface RelayedClose {

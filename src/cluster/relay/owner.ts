@@ -9,7 +9,16 @@ import type {
 } from '../../engine/exchange.js';
 import type { MiddlewareResponse } from '../../engine/middleware.js';
 import { EngineRequest } from '../../engine/request.js';
-import { encodeBody, type Op, ops, type RelayedRequest, type RelayedResponse } from './messages.js';
+import type { SlowClients } from '../../engine/slow-clients.js';
+import {
+  encodeBody,
+  type Op,
+  ops,
+  REPORT_EVERY,
+  type RelayedProgress,
+  type RelayedRequest,
+  type RelayedResponse,
+} from './messages.js';
 
 /** Sends one message back to the receiver. */
 export type Reply = (op: Op, body?: string | Uint8Array) => void;
@@ -19,6 +28,7 @@ export class RelayedExchange implements Exchange {
   readonly request: EngineRequest;
   finished = false;
   onAborted: (() => void) | undefined;
+  onHurried: (() => void) | undefined;
   middlewareResponse: MiddlewareResponse | undefined;
 
   constructor(
@@ -27,6 +37,7 @@ export class RelayedExchange implements Exchange {
     protected readonly reply: Reply,
     /** Called when the exchange is over. */
     protected readonly over: () => void,
+    protected readonly slow: SlowClients,
   ) {
     this.request = new EngineRequest(relayed.parts);
   }
@@ -70,37 +81,46 @@ export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
     if (this.finished) return;
     this.finished = true;
     this.reply(ops.accept, encodeBody(headers));
-    this.channel = new RelayedChannel(receiver, this.reply, this.over);
+    this.channel = new RelayedChannel(receiver, this.reply, this.over, this.slow);
     receiver.onOpen(this.channel);
   }
 }
 
 /** A WebSocket that another worker holds. It has no topics here: whoever broadcasts sends to it one by one. */
 export class RelayedChannel implements Channel {
-  private buffered = 0;
+  private sent = 0;
+  private progress: RelayedProgress = { taken: 0, waiting: 0 };
   private open = true;
 
   constructor(
     readonly receiver: FrameReceiver,
     private readonly reply: Reply,
     private readonly over: () => void,
+    private readonly slow: SlowClients,
   ) {}
 
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number {
     if (!this.open) return 1;
+    if (this.slow.limit > 0 && this.getBufferedAmount() > this.slow.limit) {
+      this.slow.overflow(this.receiver);
+      return 2;
+    }
+    this.sent += typeof message === 'string' ? Buffer.byteLength(message) : message.length;
     if (compress) this.reply(isBinary ? ops.compressedBinary : ops.compressedText, message);
     else this.reply(isBinary ? ops.binary : ops.text, message);
     return 1;
   }
 
+  /** What waits for the client, and what the receiver should have reported by now and has not. */
   getBufferedAmount(): number {
-    return this.buffered;
+    return this.progress.waiting + Math.max(0, this.sent - this.progress.taken - 2 * REPORT_EVERY);
   }
 
-  /** The receiver tells how much waits for the client. */
-  setBufferedAmount(bytes: number): void {
-    this.buffered = bytes;
-    if (bytes === 0) this.receiver.onDrain();
+  /** The receiver tells how far the client is. */
+  onProgress(progress: RelayedProgress): void {
+    const before = this.getBufferedAmount();
+    this.progress = progress;
+    if (this.getBufferedAmount() < before) this.receiver.onDrain();
   }
 
   end(code?: number, reason?: string): void {

@@ -1,6 +1,16 @@
+import type { Closing } from '../../engine/closing.js';
 import type { Channel, Exchange, FrameReceiver, ResponseHeaders, UpgradeExchange } from '../../engine/exchange.js';
 import { handshakeErrors } from '../../errors.js';
-import { decodeBody, encodeBody, type Op, ops, type RelayedClose, type RelayedResponse } from './messages.js';
+import {
+  decodeBody,
+  encodeBody,
+  type Op,
+  ops,
+  REPORT_EVERY,
+  type RelayedClose,
+  type RelayedProgress,
+  type RelayedResponse,
+} from './messages.js';
 
 /** Sends one message to the owner. */
 export type Forward = (op: Op, body?: string | Uint8Array) => void;
@@ -10,6 +20,8 @@ export interface ReceivedConnection {
   onReply(op: Op, body: Buffer): void;
   /** The owner has died. */
   onOwnerGone(): void;
+  /** This worker goes: brings the connection to its end. */
+  leave(): void;
 }
 
 /** A client whose worker has died learns it the way the protocol tells of any unknown session. */
@@ -49,11 +61,17 @@ export class ReceivedRequest implements ReceivedConnection {
   onOwnerGone(): void {
     answerUnknown(this.exchange);
   }
+
+  leave(): void {
+    this.forward(ops.hurry);
+  }
 }
 
 /** A WebSocket for another worker. */
 export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   private channel: Channel | undefined;
+  private taken = 0;
+  private reported: RelayedProgress = { taken: 0, waiting: 0 };
 
   constructor(
     private readonly exchange: UpgradeExchange,
@@ -61,6 +79,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     private readonly over: () => void,
     /** Takes the session itself, and then the request. */
     private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
+    private readonly closing: Closing,
   ) {}
 
   start(): void {
@@ -89,7 +108,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
       case ops.end: {
         const { code, reason } = JSON.parse(body.toString()) as Partial<RelayedClose>;
         this.over();
-        this.channel?.end(code, reason);
+        if (this.channel) this.closing.end(this.channel, code, reason);
         return;
       }
       case ops.destroy:
@@ -111,13 +130,26 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     const isBinary = op === ops.binary || op === ops.compressedBinary;
     const compress = op === ops.compressedText || op === ops.compressedBinary;
     this.channel.send(body, isBinary, compress);
-    const waiting = this.channel.getBufferedAmount();
-    if (waiting > 0) this.forward(ops.buffered, String(waiting));
+    this.taken += body.length;
+    this.report();
+  }
+
+  private report(): void {
+    const { taken, reported } = this;
+    const waiting = this.channel?.getBufferedAmount() ?? 0;
+    const isNews = waiting > 0 !== reported.waiting > 0 || waiting < reported.waiting;
+    if (!isNews && taken - reported.taken < REPORT_EVERY) return;
+    this.reported = { taken, waiting };
+    this.forward(ops.progress, JSON.stringify(this.reported));
   }
 
   onOwnerGone(): void {
     if (this.channel) this.channel.close();
     else answerUnknown(this.exchange);
+  }
+
+  leave(): void {
+    this.channel?.end();
   }
 
   onOpen(channel: Channel): void {
@@ -129,7 +161,11 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   onDrain(): void {
-    this.forward(ops.buffered, String(this.channel?.getBufferedAmount() ?? 0));
+    this.report();
+  }
+
+  onOverflow(): void {
+    this.forward(ops.overflow);
   }
 
   onClose(code: number, reason: string): void {

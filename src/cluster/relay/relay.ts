@@ -1,4 +1,6 @@
+import type { Closing } from '../../engine/closing.js';
 import type { Exchange, UpgradeExchange } from '../../engine/exchange.js';
+import type { SlowClients } from '../../engine/slow-clients.js';
 import type { MovingSession } from '../../engine/unclaimed.js';
 import { type Kind, kinds, type Mesh } from '../mesh.js';
 import {
@@ -9,6 +11,7 @@ import {
   type MovedSession,
   ops,
   type RelayedClose,
+  type RelayedProgress,
   type RelayedRequest,
 } from './messages.js';
 import { RelayedExchange, RelayedUpgrade } from './owner.js';
@@ -16,6 +19,8 @@ import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade
 
 /** What the relay needs of the engine: to hand it what other workers have received. */
 export interface RelayTarget {
+  readonly slow: SlowClients;
+  readonly closing: Closing;
   onRequest(exchange: Exchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
   /** Gives a session away; undefined where it has to stay. */
@@ -64,15 +69,20 @@ export class Relay {
 
   /** Passes a request on. Returns false when the session's worker is not there. */
   request(sid: string, exchange: Exchange): boolean {
-    return this.passOn(sid, (forward, over) => new ReceivedRequest(exchange, forward, over));
+    return this.passOn(sid, exchange, (forward, over) => new ReceivedRequest(exchange, forward, over));
   }
 
   /** Passes a request for a WebSocket on. Returns false when the session's worker is not there. */
   upgrade(sid: string, exchange: UpgradeExchange): boolean {
-    return this.passOn(sid, (forward, over, owner) => {
+    return this.passOn(sid, exchange, (forward, over, owner) => {
       const adopt = (body: Buffer) => this.adopt(owner, body, exchange);
-      return new ReceivedUpgrade(exchange, forward, over, adopt);
+      return new ReceivedUpgrade(exchange, forward, over, adopt, this.target.closing);
     });
+  }
+
+  /** Connections on this worker's port that are other workers' affair. */
+  get receivedConnections(): ReceivedConnection[] {
+    return [...this.received.values()].map(({ connection }) => connection);
   }
 
   get hasOthers(): boolean {
@@ -86,18 +96,22 @@ export class Relay {
     this.mesh.send(from, KIND, encodeMessage(ops.settled, 0, sid));
   }
 
-  private adopt(from: number, body: Buffer, exchange: UpgradeExchange): void {
+  /** Takes a session, and the WebSocket that it moves for, unless its client has gone meanwhile. */
+  private adopt(from: number, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeSession(body);
     this.movedFrom.set(session.id, from);
     this.target.adopt(session);
-    this.target.onUpgrade(exchange);
+    if (exchange) this.target.onUpgrade(exchange);
   }
 
   private passOn(
     sid: string,
+    exchange: Exchange,
     make: (forward: Forward, over: () => void, owner: number) => ReceivedConnection & { start(): void },
   ): boolean {
-    const owner = this.movedTo.get(sid) ?? workerOf(sid);
+    // What another worker has passed on goes to where the session has moved, and never back to that worker: the two
+    // would pass it to and fro for ever once the session has ended.
+    const owner = this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid));
     if (owner === undefined || !this.mesh.has(owner)) return false;
     this.lastChannel = (this.lastChannel + 1) >>> 0;
     const channel = this.lastChannel;
@@ -120,6 +134,8 @@ export class Relay {
         return this.take(from, channel, key, op === ops.upgrade, body);
       case ops.abort:
         return this.relayed.get(key)?.exchange.abort();
+      case ops.hurry:
+        return this.relayed.get(key)?.exchange.onHurried?.();
       case ops.settled: {
         const sid = body.toString();
         setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS).unref();
@@ -129,14 +145,17 @@ export class Relay {
         const { code, reason } = JSON.parse(body.toString()) as RelayedClose;
         return this.channelOf(key)?.closed(code, reason);
       }
-      case ops.buffered:
-        return this.channelOf(key)?.setBufferedAmount(Number(body.toString()));
+      case ops.progress:
+        return this.channelOf(key)?.onProgress(JSON.parse(body.toString()) as RelayedProgress);
+      case ops.overflow:
+        return this.channelOf(key)?.receiver.onOverflow();
       case ops.clientText:
       case ops.clientBinary:
         return this.channelOf(key)?.receiver.onMessage(body, op === ops.clientBinary);
       default: {
         const received = this.received.get(channel);
         if (received?.owner === from) received.connection.onReply(op, body);
+        else if (op === ops.move) this.adopt(from, body);
       }
     }
   }
@@ -145,7 +164,7 @@ export class Relay {
     const { value, rest } = decodeBody<RelayedRequest>(body);
     const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, channel, answer));
     const over = () => this.relayed.delete(key);
-    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, over);
+    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, over, this.target.slow);
     this.relayed.set(key, { receiver: from, exchange });
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');

@@ -68,16 +68,29 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return this.canSend;
   }
 
+  /** What waits does so in the session. */
+  get bufferedAmount(): number {
+    return 0;
+  }
+
   /** Whether the body of a POST is still on its way. */
   get isReceiving(): boolean {
     return this.post !== undefined;
+  }
+
+  /** Whether a poll waits and nothing is being received: the client can be told something, and misses nothing. */
+  get isQuiet(): boolean {
+    return this.canSend && !this.isReceiving;
   }
 
   /** Gives the poll that waits away, for somebody else to answer. */
   takePoll(): Exchange | undefined {
     const { poll } = this;
     this.poll = undefined;
-    if (poll) poll.onAborted = undefined;
+    if (poll) {
+      poll.onAborted = undefined;
+      poll.onHurried = undefined;
+    }
     return poll;
   }
 
@@ -96,6 +109,10 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     }
     if (this.readyState === 'closed') return respond(exchange, 200, {}, v4.encodePayload([{ type: 'close' }]));
     this.poll = exchange;
+    const answerNow = () => {
+      if (this.poll === exchange) this.send([{ type: 'noop' }]);
+    };
+    exchange.onHurried = answerNow;
     exchange.onAborted = () => {
       if (this.poll !== exchange) return;
       this.poll = undefined;
@@ -105,9 +122,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     if (this.poll !== exchange) return;
     if (this.closeWithNextPoll) this.send([{ type: 'noop' }]);
     else if (this.hurried) {
-      this.noopTimer = setTimeout(() => {
-        if (this.poll === exchange) this.send([{ type: 'noop' }]);
-      }, LATE_POLL);
+      this.noopTimer = setTimeout(answerNow, LATE_POLL);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../errors.js';
 import type { Packet, PacketData, PacketOptions, PacketType } from '../packet.js';
 
 /** The revision of the Engine.IO protocol: 4 since Socket.IO v3, 3 for Socket.IO v2 clients. */
@@ -13,6 +14,10 @@ export interface TransportOwner {
   onPacket(transport: Transport, type: PacketType, data: PacketData | undefined): boolean;
   /** The transport can take packets (again). */
   onReady(transport: Transport): void;
+  /** The client has taken some of what waited for it in the transport. */
+  onProgress(transport: Transport): void;
+  /** More waits for the client than may wait. */
+  onOverflow(transport: Transport): void;
   /** Everything handed to the transport so far has left it. */
   onDrain(transport: Transport): void;
   onError(transport: Transport, message: string, description?: unknown): void;
@@ -33,12 +38,17 @@ export interface Transport {
   send(packets: readonly Packet[]): void;
   /** Sends one packet; only called when {@link canSend}. */
   sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void;
+  /** Bytes that wait in the transport for the client. */
+  readonly bufferedAmount: number;
   /** Whether packets are taken at all. A slow WebSocket takes them, and lets them wait. */
   readonly canSend: boolean;
   /** The session has moved on to another transport: whatever this one still does is of no interest. */
   discard(): void;
-  /** Closes in order; `done` is called once nothing more can be sent. */
-  close(done?: () => void): void;
+  /**
+   * Closes in order; `done` is called once nothing more can be sent.
+   * @param code what the client is told, where the transport can tell it
+   */
+  close(done?: () => void, code?: ErrorCode): void;
 }
 
 /** The owner of a transport that has no session yet, or whose session has moved on or ended. */
@@ -46,6 +56,8 @@ export const nobody: TransportOwner = {
   id: '',
   onPacket: () => false,
   onReady: () => {},
+  onProgress: () => {},
+  onOverflow: () => {},
   onDrain: () => {},
   onError: () => {},
   onClose: () => {},

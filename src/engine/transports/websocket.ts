@@ -1,3 +1,5 @@
+import { closeCodeOf, type ErrorCode } from '../../errors.js';
+import type { Closing } from '../closing.js';
 import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../codec-v3.js';
 import { decodeText, encodeText } from '../codec-v4.js';
 import type { Channel, FrameReceiver } from '../exchange.js';
@@ -12,6 +14,7 @@ import type { Protocol, Transport, TransportOwner } from './transport.js';
 export interface WebSocketSettings {
   /** What they send goes through here. */
   readonly outbox: Outbox;
+  readonly closing: Closing;
   /** The bytes of messages that were sent not long ago, by their data. */
   readonly recent: RecentStrings<Uint8Array>;
   /** Messages are compressed from this many bytes on, or never. */
@@ -50,6 +53,11 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   /** As in engine.io, volatile packets find a transport that has just sent something busy until the tick is over. */
   get writable(): boolean {
     return this.canSend && this.sentIn !== currentTick() && this.channel!.getBufferedAmount() === 0;
+  }
+
+  get bufferedAmount(): number {
+    const { channel } = this;
+    return channel ? channel.getBufferedAmount() + this.settings.outbox.heldFor(channel) : 0;
   }
 
   send(packets: readonly Packet[]): void {
@@ -113,10 +121,15 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   onDrain(): void {
-    if (this.readyState === 'open') this.owner.onReady(this);
+    if (this.readyState === 'open') this.owner.onProgress(this);
+  }
+
+  onOverflow(): void {
+    this.owner.onOverflow(this);
   }
 
   onClose(code: number, reason: string): void {
+    if (this.channel) this.settings.outbox.forget(this.channel);
     this.channel = undefined;
     this.readyState = 'closed';
     this.owner.onClose(this, { code, reason });
@@ -125,13 +138,13 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
 
   discard(): void {}
 
-  close(done?: () => void): void {
+  close(done?: () => void, code?: ErrorCode): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
     // What was sent before still arrives.
     this.settings.outbox.flush();
-    // First, because end() calls onClose() before it returns.
+    // First, because ending calls onClose() before it returns.
     done?.();
-    this.channel?.end();
+    if (this.channel) this.settings.closing.end(this.channel, code && closeCodeOf(code), code);
   }
 }

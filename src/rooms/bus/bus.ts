@@ -20,6 +20,8 @@ export interface BusTraffic {
   readonly isUp: boolean;
   /** Messages that were given up, since the start: the bus was away, or could not keep up. */
   readonly unsent: number;
+  /** How often the bus was away, since the start. */
+  readonly outages: number;
   /** Bytes that are on their way to the bus; bounded. */
   readonly pendingBytes: number;
 }

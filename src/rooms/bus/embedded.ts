@@ -41,7 +41,7 @@ export function embeddedBus(links: WorkerLinks): Bus {
     name: 'embedded',
     factory: (nsp) => localFirst(new EmbeddedAdapter(nsp, links, adapters)),
     ready: () => Promise.resolve(),
-    traffic: { isUp: true, unsent: 0, pendingBytes: 0 },
+    traffic: { isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
     close: () => {},
   };
 }

@@ -10,6 +10,7 @@ const MOST_PENDING = 32 * 1024 * 1024;
 export class Outage implements BusTraffic {
   isUp = false;
   unsent = 0;
+  outages = 0;
   pendingBytes = 0;
   /** Why the connection was lost or could not be made: its last error. */
   reason = '';
@@ -38,6 +39,7 @@ export class Outage implements BusTraffic {
       this.unsentBefore = this.unsent;
       this.reason = '';
     } else {
+      this.outages++;
       this.events.onDown(this.reason || 'the connection was closed');
     }
   }

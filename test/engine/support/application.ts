@@ -50,7 +50,7 @@ export const serveGjallar: Serve = async (application, options = {}, tls) => {
   const { path, addTrailingSlash } = options;
   engine.attach(app, { path, addTrailingSlash, secure: tls !== undefined });
   const io = new Server({ serveClient: false, ...options, adapter: createAdapter(engine), parser });
-  io.bind(engine as never);
+  io.bind(engine);
   application(io);
   const port = await listen(app);
   return { io, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, close: () => io.close() };

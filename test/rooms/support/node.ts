@@ -29,7 +29,7 @@ export async function startNode(factory: AdapterFactory, options: NodeOptions = 
   const engine = new Engine(options.engine);
   engine.attach(app);
   const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
-  io.bind(engine as never);
+  io.bind(engine);
   const listenSocket = await new Promise<object>((resolve, reject) => {
     app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
   });

@@ -22,7 +22,7 @@ export async function recordStock(count: number): Promise<Recording> {
   const engine = new EventEmitter();
   const io = new Server();
   io.of('/two');
-  io.bind(engine as never);
+  io.bind(engine);
   let sent = Array.from({ length: count }, (): string[] => []);
   const connections: Record<string, Socket>[] = [];
   for (let index = 0; index < count; index++) {

@@ -1,0 +1,102 @@
+import type { Clock } from '../deadlines.js';
+import { addressKey } from './client-address.js';
+import { Allowance, type Rate } from './rates.js';
+import { type PeerLinks, SharedCounts } from './shared-counts.js';
+
+/** How many buckets are looked through at most before those that are whole again are forgotten. */
+const SWEEP_FROM = 1024;
+
+/**
+ * What one address may do: how many clients it may have at a time, and how many new ones. Where several workers share
+ * a port each of them knows of the others' clients, a moment later.
+ */
+export class AddressLimits {
+  private readonly counts: SharedCounts;
+  private readonly rates = new Map<string, Allowance>();
+  private readonly entered = new Map<object, string>();
+  private sweepAt = SWEEP_FROM;
+
+  private constructor(
+    private readonly most: number,
+    private readonly rate: Rate | undefined,
+    private readonly clock: Clock,
+  ) {
+    this.counts = new SharedCounts(clock, (key, taken) => this.take(key, taken));
+  }
+
+  /** @param most how many clients one address may have; 0 is no limit */
+  static of(most: number, rate: Rate | undefined, clock: Clock): AddressLimits | undefined {
+    return most > 0 || rate ? new AddressLimits(most, rate, clock) : undefined;
+  }
+
+  /** Tells the other workers what comes here, and hears what comes to them. */
+  share(links: PeerLinks): void {
+    this.counts.join(links);
+  }
+
+  /** Somebody wants to come in. Returns what speaks against it. */
+  knock(address: string): 'RATE_LIMITED' | 'TOO_MANY_CONNECTIONS' | undefined {
+    const key = addressKey(address);
+    if (this.isFull(key)) return 'TOO_MANY_CONNECTIONS';
+    if (!this.rate) return undefined;
+    // Who is refused does not pay: one that keeps trying gets in as often as the limit says.
+    const allowance = this.rates.get(key);
+    if (allowance && !allowance.has(1, this.clock.now())) return 'RATE_LIMITED';
+    this.take(key, 1);
+    this.counts.tellTaken(key);
+    return undefined;
+  }
+
+  /** A client comes in. Returns false when there are too many meanwhile. */
+  enter(client: object, address: string): boolean {
+    if (this.most === 0) return true;
+    const key = addressKey(address);
+    if (this.isFull(key)) return false;
+    this.add(client, key);
+    return true;
+  }
+
+  /** A client of another worker goes on here. */
+  adopt(client: object, address: string): void {
+    if (this.most > 0) this.add(client, addressKey(address));
+  }
+
+  leave(client: object): void {
+    const key = this.entered.get(client);
+    if (key === undefined) return;
+    this.entered.delete(client);
+    this.counts.add(key, -1);
+  }
+
+  close(): void {
+    this.counts.close();
+  }
+
+  private add(client: object, key: string): void {
+    this.entered.set(client, key);
+    this.counts.add(key, 1);
+  }
+
+  private isFull(key: string): boolean {
+    return this.most > 0 && this.counts.of(key) >= this.most;
+  }
+
+  private take(key: string, cost: number): void {
+    if (!this.rate) return;
+    const now = this.clock.now();
+    let allowance = this.rates.get(key);
+    if (!allowance) {
+      this.sweep(now);
+      allowance = new Allowance(this.rate, now);
+      this.rates.set(key, allowance);
+    }
+    allowance.take(cost, now);
+  }
+
+  /** Forgets addresses that are as if they had never come. */
+  private sweep(now: number): void {
+    if (this.rates.size < this.sweepAt) return;
+    for (const [key, allowance] of this.rates) if (allowance.isWhole(now)) this.rates.delete(key);
+    this.sweepAt = Math.max(SWEEP_FROM, 2 * this.rates.size);
+  }
+}

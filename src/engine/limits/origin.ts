@@ -1,0 +1,15 @@
+import type { EngineRequest } from '../request.js';
+
+/**
+ * Whether a browser sends the request for a page of another origin that is not in the list. CORS keeps such a page from
+ * reading responses, but not from opening a WebSocket in the name of its visitor. Programs send no `Origin`.
+ * @param isProxied whether what the proxies say of the host counts too
+ */
+export function isForeign(request: EngineRequest, allowed: readonly string[], isProxied: boolean): boolean {
+  const { origin, host, 'x-forwarded-host': forwardedHost } = request.headers;
+  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return false;
+  // What is not of the form scheme://host, such as `null`, has no host.
+  const own = /^[a-z][a-z0-9+.-]*:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase();
+  if (own === undefined) return true;
+  return own !== host?.toLowerCase() && !(isProxied && own === forwardedHost?.toLowerCase());
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../deadlines.js';
+
+/** What joins the workers of one machine. */
+export interface PeerLinks {
+  /** The ids of the other workers. */
+  readonly members: readonly number[];
+  send(to: number, payload: Uint8Array): void;
+  broadcast(payload: Uint8Array): void;
+  onMessage(listener: (from: number, payload: Buffer) => void): void;
+  onLeave(listener: (id: number) => void): void;
+}
+
+interface Message {
+  /** How many of each key are at the sender. */
+  counts?: [key: string, count: number][];
+  /** What was taken at the sender since its last message. */
+  taken?: [key: string, amount: number][];
+  /** The sender is new, and wants to know all counts. */
+  isNew?: boolean;
+}
+
+/** How long changes are gathered before the other workers are told, in ms. */
+const GATHER = 50;
+
+/**
+ * Numbers by key that several workers add up. Each worker tells the others of its own, gathered, and nobody ever waits
+ * for an answer: what happens elsewhere is known here a moment later.
+ */
+export class SharedCounts {
+  private readonly own = new Map<string, number>();
+  private readonly all = new Map<string, number>();
+  private readonly others = new Map<number, Map<string, number>>();
+  private readonly changed = new Set<string>();
+  private readonly taken = new Map<string, number>();
+  private links: PeerLinks | undefined;
+  private timer: unknown;
+
+  /** @param onTaken called with what other workers have told by {@link tellTaken} */
+  constructor(
+    private readonly clock: Clock,
+    private readonly onTaken: (key: string, amount: number) => void,
+  ) {}
+
+  join(links: PeerLinks): void {
+    this.links = links;
+    links.onMessage((from, payload) => this.receive(from, JSON.parse(payload.toString()) as Message));
+    links.onLeave((id) => {
+      for (const key of this.others.get(id)?.keys() ?? []) this.set(id, key, 0);
+      this.others.delete(id);
+    });
+    links.broadcast(encode({ isNew: true }));
+  }
+
+  /** How many there are, here and elsewhere. */
+  of(key: string): number {
+    return this.all.get(key) ?? 0;
+  }
+
+  add(key: string, difference: number): void {
+    put(this.own, key, (this.own.get(key) ?? 0) + difference);
+    put(this.all, key, this.of(key) + difference);
+    if (!this.links) return;
+    this.changed.add(key);
+    this.tellLater();
+  }
+
+  /** Something was taken here, which is to be taken elsewhere as well. */
+  tellTaken(key: string): void {
+    if (!this.links) return;
+    this.taken.set(key, (this.taken.get(key) ?? 0) + 1);
+    this.tellLater();
+  }
+
+  close(): void {
+    if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
+  }
+
+  private tellLater(): void {
+    this.timer ??= this.clock.setTimeout(() => {
+      this.timer = undefined;
+      const counts = [...this.changed].map((key) => [key, this.own.get(key) ?? 0] as [string, number]);
+      this.links?.broadcast(encode({ counts, taken: [...this.taken] }));
+      this.changed.clear();
+      this.taken.clear();
+    }, GATHER);
+  }
+
+  private receive(from: number, { counts = [], taken = [], isNew }: Message): void {
+    // What one has sent that is gone counts no more.
+    if (!this.links?.members.includes(from)) return;
+    for (const [key, count] of counts) this.set(from, key, count);
+    for (const [key, amount] of taken) this.onTaken(key, amount);
+    if (isNew) this.links.send(from, encode({ counts: [...this.own] }));
+  }
+
+  private set(worker: number, key: string, count: number): void {
+    let known = this.others.get(worker);
+    if (!known) {
+      known = new Map();
+      this.others.set(worker, known);
+    }
+    put(this.all, key, this.of(key) + count - (known.get(key) ?? 0));
+    put(known, key, count);
+  }
+}
+
+/** Zeros are not kept. */
+function put(counts: Map<string, number>, key: string, count: number): void {
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
+function encode(message: Message): Buffer {
+  return Buffer.from(JSON.stringify(message));
+}

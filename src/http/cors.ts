@@ -1,0 +1,31 @@
+import type { Headers } from './headers.js';
+
+/** What pages of other origins may read: CORS, as the Fetch standard describes it. */
+export class Cors {
+  private readonly all: boolean;
+
+  /** @param origins those that may, `*` for all; undefined for none */
+  constructor(private readonly origins: readonly string[] | undefined) {
+    this.all = origins?.includes('*') ?? false;
+  }
+
+  /** The headers of an answer to a request that came with this header `Origin`. */
+  headersFor(origin: string | undefined): Headers {
+    if (!this.origins) return {};
+    if (this.all) return { 'Access-Control-Allow-Origin': '*' };
+    const isAllowed = origin !== undefined && this.origins.includes(origin);
+    return { Vary: 'Origin', ...(isAllowed ? { 'Access-Control-Allow-Origin': origin } : {}) };
+  }
+
+  /** The headers of the answer to a preflight, with which a browser asks before it sends what a form could not. */
+  preflight(origin: string | undefined, methods: readonly string[]): Headers | undefined {
+    const headers = this.headersFor(origin);
+    if (!headers['Access-Control-Allow-Origin']) return undefined;
+    return {
+      ...headers,
+      'Access-Control-Allow-Methods': methods.join(', '),
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key',
+      'Access-Control-Max-Age': '600',
+    };
+  }
+}

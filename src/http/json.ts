@@ -1,0 +1,37 @@
+import type { BodyError, Exchange } from '../engine/exchange.js';
+import { type ErrorCode, GjallarError } from '../errors.js';
+import type { Headers } from './headers.js';
+
+export function sendJson(exchange: Exchange, status: number, headers: Headers, body: unknown): void {
+  exchange.send(status, { ...headers, 'Content-Type': 'application/json' }, `${JSON.stringify(body)}\n`);
+}
+
+/** How a caller proves who they are, where they did not. */
+const challenges: Partial<Record<ErrorCode, string>> = {
+  ADMIN_ONLY: 'Basic realm="gjallar", charset="UTF-8"',
+};
+
+export function sendFailure(exchange: Exchange, headers: Headers, { code, message, status }: GjallarError): void {
+  const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
+  sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
+}
+
+const bodyErrors: Record<BodyError, ErrorCode> = {
+  'too large': 'BODY_TOO_LARGE',
+  'length required': 'BAD_JSON',
+  'length mismatch': 'BAD_JSON',
+  // Nobody is there to read it.
+  aborted: 'BAD_JSON',
+};
+
+/** @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
+export async function readJson(exchange: Exchange): Promise<unknown> {
+  const body = await new Promise<Buffer>((resolve, reject) => {
+    exchange.readBody((error, bytes) => (error ? reject(new GjallarError(bodyErrors[error])) : resolve(bytes)));
+  });
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    throw new GjallarError('BAD_JSON');
+  }
+}

@@ -1,0 +1,40 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { readRequest } from '../engine/request.js';
+import { UwsExchange } from '../engine/uws-exchange.js';
+import { GjallarError } from '../errors.js';
+import { type Admin, requireAdmin } from './guard.js';
+import { dataHeaders } from './headers.js';
+import { sendFailure } from './json.js';
+import { yieldsToWebSockets } from './own-paths.js';
+
+export interface MetricsOptions {
+  /** Who may look; undefined lets everybody. */
+  admin: Admin | undefined;
+  /** The metrics in the text format of Prometheus. */
+  metrics(): Promise<string>;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+  /** Told of errors that are not the caller's. */
+  onError(error: unknown): void;
+}
+
+/** Answers /metrics. Call it before the app listens. */
+export function serveMetrics(app: TemplatedApp, { admin, metrics, secure, onError }: MetricsOptions): void {
+  const headers = dataHeaders(secure);
+  app.get('/metrics', (res, req) => {
+    if (yieldsToWebSockets(req)) return;
+    const request = readRequest(res, req, secure);
+    const exchange = new UwsExchange(res, request, 0);
+    const answer = async () => {
+      try {
+        requireAdmin(request, admin);
+        const text = await metrics();
+        exchange.send(200, { ...headers, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }, text);
+      } catch (error) {
+        if (!(error instanceof GjallarError)) onError(error);
+        sendFailure(exchange, headers, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
+      }
+    };
+    void answer();
+  });
+}

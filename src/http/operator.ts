@@ -1,0 +1,28 @@
+import { GjallarError } from '../errors.js';
+import type { Call } from './api.js';
+import { type Admin, requireAdmin } from './guard.js';
+
+/** How many rooms are listed at most, and where nothing is asked for. */
+export const MOST_ROOMS = 1000;
+const DEFAULT_ROOMS = 100;
+
+/** What the operator looks at. */
+export interface OperatorOptions {
+  /** Who may look; undefined lets everybody. */
+  admin: Admin | undefined;
+  /** Whether rooms are named although there is no {@link admin}. */
+  namesRooms: boolean;
+  /** Totals, and the {@link MOST_ROOMS} largest rooms. */
+  stats(): Promise<{ totals: object; rooms: readonly object[] }>;
+}
+
+/** Totals over all workers and machines, and the largest rooms where their names may be told. */
+export async function readStats({ request }: Call, options: OperatorOptions): Promise<object> {
+  requireAdmin(request, options.admin);
+  const { limit = String(DEFAULT_ROOMS) } = request._query;
+  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MOST_ROOMS) {
+    throw new GjallarError('BAD_PAGE', `The limit is a number of rooms from 1 to ${MOST_ROOMS}.`);
+  }
+  const { totals, rooms } = await options.stats();
+  return options.admin || options.namesRooms ? { totals, rooms: rooms.slice(0, Number(limit)) } : { totals };
+}

@@ -1,0 +1,52 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** One value of a metric with labels: the labels' values in their order, and the number. */
+export type Labelled = readonly [...labels: string[], value: number];
+
+/** Something that is counted elsewhere anyway, and read when somebody asks. */
+export interface Metric {
+  name: string;
+  type: 'counter' | 'gauge';
+  help: string;
+  labels?: readonly string[];
+  /** A number, or one for each combination of labels; nothing where there is none at present. */
+  read(): number | undefined | Iterable<Labelled>;
+}
+
+/** Adds metrics to a registry, which reads them with each scrape. */
+export function register(registry: Registry, metrics: readonly Metric[]): void {
+  for (const metric of metrics) {
+    const { name, help, labels: labelNames = [], type } = metric;
+    const options = { name, help, labelNames, registers: [registry] };
+    if (type === 'gauge') {
+      new Gauge({
+        ...options,
+        collect() {
+          this.reset();
+          // One without labels would be 0 from here on, also where there is no value.
+          this.remove({});
+          for (const [labels, value] of valuesOf(metric)) this.set(labels, value);
+        },
+      });
+    } else {
+      new Counter({
+        ...options,
+        collect() {
+          this.reset();
+          this.remove({});
+          for (const [labels, value] of valuesOf(metric)) this.inc(labels, value);
+        },
+      });
+    }
+  }
+}
+
+function* valuesOf(metric: Metric): Generator<[Record<string, string>, number]> {
+  const values = metric.read();
+  if (values === undefined) return;
+  if (typeof values === 'number') return yield [{}, values];
+  const { labels = [] } = metric;
+  for (const one of values) {
+    yield [Object.fromEntries(labels.map((label, index) => [label, one[index] as string])), one.at(-1) as number];
+  }
+}

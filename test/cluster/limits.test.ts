@@ -1,0 +1,202 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { WebSocket } from 'ws';
+import { kinds, Mesh } from '../../src/cluster/mesh.js';
+import { AddressLimits } from '../../src/engine/limits/address-limits.js';
+import { linksOf } from '../../src/worker-bus.js';
+import { TestClock } from '../engine/support/clock.js';
+import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';
+import { untilGone } from '../support/process.js';
+import { type RunningServer, startServer } from '../support/server.js';
+
+const MOST = 6;
+const quick = { transports: ['websocket'], reconnection: false };
+
+/** Resolves with the status of a plain WebSocket's handshake, and the code of a refusal. */
+function plain(url: string, headers: Record<string, string> = {}): Promise<{ status: number; code?: string }> {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/hall`, { headers });
+    socket.on('error', () => {});
+    socket.on('open', () => {
+      resolve({ status: 101 });
+      socket.terminate();
+    });
+    socket.on('unexpected-response', (_request, response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode!, code: JSON.parse(body).code }));
+    });
+  });
+}
+
+describe('MAX_CONNECTIONS_PER_IP', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '3', MAX_CONNECTIONS_PER_IP: String(MOST) });
+  });
+  afterEach(disconnectAll);
+  afterAll(() => server.stop());
+
+  const comeIn = (): Promise<ChatClient | undefined> => {
+    const client = connect(server.url, quick);
+    return connected(client).then(
+      () => client,
+      () => undefined,
+    );
+  };
+
+  /** Comes until one is let in, as long as that takes. */
+  const comeUntilIn = async (): Promise<ChatClient> => {
+    for (;;) {
+      const client = await comeIn();
+      if (client) return client;
+    }
+  };
+
+  test('is the limit of all workers together, and of plain WebSockets too', async () => {
+    const clients: ChatClient[] = [];
+    // What comes at the same moment to other workers is known a moment later: until then, more may get in.
+    for (let refused = 0; refused < 12; refused++) {
+      const client = await comeIn();
+      if (!client) continue;
+      clients.push(client);
+      refused = 0;
+    }
+    expect(clients.length).toBeGreaterThanOrEqual(MOST);
+    const workers = await Promise.all(clients.map((client) => workerOf(client)));
+    expect(new Set(workers).size).toBeGreaterThan(1);
+    expect(await plain(server.url)).toEqual({ status: 429, code: 'TOO_MANY_CONNECTIONS' });
+
+    // Who goes makes room, on whatever worker.
+    for (const client of clients.splice(0, clients.length - MOST + 1)) client.disconnect();
+    const next = await comeUntilIn();
+    next.disconnect();
+
+    // So does a worker that dies.
+    const [client] = clients as [ChatClient];
+    const worker = await workerOf(client);
+    const pid = await server.pidOfWorker(worker);
+    const gone = nextEvent(client, 'disconnect');
+    process.kill(pid, 'SIGKILL');
+    await Promise.all([gone, untilGone(pid)]);
+    await comeUntilIn();
+  }, 30_000);
+});
+
+describe('RATE_LIMIT', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '2', RATE_LIMIT: 'events=20/10m,connections=100/10m', TRUST_PROXY: '1' });
+  });
+  afterEach(disconnectAll);
+  afterAll(() => server.stop());
+
+  const from = (address: string) => ({ ...quick, extraHeaders: { 'X-Forwarded-For': address } });
+
+  test('refuses events in their replies, and disconnects who goes on', async () => {
+    const client = connect(server.url, from('9.9.9.1'));
+    await connected(client);
+    const disconnected = nextEvent<[string, { context?: { code: number; reason: string } }]>(client, 'disconnect');
+    const replies: unknown[] = [];
+    for (let i = 0; i < 25; i++) replies.push(await client.emitWithAck('echo', i));
+    // Connecting is a message too.
+    expect(replies.slice(0, 19)).toEqual(Array.from({ length: 19 }, (_, index) => index));
+    for (const reply of replies.slice(19)) expect(reply).toMatchObject({ ok: false, code: 'RATE_LIMITED' });
+    expect(await client.emitWithAck('join', 'hall')).toMatchObject({ ok: false, code: 'RATE_LIMITED' });
+    for (let i = 0; i < 30; i++) client.emit('echo', i);
+    expect((await disconnected)[1]).toMatchObject({ context: { code: 1008, reason: 'RATE_LIMITED' } });
+    expect(await server.logged((line) => line.msg === 'a client was closed')).toMatchObject({
+      reason: 'rate limit',
+      address: '9.9.9.1',
+    });
+  });
+
+  test('ends a plain WebSocket', async () => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/hall`, {
+      headers: { 'X-Forwarded-For': '9.9.9.2' },
+    });
+    socket.on('open', () => {
+      for (let i = 0; i < 21; i++) socket.send('hello');
+    });
+    const [code, reason] = await nextEvent<[number, Buffer]>(socket as never, 'close');
+    expect([code, reason.toString()]).toEqual([1008, 'RATE_LIMITED']);
+  });
+});
+
+test('what comes to one worker counts on the others, and what a dead one had no more', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  const clock = new TestClock();
+  const meshes = [new Mesh(1, directory), new Mesh(2, directory)] as const;
+  const [here, there] = meshes;
+  const limits = () => AddressLimits.of(3, { amount: 8, per: 60_000 }, clock)!;
+  const [ours, theirs] = [limits(), limits()];
+  try {
+    for (const mesh of meshes) await mesh.listen();
+    await there.join([1]);
+    ours.share(linksOf(here, kinds.addresses));
+    theirs.share(linksOf(there, kinds.addresses));
+    /** Lets the clock run until changes are told. Resolves when they have arrived. */
+    const told = async (): Promise<void> => {
+      clock.advance(50);
+      const arrived = Promise.all(
+        meshes.map((mesh) => new Promise<void>((done) => mesh.listenTo(kinds.bus, () => done()))),
+      );
+      for (const mesh of meshes) mesh.broadcast(kinds.bus, Buffer.alloc(0));
+      await arrived;
+    };
+
+    const clients = [{}, {}, {}];
+    for (const client of clients) expect(theirs.enter(client, '9.9.9.9')).toBe(true);
+    await told();
+    expect(ours.knock('9.9.9.9')).toBe('TOO_MANY_CONNECTIONS');
+    theirs.leave(clients[0]!);
+    await told();
+    for (let i = 0; i < 8; i++) expect(ours.knock('9.9.9.9')).toBeUndefined();
+    expect(theirs.knock('9.9.9.9')).toBeUndefined();
+    await told();
+    expect(theirs.knock('9.9.9.9')).toBe('RATE_LIMITED');
+    expect(theirs.knock('8.8.8.8')).toBeUndefined();
+
+    const gone = new Promise<void>((done) => here.onLeave(() => done()));
+    there.close();
+    await gone;
+    for (let i = 0; i < 3; i++) expect(ours.enter({}, '9.9.9.9')).toBe(true);
+    expect(ours.enter({}, '9.9.9.9')).toBe(false);
+  } finally {
+    for (const mesh of meshes) mesh.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+describe('CORS_ORIGIN', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '1', CORS_ORIGIN: 'https://a.example' });
+  });
+  afterAll(() => server.stop());
+
+  const cases: [origin: string | undefined, isAllowed: boolean][] = [
+    ['https://b.example', false],
+    ['null', false],
+    ['https://a.example', true],
+    [undefined, true],
+  ];
+
+  test.each(cases)('%p may open WebSockets of either kind: %p', async (origin, isAllowed) => {
+    const headers: Record<string, string> = origin ? { origin } : {};
+    expect(await plain(server.url, headers)).toEqual(
+      isAllowed ? { status: 101 } : { status: 403, code: 'ORIGIN_FORBIDDEN' },
+    );
+    const client = connect(server.url, { ...quick, extraHeaders: headers });
+    const outcome = connected(client).then(
+      () => true,
+      () => false,
+    );
+    expect(await outcome).toBe(isAllowed);
+    disconnectAll();
+  });
+});

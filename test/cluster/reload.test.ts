@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import WebSocket from 'ws';
+import {
+  type ChatClient,
+  connect,
+  connected,
+  disconnectAll,
+  expectOk,
+  nextEvent,
+  upgraded,
+  workersOf,
+} from '../support/clients.js';
+import { isAlive } from '../support/process.js';
+import { type RunningServer, startServer } from '../support/server.js';
+import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
+
+let directory: string;
+let server: RunningServer;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-reload-'));
+});
+
+afterEach(async () => {
+  disconnectAll();
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+async function start(environment: Record<string, string> = {}): Promise<void> {
+  server = await startServer({ WORKERS: '2', TMPDIR: directory, DRAIN_TIMEOUT: '1s', ...environment });
+}
+
+const pids = (...workers: number[]) => Promise.all(workers.map((worker) => server.pidOfWorker(worker)));
+const over = (replaced: number) =>
+  server.logged((line) => line.msg === 'the reload is over' && line.replaced === replaced);
+
+/** Clients of each transport, in turn, that come back soon. */
+async function crowd(count: number): Promise<ChatClient[]> {
+  const transports = [['polling'], ['websocket'], ['polling', 'websocket']] as 'polling'[][];
+  const clients = Array.from({ length: count }, (_, index) =>
+    connect(server.url, { transports: transports[index % 3], reconnectionDelay: 50, reconnectionDelayMax: 200 }),
+  );
+  await Promise.all(clients.map((client, index) => (index % 3 === 2 ? upgraded(client) : connected(client))));
+  return clients;
+}
+
+async function plainMember(room: string): Promise<{ socket: WebSocket; closed: Promise<[number, string]> }> {
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/${room}`);
+  const closed = once(socket, 'close').then(([code, reason]) => [code, String(reason)] as [number, string]);
+  await once(socket, 'open');
+  return { socket, closed };
+}
+
+/** What /readyz says, on a connection of its own or on that of an agent. */
+function readyz(agent?: Agent): Promise<{ status: number; state: string; connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    request(`${server.url}/readyz`, { agent: agent ?? false }, async (response) => {
+      let body = '';
+      for await (const chunk of response) body += chunk;
+      const { statusCode: status = 0, headers } = response;
+      resolve({ status, state: JSON.parse(body).state, connection: headers.connection });
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('SIGHUP', () => {
+  test('replaces all workers, and every client comes back by itself, once, without a refusal', async () => {
+    await start();
+    const clients = await crowd(24);
+    const { closed } = await plainMember('hall');
+    const before = await pids(1, 2);
+    const comings = clients.map(() => 0);
+    const reasons: string[] = [];
+    const errors: Error[] = [];
+    const back = clients.map((client, index) => {
+      client.on('disconnect', (reason) => reasons.push(reason));
+      client.on('connect_error', (error) => errors.push(error));
+      client.on('connect', () => comings[index]!++);
+      return nextEvent(client, 'connect');
+    });
+    let isOver = false;
+    const requests = (async () => {
+      for (; !isOver; ) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    })();
+
+    server.process.kill('SIGHUP');
+    await over(2);
+    await Promise.all(back);
+    isOver = true;
+    await requests;
+    expect(before.map(isAlive)).toEqual([false, false]);
+    expect((await pids(3, 4)).map(isAlive)).toEqual([true, true]);
+    expect(comings).toEqual(clients.map(() => 1));
+    expect(errors).toEqual([]);
+    // The polling transport may learn it from a request that comes too late.
+    for (const reason of reasons) expect(['transport close', 'transport error']).toContain(reason);
+    expect(await closed).toEqual([1012, 'service restart']);
+    expect((await workersOf(clients)).every((worker) => worker > 2)).toBe(true);
+    expectOnceAndInOrder(await everyoneTalks(clients, 'which worker', 2), 24, 2);
+  });
+
+  test('answers what clients have asked for before they are told to go', async () => {
+    await start();
+    const clients = await crowd(12);
+    for (const client of clients) expectOk(await client.emitWithAck('join', 'hall'));
+    const said = new Set<string>();
+    const back = clients.map((client) => nextEvent(client, 'connect'));
+    server.process.kill('SIGHUP');
+    const talking = clients.map(async (client, index) => {
+      for (let number = 0; client.connected; number++) {
+        // Who has to go while a message is on its way gets no answer, and would send it again.
+        const reply = await client
+          .timeout(5000)
+          .emitWithAck('message', { room: 'hall', text: `${index}:${number}` })
+          .catch(() => undefined);
+        if (reply) {
+          expectOk(reply);
+          said.add(`${index}:${number}`);
+        }
+      }
+    });
+    await Promise.all([...back, ...talking]);
+    await over(2);
+    const kept = new Set<string>();
+    for (let after = 0, last = 1; after < last; ) {
+      const page = expectOk(await clients[1]!.emitWithAck('history', { room: 'hall', after }));
+      for (const { text } of page.messages) kept.add(text);
+      after += page.messages.length;
+      last = page.offset;
+    }
+    expect([...said].filter((text) => !kept.has(text))).toEqual([]);
+    expect(said.size).toBeGreaterThan(0);
+  });
+
+  test('keeps the old workers where new ones do not start', async () => {
+    await start();
+    const clients = await crowd(3);
+    const before = await pids(1, 2);
+    // The third worker finds its place taken.
+    for (const name of readdirSync(directory)) mkdirSync(join(directory, name, '3.sock'));
+    server.process.kill('SIGHUP');
+    await over(0);
+    expect(before.map(isAlive)).toEqual([true, true]);
+    expect(clients.map((client) => client.connected)).toEqual([true, true, true]);
+    expect((await readyz()).status).toBe(200);
+  });
+
+  test('twice at once is one reload', async () => {
+    await start();
+    server.process.kill('SIGHUP');
+    await server.logged((line) => line.msg === 'the reload begins');
+    server.process.kill('SIGHUP');
+    await server.logged((line) => String(line.msg).startsWith('a reload or a stop is under way'));
+    await over(2);
+    expect(server.log.filter((line) => line.msg === 'the reload begins')).toHaveLength(1);
+  });
+});
+
+describe('SIGUSR2', () => {
+  test('says that this machine takes no clients, sends them away, serves who comes, until a reload', async () => {
+    await start();
+    const clients = await crowd(6);
+    const { closed } = await plainMember('hall');
+    const back = clients.map((client) => nextEvent(client, 'connect'));
+    server.process.kill('SIGUSR2');
+    await Promise.all(back);
+    expect(await closed).toEqual([1012, 'service restart']);
+    expect(await readyz()).toMatchObject({ status: 503, state: 'draining' });
+    // A worker may answer before it has heard that the other's member is gone.
+    while (expectOk(await clients[0]!.emitWithAck('who', 'hall')).members > 0);
+
+    server.process.kill('SIGHUP');
+    await over(2);
+    expect(await readyz()).toMatchObject({ status: 200, state: 'ready' });
+  });
+
+  test('also holds for a worker that comes later', async () => {
+    await start({ WORKERS: '1' });
+    server.process.kill('SIGUSR2');
+    await server.logged((line) => String(line.msg).startsWith('the clients are sent away'));
+    process.kill(await server.pidOfWorker(1), 'SIGKILL');
+    await server.pidOfWorker(2);
+    let state = '';
+    while (state !== 'draining') ({ state } = await readyz());
+  });
+});
+
+describe('SIGTERM', () => {
+  test('answers the polls that wait, closes in order, and takes no longer than that', async () => {
+    await start({ WORKERS: '1', DRAIN_TIMEOUT: '20s' });
+    const clients = await crowd(6);
+    const { closed } = await plainMember('hall');
+    const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));
+    const exit = once(server.process, 'exit');
+    server.process.kill('SIGTERM');
+    for (const [reason] of await Promise.all(disconnected)) expect(reason).toBe('transport close');
+    expect(await closed).toEqual([1001, 'the server stops']);
+    expect(await exit).toEqual([0, null]);
+    expect(server.log.find((line) => line.msg === 'stops')).toMatchObject({ clients: 6, left: 0 });
+  });
+
+  test('a second one does not wait for anybody', async () => {
+    await start({ WORKERS: '1', DRAIN_TIMEOUT: '1h' });
+    // Without a poll it cannot be told.
+    const opening = await (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling`)).text();
+    expect(opening).toMatch(/^0\{"sid"/);
+    const agent = new Agent({ keepAlive: true });
+    const exit = once(server.process, 'exit');
+    let answer = await readyz(agent);
+    server.process.kill('SIGTERM');
+    // A connection that is kept gets an answer, and ends with it.
+    while (answer.status === 200) answer = await readyz(agent);
+    expect(answer).toEqual({ status: 503, state: 'draining', connection: 'close' });
+    await expect(readyz(agent)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    server.process.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    expect(server.log.find((line) => line.msg === 'stops')).toMatchObject({ clients: 1, left: 1 });
+  });
+});

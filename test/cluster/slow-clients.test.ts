@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Mesh } from '../../src/cluster/mesh.js';
+import { idPrefixOf, Relay } from '../../src/cluster/relay/relay.js';
+import type { EngineOptions } from '../../src/engine/options.js';
+import type { Session } from '../../src/engine/session.js';
+import { closeEngines, eventOf, startEngine } from '../engine/support/engine.js';
+import { closeWebSockets, openPolling, openWebSocket } from '../engine/support/raw.js';
+
+const LIMIT = 200_000;
+const COUNT = 25_000;
+let directory: string;
+const meshes: Mesh[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+});
+afterEach(async () => {
+  closeWebSockets();
+  closeEngines();
+  for (const mesh of meshes.splice(0)) mesh.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function startWorker(id: number, options: EngineOptions) {
+  const mesh = new Mesh(id, directory);
+  await mesh.listen();
+  await mesh.join(meshes.map((other) => other.id));
+  meshes.push(mesh);
+  const worker = await startEngine({ maxBackpressure: LIMIT, ...options, idPrefix: idPrefixOf(id) });
+  worker.engine.relay = new Relay(mesh, worker.engine);
+  return worker;
+}
+
+/** A session of one worker whose WebSocket another one holds, and whose client has stopped reading. */
+async function startRelayed(options: EngineOptions = {}) {
+  const owner = await startWorker(1, options);
+  const receiver = await startWorker(2, options);
+  const opened = owner.nextSession();
+  const polling = await openPolling(owner.url);
+  // A session that says something over polling, and goes on doing so, stays where it is.
+  await polling.post('4hello');
+  const session = await opened;
+  const client = openWebSocket(`${receiver.url}&sid=${polling.sid}`);
+  expect(await client.status).toBe(101);
+  const poll = polling.poll();
+  client.send('2probe');
+  expect(await client.next()).toBe('3probe');
+  await poll;
+  const upgraded = eventOf(session, 'upgrade');
+  client.send('5');
+  await upgraded;
+  client.socket.pause();
+  return { owner: owner.engine, receiver: receiver.engine, client, session };
+}
+
+async function pacedSend(session: Session): Promise<number> {
+  let waits = 0;
+  for (let number = 0; number < COUNT; number++) {
+    session.send(`${number} ${'x'.repeat(1000)}`);
+    while (session.bufferedAmount > LIMIT / 2) {
+      waits++;
+      await once(session, 'drain');
+    }
+  }
+  return waits;
+}
+
+test('a relayed client that stops reading is closed with a named reason', async () => {
+  const { owner, receiver, client, session } = await startRelayed();
+  const closed = eventOf<[string]>(session, 'close').then(([reason]) => reason);
+  let isClosed = false;
+  void closed.then(() => {
+    isClosed = true;
+  });
+  let most = 0;
+  while (!isClosed) {
+    session.send('x'.repeat(10_000));
+    most = Math.max(most, session.bufferedAmount);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await closed).toBe('slow client');
+  expect(most).toBeLessThan(2 * LIMIT);
+  expect(owner.counters.closed['slow client']).toBe(1);
+  expect([owner.clientsCount, receiver.clientsCount]).toEqual([0, 0]);
+  const closeFrame = once(client.socket, 'close') as Promise<[number, Buffer]>;
+  client.socket.resume();
+  const [code, reason] = await closeFrame;
+  expect([code, reason.toString()]).toEqual([1013, 'SLOW_CLIENT']);
+});
+
+test('what is sent in one go to a relayed client does not pile up between the workers', async () => {
+  const { owner, session } = await startRelayed({ slowPolicy: 'drop' });
+  for (let i = 0; i < 1000; i++) session.send('x'.repeat(10_000));
+  expect(session.bufferedAmount).toBeLessThan(2 * LIMIT);
+  expect(owner.skippedDeliveries).toBeGreaterThan(900);
+});
+
+test('a producer that watches the demand loses nothing of 25,000 messages to a relayed client', async () => {
+  const { client, session } = await startRelayed();
+  const all = pacedSend(session);
+  expect(session.bufferedAmount).toBeGreaterThan(LIMIT / 2);
+  client.socket.resume();
+  const wrong: unknown[] = [];
+  for (let number = 0; number < COUNT; number++) {
+    const message = await client.next();
+    if (message !== `4${number} ${'x'.repeat(1000)}`) wrong.push([number, message]);
+  }
+  expect(wrong).toEqual([]);
+  expect(await all).toBeGreaterThan(0);
+}, 30_000);

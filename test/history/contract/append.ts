@@ -1,0 +1,157 @@
+import { describe, expect, test } from '@jest/globals';
+import { type Acknowledged, appendInProcess } from '../support/process.js';
+import { count, offsets, readAll, type Subject, say, texts } from './subject.js';
+
+export function appendContract(subject: Subject): void {
+  describe('append', () => {
+    test('counts from 1, in the order of the messages, in one epoch', async () => {
+      const first = await subject.store.append(subject.room, [say('a'), say('b')]);
+      const second = await subject.store.append(subject.room, [say('c')]);
+      expect(offsets([...first, ...second])).toEqual([1, 2, 3]);
+      expect(new Set([...first, ...second].map(({ epoch }) => epoch)).size).toBe(1);
+      expect(await subject.store.append(subject.room, [])).toEqual([]);
+    });
+
+    test('counts each conversation by itself', async () => {
+      const appends = count(1, 20).map((n) => subject.store.append(`${subject.room}/${n % 4}`, [say(`${n}`)]));
+      const positions = (await Promise.all(appends)).flat();
+      expect(offsets(positions)).toEqual(count(1, 20).map((n) => Math.ceil(n / 4)));
+      expect(new Set(positions.map(({ epoch }) => epoch)).size).toBe(4);
+    });
+
+    test('keeps the messages of one append together, whoever else appends', async () => {
+      const others = [subject.store, await subject.open(), await subject.open()];
+      const appends = count(0, 59).map((n) =>
+        others[n % 3]!.append(
+          subject.room,
+          count(0, 9).map((m) => say(`${n}.${m}`)),
+        ),
+      );
+      const positions = await Promise.all(appends);
+      const all = await readAll(subject.store, subject.room);
+      expect(offsets(all)).toEqual(count(1, 600));
+      for (const [n, own] of positions.entries()) {
+        expect(offsets(own)).toEqual(count(own[0]!.offset, own[0]!.offset + 9));
+        expect(texts(all.slice(own[0]!.offset - 1, own[9]!.offset))).toEqual(count(0, 9).map((m) => `${n}.${m}`));
+      }
+    });
+
+    test('leaves no gap and gives no offset twice over several processes', async () => {
+      const authors = ['a', 'b', 'c', 'd'];
+      const acknowledged = await Promise.all(
+        authors.map((name) => appendInProcess(subject.harness.options, subject.room, name, 300)),
+      );
+      const all = await readAll(subject.store, subject.room);
+      expect(offsets(all)).toEqual(count(1, 1200));
+      expectKept(all, acknowledged.flat());
+    });
+
+    test('has kept what it acknowledged when processes are killed in the middle', async () => {
+      const killed = ['a', 'b', 'c'].map((name) =>
+        appendInProcess(subject.harness.options, subject.room, name, 1_000_000, (lines) => lines.length >= 200),
+      );
+      const survivor = appendInProcess(subject.harness.options, subject.room, 'd', 500);
+      const acknowledged = (await Promise.all([...killed, survivor])).flat();
+      expect(acknowledged.length).toBeGreaterThanOrEqual(1100);
+      const [next] = await subject.store.append(subject.room, [say('after')]);
+      const all = await readAll(subject.store, subject.room);
+      expect(offsets(all)).toEqual(count(1, next!.offset));
+      expectKept(all, acknowledged);
+    });
+
+    test.each(['', 'a\0b', '\0', 'naïve 😀 日本', `it's "quoted" \\ \n`, '{"json":[1]}', 'x'.repeat(100_000)])(
+      'keeps any text as it is: %j',
+      async (text) => {
+        const at = Date.now();
+        const name = `${subject.room} ${text.slice(0, 20)}}{`;
+        await subject.store.append(name, [{ from: text.slice(0, 20), text, at, key: `${text.slice(0, 9)}:` }]);
+        const { messages, epoch } = await subject.store.read(name, { after: 0, limit: 10 });
+        expect(messages).toEqual([{ from: text.slice(0, 20), text, at, epoch, offset: 1 }]);
+      },
+    );
+
+    test('takes names that mean something elsewhere', async () => {
+      for (const name of [
+        '__proto__',
+        'constructor',
+        `${subject.room}\0`,
+        `${subject.room}\0x`,
+        `${subject.room}:1`,
+        ' ',
+      ]) {
+        expect(offsets(await subject.store.append(name, [say('x', Date.now(), 'k')]))).toEqual([1]);
+      }
+    });
+
+    test('refuses what cannot be kept', async () => {
+      await expect(subject.store.append('', [say('x')])).rejects.toThrow(RangeError);
+      await expect(subject.store.append(subject.room, [say('x', Number.NaN)])).rejects.toThrow(RangeError);
+      await expect(subject.store.append(subject.room, [say('x', 1.5)])).rejects.toThrow(RangeError);
+      await expect(subject.store.append(subject.room, [{ ...say('x'), text: 7 as unknown as string }])).rejects.toThrow(
+        TypeError,
+      );
+      await expect(subject.store.append(subject.room, Array(1001).fill(say('x')))).rejects.toThrow(RangeError);
+      await expect(subject.store.read(subject.room, { limit: 0 })).rejects.toThrow(RangeError);
+      await expect(subject.store.read(subject.room, { limit: 1001 })).rejects.toThrow(RangeError);
+      await expect(subject.store.read(subject.room, { after: -1, limit: 1 })).rejects.toThrow(RangeError);
+      expect((await subject.store.head(subject.room)).offset).toBe(0);
+    });
+
+    test('rejects when there is no room, keeps nothing then, and goes on without a gap afterwards', async () => {
+      await subject.store.append(subject.room, [say('before')]);
+      await subject.harness.refuse();
+      const refused = { name: 'HistoryError', code: 'HISTORY_REFUSED' };
+      const big = say('x'.repeat(20_000));
+      await expect(subject.store.append(subject.room, Array(200).fill(big))).rejects.toMatchObject(refused);
+      await expect(subject.store.append(`${subject.room} 2`, Array(200).fill(big))).rejects.toMatchObject(refused);
+      expect(texts((await subject.store.read(subject.room, { limit: 5 })).messages)).toEqual(['before']);
+      await subject.harness.accept();
+      expect(offsets(await subject.store.append(subject.room, [say('after')]))).toEqual([2]);
+      expect(offsets(await subject.store.append(`${subject.room} 2`, [say('after')]))).toEqual([1]);
+    });
+  });
+}
+
+export function keyContract(subject: Subject): void {
+  describe('an idempotency key', () => {
+    test('leads to the earlier position, over all stores', async () => {
+      const [first] = await subject.store.append(subject.room, [say('once', Date.now(), 'key')]);
+      const other = await subject.open();
+      expect(await other.append(subject.room, [say('again', Date.now(), 'key')])).toEqual([
+        { ...first!, duplicate: true },
+      ]);
+      expect(texts(await readAll(subject.store, subject.room))).toEqual(['once']);
+    });
+
+    test('counts within one append and among appends at the same time', async () => {
+      const twice = [say('a', Date.now(), '1'), say('b'), say('a', Date.now(), '1')];
+      const results = await Promise.all([
+        subject.store.append(subject.room, twice),
+        subject.store.append(subject.room, twice),
+      ]);
+      expect(offsets(results.flat())).toEqual([1, 2, 1, 1, 3, 1]);
+      expect(results.flat().map(({ duplicate }) => duplicate ?? false)).toEqual([
+        false,
+        false,
+        true,
+        true,
+        false,
+        true,
+      ]);
+      expect(texts(await readAll(subject.store, subject.room))).toEqual(['a', 'b', 'b']);
+    });
+
+    test('is the conversation’s own', async () => {
+      await subject.store.append(subject.room, [say('a', Date.now(), 'k')]);
+      const [other] = await subject.store.append(`${subject.room}:k`, [say('b', Date.now(), 'k')]);
+      expect(other).not.toHaveProperty('duplicate');
+    });
+  });
+}
+
+function expectKept(
+  all: readonly { from: string; text: string; offset: number }[],
+  acknowledged: Acknowledged[],
+): void {
+  for (const { from, text, offset } of acknowledged) expect(all[offset - 1]).toMatchObject({ from, text, offset });
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import { changesFrom, count, HOUR, offsets, readAll, type Subject, say, texts } from './subject.js';
+
+export function changesContract(subject: Subject): void {
+  describe('changes', () => {
+    test('tells everything once, each conversation in its order, to whoever has the cursor', async () => {
+      const other = await subject.open();
+      const start = await changesFrom(subject.store, undefined, 1000);
+      const appends = count(0, 99).map((n) =>
+        subject.store.append(
+          `${subject.room}/${n % 7}`,
+          count(0, n % 5).map((m) => say(`${n}.${m}`)),
+        ),
+      );
+      await Promise.all(appends);
+      const all = await changesFrom(other, start.cursor, 13);
+      for (const name of count(0, 6).map((n) => `${subject.room}/${n}`)) {
+        const own = all.changes.filter(({ conversation }) => conversation === name);
+        expect(own.map(({ conversation: _, ...message }) => message)).toEqual(await readAll(subject.store, name));
+      }
+      expect(all.changes.length).toBe(300);
+      expect((await subject.store.changes(all.cursor, 10)).changes).toEqual([]);
+      await subject.store.append(subject.room, [say('more')]);
+      expect(texts((await other.changes(all.cursor, 10)).changes)).toEqual(['more']);
+    });
+
+    test('leaves out duplicates and what is trimmed', async () => {
+      const short = await subject.open({ ttlMs: HOUR });
+      const { cursor } = await changesFrom(short, undefined, 1000);
+      await short.append(subject.room, [say('old', Date.now() - 2 * HOUR), say('new', Date.now(), 'k')]);
+      await short.append(subject.room, [say('new', Date.now(), 'k')]);
+      await short.trim(Date.now());
+      expect(texts((await changesFrom(short, cursor, 10)).changes)).toEqual(['new']);
+    });
+  });
+}
+
+export function endContract(subject: Subject): void {
+  describe('in the end', () => {
+    test('a lost log begins a new epoch, and says that it cannot be continued', async () => {
+      const { epoch } = (await subject.store.append(subject.room, [say('1'), say('2')]))[0]!;
+      const { cursor } = await changesFrom(subject.store, undefined, 1000);
+      await subject.harness.lose();
+      const again = await subject.open();
+      const head = await again.head(subject.room);
+      expect(head.offset).toBe(0);
+      expect(head.epoch).not.toBe(epoch);
+      expect(await again.read(subject.room, { epoch, after: 2, limit: 5 })).toMatchObject({
+        messages: [],
+        complete: false,
+      });
+      expect(await again.append(subject.room, [say('new')])).toEqual([{ epoch: head.epoch, offset: 1 }]);
+      const page = await again.read(subject.room, { epoch, after: 2, limit: 5 });
+      expect(page.complete).toBe(false);
+      expect(texts(page.messages)).toEqual(['new']);
+      expect(texts((await changesFrom(again, cursor, 10)).changes)).toEqual(['new']);
+    });
+
+    test('a closed store finishes what was begun, and rejects what comes then', async () => {
+      const last = await subject.open();
+      const begun = last.append(subject.room, [say('last')]);
+      await Promise.all([last.close(), last.close()]);
+      expect(offsets(await begun)).toEqual([1]);
+      const closed = { code: 'HISTORY_UNAVAILABLE' };
+      await expect(last.append(subject.room, [say('x')])).rejects.toMatchObject(closed);
+      await expect(last.read(subject.room, { limit: 1 })).rejects.toMatchObject(closed);
+      await expect(last.head(subject.room)).rejects.toMatchObject(closed);
+      await expect(last.trim(0)).rejects.toMatchObject(closed);
+      await expect(last.changes(undefined, 1)).rejects.toMatchObject(closed);
+    });
+  });
+}

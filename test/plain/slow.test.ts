@@ -1,0 +1,55 @@
+import { App, type us_listen_socket, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { WebSocket } from 'ws';
+import { Engine } from '../../src/engine/engine.js';
+import { PlainWebSockets } from '../../src/plain/plain-websockets.js';
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0).reverse()) close();
+});
+
+test('a plain WebSocket whose client stops reading is closed with a named reason, and leaves the room at once', async () => {
+  const app = App();
+  const engine = new Engine({ maxBackpressure: 100_000 }).attach(app);
+  const plain = new PlainWebSockets(engine);
+  let left = 0;
+  const guest = { room: 'r', enter: async () => {}, say: async () => {}, leave: () => left++ };
+  plain.attach(app, { admit: async () => guest });
+  const listening = await new Promise<us_listen_socket>((resolve) => {
+    app.listen('127.0.0.1', 0, (socket) => resolve(socket as us_listen_socket));
+  });
+  closers.push(() => {
+    plain.close();
+    engine.close();
+    us_listen_socket_close(listening);
+    app.close();
+  });
+  const join = async () => {
+    const socket = new WebSocket(`ws://127.0.0.1:${us_socket_local_port(listening)}/r`);
+    closers.push(() => socket.terminate());
+    const heard: string[] = [];
+    socket.on('message', (data) => heard.push(String(data)));
+    await once(socket, 'open');
+    return { socket, heard };
+  };
+  const [slow, other] = [await join(), await join()];
+  slow.socket.pause();
+  const said: string[] = [];
+  while (left === 0) {
+    const text = `${said.length} ${'x'.repeat(10_000)}`;
+    said.push(text);
+    plain.publish('r', text);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const closeFrame = once(slow.socket, 'close') as Promise<[number, Buffer]>;
+  slow.socket.resume();
+  const [code, reason] = await closeFrame;
+  expect([code, reason.toString()]).toEqual([1013, 'SLOW_CLIENT']);
+  // What it was sent before the limit is all there, without a gap.
+  expect(slow.heard).toEqual(said.slice(0, slow.heard.length));
+  while (other.heard.length < said.length) await once(other.socket, 'message');
+  expect(other.heard).toEqual(said);
+  expect(left).toBe(1);
+});

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A way to a server that can be cut and mended: whoever comes over it meanwhile finds nobody. */
+export class Wire {
+  private readonly sockets = new Set<Socket>();
+  private isCut = false;
+
+  private constructor(private readonly server: Server) {}
+
+  /** @param port of the server, on the loopback interface */
+  static async to(port: number): Promise<Wire> {
+    const server = createServer();
+    const wire = new Wire(server);
+    server.on('connection', (near) => wire.join(near, port));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return wire;
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number }).port;
+  }
+
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.isCut = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.server.close();
+  }
+
+  private join(near: Socket, port: number): void {
+    if (this.isCut) return void near.destroy();
+    const far = connect(port, '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.sockets.add(one);
+      one.pipe(other);
+      one.on('error', () => {});
+      one.on('close', () => {
+        this.sockets.delete(one);
+        other.destroy();
+      });
+    }
+  }
+}
