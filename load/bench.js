@@ -3,21 +3,19 @@
 import { parseArgs } from 'node:util';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/run.js';
-import broadcast, { windows } from './workloads/broadcast.js';
-import connect from './workloads/connect.js';
-import echo from './workloads/echo.js';
-import idle from './workloads/idle.js';
-import marketdata from './workloads/marketdata.js';
+import { workloads } from './workloads/index.js';
 
-const workloads = { connect, echo, idle, broadcast, windows, marketdata };
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
-/** Peers that run only when asked for by name. */
-const more = ['socketio-ws-tuned', 'uws-deferred'];
+/** Peers that run only when asked for by name, or where a workload says `also`. */
+const more = ['socketio-ws-tuned', 'uws-deferred', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
 
 const { names, options } = readArguments();
+const chosen = options.peers ? ` --peers ${options.peers}` : '';
+const command = `npm run bench -- ${names.join(' ')}${chosen}${options.quick ? ' --quick' : ''}`;
 let failures = 0;
 for (const name of names) {
   const workload = workloads[name];
+  if (peersOf(workload).length === 0) continue;
   console.log(`\n${name}: ${workload.about}`);
   const saturated = new Map();
   for (const cell of workload.cells(options.quick)) await runCell(name, workload, cell, saturated);
@@ -28,18 +26,27 @@ process.exitCode = failures > 0 ? 1 : 0;
 async function runCell(name, workload, cell, saturated) {
   console.log(`\n ${cell.label}`);
   const rows = [];
-  for (const peer of options.peers) {
+  for (const peer of peersOf(workload)) {
     progress(`${peer} …`);
-    const row = saturated.has(peer)
-      ? { peer, note: `not run: saturated at ${saturated.get(peer)}` }
-      : await runRow(workload, cell, peer, options.quick);
+    const row =
+      cell.ladder && saturated.has(peer)
+        ? { peer, note: `not run: saturated at ${saturated.get(peer)}` }
+        : await runRow(workload, cell, peer, options.quick);
     if (row.failed) failures++;
-    if (row.result?.saturated) saturated.set(peer, cell.short ?? cell.label);
-    record(options.out, { workload: name, cell: cell.label, quick: options.quick, ...row });
+    if (cell.ladder && row.result?.saturated) saturated.set(peer, cell.short ?? cell.label);
+    const { label, short: _, ladder: __, ...parameters } = cell;
+    record(options.out, { workload: name, cell: label, parameters, quick: options.quick, command, ...row });
     rows.push(row);
   }
   progress('');
   printTable(workload.columns, rows);
+}
+
+/** Those chosen, or all that the workload runs by itself; some have peers of their own. */
+function peersOf({ peers: own, also = [] }) {
+  const all = own ? Object.keys(own) : [...peers, ...more];
+  const wanted = options.peers ?? (own ? all : [...peers, ...also]);
+  return all.filter((peer) => wanted.includes(peer));
 }
 
 function progress(text) {
@@ -51,18 +58,23 @@ function readArguments() {
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
-      peers: { type: 'string', default: peers.join(',') },
+      peers: { type: 'string' },
       out: { type: 'string', default: new URL('results/results.jsonl', import.meta.url).pathname },
     },
   });
-  const chosen = values.peers.split(',');
+  const chosen = values.peers?.split(',');
+  const known = [
+    ...peers,
+    ...more,
+    ...Object.values(workloads).flatMap((workload) => Object.keys(workload.peers ?? {})),
+  ];
   const unknown = [
     ...positionals.filter((name) => !Object.hasOwn(workloads, name)),
-    ...chosen.filter((peer) => ![...peers, ...more].includes(peer)),
+    ...(chosen ?? []).filter((peer) => !known.includes(peer)),
   ];
   if (unknown.length > 0) {
     console.error(`unknown: ${unknown.join(', ')}`);
-    console.error(`workloads: ${Object.keys(workloads).join(' ')}\npeers: ${[...peers, ...more].join(' ')}`);
+    console.error(`workloads: ${Object.keys(workloads).join(' ')}\npeers: ${[...new Set(known)].join(', ')}`);
     process.exit(2);
   }
   return {

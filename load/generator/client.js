@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { FrameReader } from './frames.js';
+import { FrameReader, PEEK } from './frames.js';
 import { afterRead } from './rest.js';
 import { CONNECT, ENGINE_PONG, pongFrame, textFrame, upgradeRequest } from './wire.js';
 
@@ -35,7 +35,7 @@ let serial = 0;
  * `owner` is shared by all clients of a process, so that the calls on the hot path stay monomorphic:
  * - `event(client, bytes, at, length)`: a Socket.IO event arrived; `bytes[at]` is the `4` of its `42`
  * - `ready(client)`: the namespace is connected
- * - `acknowledged(client)`: the join was acknowledged
+ * - `acknowledged(client, isOk)`: an acknowledgement arrived
  * - `ended(client, reason)`: the connection ended though nobody here closed it
  * - `pings`: counts the heartbeats answered
  */
@@ -44,17 +44,23 @@ export class Client {
   state = 0;
   #upgraded = false;
   #head = '';
+  #pause = 0;
   #frames = new FrameReader();
 
-  constructor({ host, port, localAddress, localPort, owner }) {
+  /** @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string, readSize?: number, owner: object }} to */
+  constructor({ host, port, localAddress, localPort, name, readSize, owner }) {
     this.owner = owner;
+    this.name = name;
     this.socket = connect({
       host,
       port,
       localAddress,
       localPort,
       noDelay: true,
-      onread: { buffer: readBuffer, callback: (count) => this.#read(count) },
+      onread: {
+        buffer: readSize ? readBuffer.subarray(0, readSize) : readBuffer,
+        callback: (count) => this.#read(count),
+      },
     });
     this.socket.on('error', (error) => this.#end(error.message));
     this.socket.on('close', () => this.#end('closed by the server'));
@@ -71,6 +77,12 @@ export class Client {
     this.send(textFrame(`420${JSON.stringify(['join', room])}`));
   }
 
+  /** From now on the client pauses for so many ms after each read; Infinity until it is slowed down anew, 0 not at all. */
+  slowDown(ms) {
+    this.#pause = ms;
+    if (ms === 0) this.socket.resume();
+  }
+
   /** Closes with a reset, which leaves no port in TIME_WAIT for the next run. */
   close() {
     this.owner = null;
@@ -82,7 +94,13 @@ export class Client {
     const at = this.#upgraded ? 0 : this.#readResponse(count);
     this.#frames.read(readBuffer, at, count, onFrame, this);
     afterRead();
+    if (this.#pause > 0) this.#rest();
     return true;
+  }
+
+  #rest() {
+    this.socket.pause();
+    if (this.#pause < Number.POSITIVE_INFINITY) setTimeout(() => this.socket.resume(), this.#pause);
   }
 
   /** Reads the answer to the upgrade request. Returns where the first frame starts. */
@@ -112,11 +130,11 @@ export class Client {
       owner.pings++;
       this.send(ENGINE_PONG);
     } else if (first === TEXT && bytes[at] === ENGINE_OPEN) {
-      this.send(CONNECT);
+      this.send(this.name ? textFrame(`40${JSON.stringify({ name: this.name })}`) : CONNECT);
     } else if (first === TEXT && bytes[at] === ENGINE_MESSAGE && bytes[at + 1] === SOCKET_CONNECT) {
       owner.ready(this);
     } else if (first === TEXT && bytes[at] === ENGINE_MESSAGE && bytes[at + 1] === SOCKET_ACK) {
-      owner.acknowledged(this);
+      owner.acknowledged(this, !bytes.latin1Slice(at, at + Math.min(length, PEEK)).includes('"ok":false'));
     } else if (first === PING) {
       this.send(pongFrame(bytes.subarray(at, at + length)));
     } else {

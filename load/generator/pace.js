@@ -3,8 +3,16 @@ import { now } from './clock.js';
 // Behind by more than this, the process was stopped or starved; to catch up in one burst would measure the burst.
 const LONGEST_DELAY = 250;
 
+const timers = new Set();
+
+/** Ends everything that is being sent. */
+export function stopPacing() {
+  for (const timer of timers) clearInterval(timer);
+  timers.clear();
+}
+
 /**
- * Calls `fire` at a steady rate until the process ends, an open loop: what is late is made up for, whatever the server does.
+ * Calls `fire` at a steady rate until `stopPacing`, an open loop: what is late is made up for, whatever the server does.
  * Timers tick once a millisecond, so above 1,000 a second several calls share a tick.
  * @param {number} perSecond
  * @param {() => void} fire
@@ -12,7 +20,7 @@ const LONGEST_DELAY = 250;
 export function pace(perSecond, fire) {
   let start = now();
   let fired = 0;
-  setInterval(() => {
+  const timer = setInterval(() => {
     const elapsed = now() - start;
     const due = Math.floor((elapsed * perSecond) / 1000);
     if (((due - fired) * 1000) / perSecond > LONGEST_DELAY && due - fired > 1) {
@@ -21,4 +29,5 @@ export function pace(perSecond, fire) {
     }
     for (; fired < due; fired++) fire();
   }, 1);
+  timers.add(timer);
 }

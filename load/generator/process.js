@@ -4,16 +4,19 @@
 import { Client } from './client.js';
 import { now } from './clock.js';
 import { Histogram } from './histogram.js';
+import { stopPacing } from './pace.js';
+import { correspond, nameOf } from './roles/correspond.js';
 import { echo } from './roles/echo.js';
 import { heartbeat } from './roles/heartbeat.js';
 import { publish } from './roles/publish.js';
+import { released, slow } from './roles/slow.js';
 import { subscribe } from './roles/subscribe.js';
 import { nextSource } from './source.js';
 
-const roles = { echo, heartbeat, publish, subscribe };
+const roles = { correspond, echo, heartbeat, publish, released, slow, subscribe };
 
 const clients = [];
-const counters = { sent: 0, received: 0, late: 0, errors: 0, ended: 0 };
+const counters = { sent: 0, received: 0, acknowledged: 0, late: 0, errors: 0, ended: 0 };
 const latency = new Histogram();
 
 /** Called whenever a client has got as far as `open` or `join` waits for. */
@@ -24,7 +27,7 @@ const owner = {
   pings: 0,
   event() {},
   ready: () => arrived(),
-  acknowledged: () => arrived(),
+  acknowledged: (_client, isOk) => (isOk ? arrived() : failed(new Error('the server refuses the join'))),
   ended(_client, reason) {
     counters.ended++;
     failed(new Error(`a client lost its connection: ${reason}`));
@@ -32,9 +35,13 @@ const owner = {
 };
 
 const orders = {
-  /** Connects `count` more clients, at most `inFlight` of them at a time between SYN and connected namespace. */
-  open({ host, port, count, inFlight }) {
-    return inTurns(count, inFlight, () => clients.push(new Client({ host, port, ...nextSource(), owner })));
+  /** Connects `count` more clients, to all ports in turn, at most `inFlight` of them at a time between SYN and connected namespace. */
+  open({ host, ports, count, inFlight, firstName, readSize }) {
+    return inTurns(count, inFlight, () => {
+      const port = ports[clients.length % ports.length];
+      const name = firstName === undefined ? undefined : nameOf(firstName + clients.length);
+      clients.push(new Client({ host, port, name, readSize, ...nextSource(), owner }));
+    });
   },
 
   join({ room }) {
@@ -42,8 +49,10 @@ const orders = {
     return inTurns(clients.length, 64, () => clients[next++].join(room));
   },
 
+  /** Begins to play a role, and ends what was being sent before. */
   begin({ name, ...options }) {
-    owner.event = roles[name](clients, options, counters, latency).event;
+    stopPacing();
+    Object.assign(owner, roles[name](clients, options, counters, latency));
   },
 
   /** What has happened so far; latencies are those since the last look. */
@@ -57,6 +66,8 @@ const orders = {
     latency.reset();
     return seen;
   },
+
+  count: ({ counter }) => counters[counter],
 };
 
 /** Starts `count` exchanges, `inFlight` at a time; settles when all have arrived or one client failed. */

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
-import { nodeOn } from './cores.js';
+import { createInterface } from 'node:readline';
+import { commandOn } from './cores.js';
 
 const running = new Set();
 process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
+  // Some have started processes of their own, and end those first.
+  for (const child of running) child.kill('SIGTERM');
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
@@ -12,27 +14,34 @@ export class Child {
   #answers = new Map();
   #nextId = 0;
   #process;
+  #send;
+  #hangUp;
 
   /**
-   * Starts `args` on a core and waits until it says `{ ready: true, … }`.
+   * Starts `args` of Node on a core and waits until it says `{ ready: true, … }`.
    * @param {number | null} core
-   * @param {string[]} args of Node
+   * @param {string[]} args of Node, or, of a program that is not Node, the whole command line
+   * @param {{ foreign?: boolean, cwd?: string, env?: Record<string, string>, patience?: number }} [options] `foreign`: not
+   *   Node. What Node's IPC carries is then a line of JSON each, orders on the standard input, answers on the standard output.
    */
-  static async start(core, args) {
-    const child = new Child(core, args);
-    child.hello = await within(20_000, child.#wait(-1), 'did not become ready');
+  static async start(core, args, options = {}) {
+    const child = new Child(core, args, options);
+    child.hello = await within(options.patience ?? 20_000, child.#wait(-1), 'did not become ready');
     return child;
   }
 
-  constructor(core, args) {
-    const [command, ...rest] = nodeOn(core, args);
+  constructor(core, args, { foreign = false, cwd, env } = {}) {
+    const [command, ...rest] = commandOn(core, foreign ? args : [process.execPath, ...args]);
     this.core = core;
     this.#process = spawn(command, rest, {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      env: { ...process.env, NODE_ENV: 'production' },
+      stdio: foreign ? ['pipe', 'pipe', 'inherit'] : ['ignore', 'inherit', 'inherit', 'ipc'],
+      cwd,
+      env: { ...process.env, ...env, NODE_ENV: 'production' },
     });
     running.add(this.#process);
-    this.#process.on('message', (message) => this.#answer(message.id ?? -1, message));
+    const hear = (message) => this.#answer(message.id ?? -1, message);
+    if (foreign) this.#talkInLines(hear);
+    else this.#talkOverIpc(hear);
     this.#process.on('error', (error) => this.#failAll(error));
     this.#process.on('exit', (code, signal) => {
       running.delete(this.#process);
@@ -40,7 +49,22 @@ export class Child {
     });
   }
 
-  // taskset replaces itself with Node, so this is Node's own id either way.
+  #talkOverIpc(hear) {
+    this.#send = (message) => this.#process.send(message);
+    this.#hangUp = () => this.#process.disconnect();
+    this.#process.on('message', hear);
+  }
+
+  #talkInLines(hear) {
+    const { stdin, stdout } = this.#process;
+    this.#send = (message) => stdin.write(`${JSON.stringify(message)}\n`);
+    this.#hangUp = () => stdin.end();
+    // A program that has ended is noticed by its exit.
+    stdin.on('error', () => {});
+    createInterface({ input: stdout }).on('line', (line) => hear(JSON.parse(line)));
+  }
+
+  // taskset replaces itself with the program, so this is the program's own id either way.
   get pid() {
     return this.#process.pid;
   }
@@ -49,7 +73,7 @@ export class Child {
   order(order, options = {}, timeout = 120_000) {
     const id = this.#nextId++;
     const answer = this.#wait(id);
-    this.#process.send({ id, order, options });
+    this.#send({ id, order, options });
     return within(timeout, answer, `did not answer "${order}"`).then(({ result }) => result);
   }
 
@@ -60,7 +84,7 @@ export class Child {
   async stop({ gently = false } = {}) {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exited = new Promise((resolve) => this.#process.once('exit', resolve));
-    if (gently) this.#process.disconnect();
+    if (gently) this.#hangUp();
     else this.#process.kill('SIGKILL');
     await exited;
   }

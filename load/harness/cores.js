@@ -6,16 +6,26 @@ import { availableParallelism } from 'node:os';
 const cores = availableParallelism();
 const pinning = cores > 1 && spawnSync('taskset', ['--version']).status === 0;
 
-export const serverCore = pinning ? 0 : null;
+/**
+ * The first cores, one for each process of the server, but at least one is left for the generators.
+ * @param {number} [processes]
+ * @returns {number[] | null} null for anywhere
+ */
+export const serverCores = (processes = 1) =>
+  pinning ? Array.from({ length: Math.min(processes, cores - 1) }, (_, core) => core) : null;
 
-/** @param {number} index of the generator process */
-export const generatorCore = (index) => (pinning ? 1 + (index % (cores - 1)) : null);
+/**
+ * @param {number} index of the generator process
+ * @param {number[] | null} taken the server's cores
+ */
+export const generatorCore = (index, taken) => (pinning ? taken.length + (index % (cores - taken.length)) : null);
 
-/** The command line that runs Node on a core, or anywhere when `core` is null. */
-export function nodeOn(core, args) {
-  const node = [process.execPath, ...args];
-  return core === null ? node : ['taskset', '-c', String(core), ...node];
-}
+/**
+ * The command line that runs a program on a core or several, as taskset writes them, or anywhere when `core` is null.
+ * @param {number | string | null} core
+ * @param {string[]} command
+ */
+export const commandOn = (core, command) => (core === null ? command : ['taskset', '-c', String(core), ...command]);
 
 /** For the record of a result. */
 export const placement = { cores, pinned: pinning };

@@ -14,15 +14,15 @@ export class Fleet {
   #groups = [];
   #processes = 0;
 
-  /** @param {number} port of the server under test */
-  constructor(port) {
-    this.port = port;
+  /** @param {import('./peer.js').Peer} peer the server under test */
+  constructor(peer) {
+    this.peer = peer;
   }
 
   /** Starts the processes for `count` clients that will play one role. They are not connected yet. */
   async group(count) {
     const processes = Math.ceil(count / CLIENTS_PER_PROCESS);
-    const group = new Group(this.port, count);
+    const group = new Group(this.peer, count);
     this.#groups.push(group);
     for (let i = 0; i < processes; i++) await group.add(this.#processes++);
     return group;
@@ -45,23 +45,35 @@ export class Fleet {
 class Group {
   #members = [];
 
-  constructor(port, size) {
-    this.port = port;
+  constructor(peer, size) {
+    this.peer = peer;
     this.size = size;
   }
 
   async add(index) {
-    this.#members.push(await Child.start(generatorCore(index), [program]));
+    this.#members.push(await Child.start(generatorCore(index, this.peer.cores), [program]));
   }
 
   /**
    * Connects `count` clients more (all by default), divided among the processes.
    * @param {number} [count]
-   * @param {number} [inFlight] handshakes at a time, per process
+   * @param {{ inFlight?: number, named?: boolean, readSize?: number }} [options] handshakes at a time, per process; whether
+   *   the clients have names, see `nameOf` in `generator/roles/correspond.js`; how many bytes they read at once at most
    */
-  open(count = this.size, inFlight = 100) {
-    const { port } = this;
-    return this.#each((child, share) => child.order('open', { host: HOST, port, count: share, inFlight }), count);
+  open(count = this.size, { inFlight = 100, named = false, readSize } = {}) {
+    const { ports } = this.peer;
+    return this.#each(
+      (child, share, first) =>
+        child.order('open', {
+          host: HOST,
+          ports,
+          count: share,
+          inFlight,
+          firstName: named ? first : undefined,
+          readSize,
+        }),
+      count,
+    );
   }
 
   join(room) {
@@ -80,17 +92,20 @@ class Group {
     );
   }
 
+  /** A counter of all clients so far. Unlike `look` it leaves what is measured as it is. */
+  async count(counter) {
+    const counts = await Promise.all(this.#members.map((child) => child.order('count', { counter })));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
   async stop() {
     await Promise.all(this.#members.map((child) => child.stop()));
   }
 
   #each(work, total = 0) {
     const { length } = this.#members;
-    return Promise.all(
-      this.#members.map((child, i) =>
-        work(child, Math.floor((total * (i + 1)) / length) - Math.floor((total * i) / length)),
-      ),
-    );
+    const start = (i) => Math.floor((total * i) / length);
+    return Promise.all(this.#members.map((child, i) => work(child, start(i + 1) - start(i), start(i))));
   }
 }
 

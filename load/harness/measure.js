@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activity } from './fleet.js';
-import { cpuShare } from './peer.js';
+import { cpuShare, helperShares } from './peer.js';
 import { GENERATOR_LIMIT } from './verdict.js';
 
 /**
@@ -12,7 +12,7 @@ import { GENERATOR_LIMIT } from './verdict.js';
  * messages per second of the generators, and not sums over an interval that would differ a little.
  */
 export async function measure({ peer, fleet, warmUp, window }) {
-  await sleep(warmUp * 1000);
+  await sleep((warmUp + peer.warmUp) * 1000);
   const before = await look(peer, fleet);
   await sleep(window * 1000);
   const after = await look(peer, fleet);
@@ -22,6 +22,7 @@ export async function measure({ peer, fleet, warmUp, window }) {
   const generators = processes.reduce((sum, { share }) => sum + share, 0);
   return {
     server,
+    helpers: helperShares(before.cpu, after.cpu),
     rss: peer.rss(),
     generators: load(processes),
     others: Math.max(0, machineShare(before.machine, after.machine) - server - generators),

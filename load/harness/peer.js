@@ -1,87 +1,101 @@
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { now } from '../generator/clock.js';
 import { Child } from './child.js';
-import { serverCore } from './cores.js';
+import { serverCores } from './cores.js';
+import { foreignPeer } from './foreign.js';
+import { cpuOf, rssOf } from './processes.js';
 
 export const HOST = '127.0.0.1';
+/**
+ * Flags of Node.js that a peer's documentation tells to use: gjallar starts its workers with this one, and recommends it
+ * to applications. The tuned stock server and the tuned ws get it too.
+ */
+const youngGeneration = ['--max-semi-space-size=2'];
+const flagsOf = { gjallar: youngGeneration, 'socketio-ws-tuned': youngGeneration, 'ws-cluster': youngGeneration };
 /** With PROFILE=folder in the environment each server writes a CPU profile there. Its figures are then worth nothing. */
 const profiles = process.env.PROFILE;
 
 /** A server under test. */
 export class Peer {
   /**
-   * @param {string} name of a file in `load/peers/`
-   * @param {{ pingInterval?: number }} options the same for every peer of a row
+   * @param {string} name of a file or a folder in `load/peers/`
+   * @param {{ pingInterval?: number, processes?: number }} options the same for every peer of a row; a server of
+   *   several `processes` gets as many cores, if there are any beside one for the generators
    */
   static async start(name, options = {}) {
-    const file = fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
     const peer = new Peer();
     peer.name = name;
-    const flags = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : [];
-    const args = ['--expose-gc', ...flags, file, JSON.stringify({ host: HOST, ...options })];
-    peer.child = await Child.start(serverCore, args);
-    peer.port = peer.child.hello.port;
+    const foreign = await foreignPeer(name);
+    peer.unavailable = foreign?.unavailable;
+    if (peer.unavailable) return peer;
+    /** Seconds that it needs beyond what a workload gives all peers to warm up. */
+    peer.warmUp = foreign?.warmUp ?? 0;
+    peer.cores = serverCores(options.processes);
+    const settings = JSON.stringify({ host: HOST, pingInterval: 25_000, pingTimeout: 20_000, ...options });
+    const patience = 20_000 + 1000 * (options.processes ?? 0);
+    const cores = peer.cores?.join(',') ?? null;
+    peer.child = foreign
+      ? await Child.start(cores, [...foreign.command, settings], { foreign: true, patience, ...foreign })
+      : await Child.start(cores, nodeArguments(name, settings), { patience });
+    const { hello } = peer.child;
+    peer.unavailable = hello.unavailable;
+    peer.ports = hello.ports ?? [hello.port];
+    /** The server's own processes. */
+    peer.pids = hello.pids ?? [peer.child.pid];
+    peer.helpers = hello.helpers ?? {};
     return peer;
   }
 
-  get pid() {
-    return this.child.pid;
+  get port() {
+    return this.ports[0];
   }
 
-  /**
-   * CPU time used so far, with the moment of reading: as the process tells it, to the microsecond, and as the kernel
-   * tells it, in ticks of 10 ms. A saturated server may be too busy to tell; then only the second is there.
-   */
+  /** CPU time used so far in µs, with the moment of reading. Where there is no /proc, the process itself is asked. */
   async cpu() {
-    const outside = { at: now(), micros: kernelCpu(this.pid) };
-    const inside = await this.child.order('cpu', {}, 1000).catch(() => null);
-    return { outside, inside };
+    const helpers = Object.fromEntries(
+      Object.entries(this.helpers).map(([name, pid]) => [name, { at: now(), micros: cpuOf(pid) }]),
+    );
+    const micros = sum(this.pids.map(cpuOf));
+    const own = Number.isNaN(micros) ? await this.child.order('cpu') : { at: now(), micros };
+    return { ...own, helpers };
   }
 
   /**
-   * Memory once garbage is collected, in bytes: `rss`, `heapUsed`, `external`, `arrayBuffers`.
+   * Memory once garbage is collected, in bytes: `rss`, and, where the language has a collector, `heapUsed`.
    * @returns {Promise<Record<string, number>>}
    */
-  memory() {
-    return this.child.order('memory');
+  async memory() {
+    const inside = await this.child.order('memory');
+    return { ...inside, rss: this.rss() || inside.rss };
   }
 
   /** Resident memory as the kernel sees it now, without disturbing the process; NaN where there is no /proc. */
   rss() {
-    try {
-      const line = readFileSync(`/proc/${this.pid}/status`, 'latin1').match(/^VmRSS:\s+(\d+) kB/m);
-      return Number(line[1]) * 1024;
-    } catch {
-      return Number.NaN;
-    }
+    return sum(this.pids.map(rssOf));
   }
 
   stop() {
-    return this.child.stop({ gently: profiles !== undefined });
+    const hasChildren = this.pids?.some((pid) => pid !== this.child.pid);
+    return this.child?.stop({ gently: hasChildren || profiles !== undefined });
   }
 }
 
-/** User and system time of a process in µs. NaN where there is no /proc. */
-function kernelCpu(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Fields are counted from behind the command name, which may hold anything: state is the first, utime the 12th.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10_000;
-  } catch {
-    return Number.NaN;
-  }
+function nodeArguments(name, settings) {
+  const file = fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
+  const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : [];
+  return ['--expose-gc', ...(flagsOf[name] ?? []), ...profiling, file, settings];
 }
 
-/** CPU seconds per second between two readings, both from the better of the sources that both of them have. */
-export function cpuShare(before, after) {
-  const [from, to] = before.inside && after.inside ? [before.inside, after.inside] : [before.outside, after.outside];
-  return (to.micros - from.micros) / 1000 / (to.at - from.at);
-}
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 /** CPU µs between two readings. */
-export function cpuMicros(before, after) {
-  const [from, to] = before.inside && after.inside ? [before.inside, after.inside] : [before.outside, after.outside];
-  return to.micros - from.micros;
-}
+export const cpuMicros = (before, after) => after.micros - before.micros;
+
+/** CPU seconds per second between two readings. */
+export const cpuShare = (before, after) => cpuMicros(before, after) / 1000 / (after.at - before.at);
+
+/** CPU seconds per second, between two readings, of each program that the server needs beside it. */
+export const helperShares = (before, after) =>
+  Object.fromEntries(
+    Object.entries(after.helpers).map(([name, helper]) => [name, cpuShare(before.helpers[name], helper)]),
+  );

@@ -1,22 +1,12 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { dirname } from 'node:path';
-import { placement } from './cores.js';
-
-const require = createRequire(import.meta.url);
-
-const machine = {
-  ...placement,
-  cpu: cpus()[0]?.model,
-  node: process.version,
-  socketio: require('socket.io/package.json').version,
-};
+import { provenance } from './provenance.js';
 
 /** One result as one line, appended to `file`. */
 export function record(file, result) {
   mkdirSync(dirname(file), { recursive: true });
-  const line = { date: new Date().toISOString(), ...result, load: loadavg()[0], machine };
+  const line = { date: new Date().toISOString(), ...result, load: loadavg()[0], ...provenance };
   appendFileSync(file, `${JSON.stringify(line)}\n`);
 }
 

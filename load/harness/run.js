@@ -14,10 +14,15 @@ export async function runRow(workload, cell, name, quick) {
   let peer;
   let fleet;
   try {
-    peer = await Peer.start(name, cell.peer);
-    if (peer.child.hello.unavailable) return { peer: name, note: `not run: ${peer.child.hello.unavailable}` };
-    fleet = new Fleet(peer.port);
-    const result = await within(LONGEST_ROW, workload.run({ peer, fleet, cell, quick }), 'did not finish');
+    const { program = name, ...settings } = workload.peers?.[name] ?? {};
+    peer = await Peer.start(program, { ...settings, ...cell.peer });
+    if (peer.unavailable) return { peer: name, note: `not run: ${peer.unavailable}` };
+    fleet = new Fleet(peer);
+    const result = await within(
+      workload.longest ?? LONGEST_ROW,
+      workload.run({ peer, fleet, cell, quick }),
+      'did not finish',
+    );
     return { peer: name, result, ...verdict(result) };
   } catch (error) {
     return { peer: name, note: `failed: ${error.message}`, failed: true };

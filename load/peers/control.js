@@ -19,13 +19,8 @@ const orders = {
 process.on('message', ({ id, order }) => process.send({ id, result: orders[order]() }));
 process.on('disconnect', () => process.exit());
 
-/** Where to listen and how often to ping, the same for every peer of a row. Socket.IO's defaults where not given. */
-export const settings = {
-  host: '127.0.0.1',
-  pingInterval: 25_000,
-  pingTimeout: 20_000,
-  ...JSON.parse(process.argv[2] ?? '{}'),
-};
+/** Where to listen and how often to ping, the same for every peer of a row. */
+export const settings = JSON.parse(process.argv[2]);
 
 /** @param {number} port that clients can connect to from now on */
 export const ready = (port) => process.send({ ready: true, port });

@@ -5,7 +5,7 @@ import { runApplication } from './application.js';
 import { settings, unavailable } from './control.js';
 import { app, listen, maxBackpressure } from './uws-app.js';
 
-const { pingInterval, pingTimeout, flushMs } = settings;
+const { pingInterval, pingTimeout, flushMs, slowPolicy } = settings;
 
 /** The library as built by `npm run build`. */
 async function library() {
@@ -21,7 +21,7 @@ const gjallar = await library();
 if (gjallar === null) {
   unavailable('dist/ is missing; npm run build');
 } else {
-  const engine = new gjallar.Engine({ pingInterval, pingTimeout, maxBackpressure, flushMs });
+  const engine = new gjallar.Engine({ pingInterval, pingTimeout, maxBackpressure, slowPolicy, flushMs });
   engine.attach(app, { path: '/socket.io/' });
   const io = new Server({ parser: gjallar.parser });
   io.bind(engine);

@@ -5,7 +5,7 @@ const COUNT = 10;
 const LENGTH = 10_000;
 
 /** The ten texts of one second. Each starts with its number, for the client to check. */
-function texts(second) {
+export function texts(second) {
   return Array.from({ length: COUNT }, (_, number) =>
     `${number} ${second} `.padEnd(LENGTH, `quote ${number} ${second} `),
   );

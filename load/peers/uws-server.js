@@ -1,15 +1,11 @@
-// uWebSockets.js alone, speaking the wire format of Engine.IO v4 and Socket.IO v5 by hand, for WebSocket clients on
-// namespace "/" only: what is left when there is no library between the application and uWS.
+// uWebSockets.js alone: what is left when there is no library between the application and uWS.
 
-import { randomBytes } from 'node:crypto';
 import { settings } from './control.js';
 import { everySecond } from './marketdata.js';
 import { app, listen, maxBackpressure } from './uws-app.js';
+import { eventPacket, MAX_PAYLOAD, openPacket, receive } from './wire.js';
 
 const { pingInterval, pingTimeout } = settings;
-
-const eventPacket = (name, value) => `42${JSON.stringify([name, value])}`;
-const sessionId = () => randomBytes(15).toString('base64url');
 
 let quotes;
 everySecond((texts) => {
@@ -42,29 +38,18 @@ export function serve(publish) {
 
   app.ws('/socket.io/', {
     maxBackpressure,
-    maxPayloadLength: 1e6,
+    maxPayloadLength: MAX_PAYLOAD,
     // Whoever answers no ping sends nothing; uWS takes seconds in steps of 4, at least 8, and its timer is a cheap one.
     idleTimeout: Math.max(8, Math.ceil((pingInterval + pingTimeout) / 4000) * 4),
     sendPingsAutomatically: false,
 
     open(ws) {
-      const open = { sid: sessionId(), upgrades: [], pingInterval, pingTimeout, maxPayload: 1e6 };
-      ws.send(`0${JSON.stringify(open)}`);
+      ws.send(openPacket());
       ws.subscribe(`ping ${dealt++ % PING_TOPICS}`);
     },
 
     message(ws, data) {
-      const packet = Buffer.from(data).toString();
-      if (packet === '3') return;
-      if (packet === '40') {
-        ws.send(`40{"sid":"${sessionId()}"}`);
-        return;
-      }
-      // 42["event",…] or, with the number under which an acknowledgement is expected, 420["event",…]
-      const start = packet.indexOf('[');
-      if (!packet.startsWith('42') || start === -1) return ws.close();
-      const [name, value] = JSON.parse(packet.slice(start));
-      handlers[name](ws, value, packet.slice(2, start));
+      if (!receive(ws, Buffer.from(data).toString(), handlers)) ws.close();
     },
   });
 

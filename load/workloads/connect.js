@@ -48,6 +48,7 @@ async function look(peer, clients) {
 }
 
 export default {
+  also: ['ws-cluster', 'gorilla', 'netty', 'tungstenite'],
   about: 'WebSocket clients that connect to namespace "/": 10,000, the first 2,000 as warm-up',
   cells: () => [{ label: '10,000 clients' }],
   columns: [

@@ -2,11 +2,15 @@ import { STAMP_LENGTH, stamp } from '../clock.js';
 import { pace } from '../pace.js';
 import { eventFrame } from '../wire.js';
 
-/** Publishes `perSecond` texts of `size` bytes to `room`, the clients taking turns. Each text starts with a stamp. */
-export function publish(clients, { room, perSecond, size }, counters) {
+/**
+ * Publishes `perSecond` texts of `size` bytes to `room` with the event `event`, the clients taking turns. Each text
+ * starts with a stamp. With `atMost`, it stops after so many.
+ */
+export function publish(clients, { event, room, perSecond, size, atMost = Number.POSITIVE_INFINITY }, counters) {
   const padding = 'x'.repeat(size - STAMP_LENGTH);
   pace(perSecond, () => {
-    clients[counters.sent++ % clients.length].send(eventFrame('publish', { room, text: stamp() + padding }));
+    if (counters.sent >= atMost) return;
+    clients[counters.sent++ % clients.length].send(eventFrame(event, { room, text: stamp() + padding }));
   });
   return { event() {} };
 }

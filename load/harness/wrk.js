@@ -1,0 +1,43 @@
+import { HOST } from './peer.js';
+import { numberIn, runTool } from './tool.js';
+
+const units = { us: 1e-3, ms: 1, s: 1e3, m: 6e4 };
+
+/**
+ * Has wrk send requests over keep-alive connections, on each as fast as the answers come.
+ * @param {import('./peer.js').Peer} peer
+ * @param {{ path: string, connections: number, seconds: number, threads?: number, more?: string[] }} options
+ */
+export async function runWrk(peer, { path, connections, seconds, threads = 6, more = [] }) {
+  const numbers = ['-t', Math.min(threads, connections), '-c', connections, '-d', `${seconds}s`];
+  const command = ['wrk', ...numbers, '--latency', '--timeout', '20s', ...more, `http://${HOST}:${peer.port}${path}`];
+  const { output, server, generators } = await runTool(peer, command.map(String));
+  const perSecond = numberIn(output, /^Requests\/sec: +([\d.]+)/m);
+  const failures = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(output)?.slice(1) ?? [0];
+  return {
+    perSecond,
+    completed: numberIn(output, /(\d+) requests in/),
+    cpuPerRequest: (server * 1e6) / perSecond,
+    average: duration(output, /Latency +([\d.]+)(us|ms|s|m)\b/),
+    p50: duration(output, /50% +([\d.]+)(us|ms|s|m)\b/),
+    p99: duration(output, /99% +([\d.]+)(us|ms|s|m)\b/),
+    longest: duration(output, /Latency +\S+ +\S+ +([\d.]+)(us|ms|s|m)\b/),
+    refused: Number(failures[0]),
+    server: server * 100,
+    generatorCpu: generators.busiest * 100,
+    rss: peer.rss() / 2 ** 20,
+    errors: failures.reduce(
+      (sum, count) => sum + Number(count),
+      numberIn(output, /Non-2xx or 3xx responses: (\d+)/) || 0,
+    ),
+    // Whether the server was at its limit is told by its own CPU; a busy wrk makes answers fewer and later, not cheaper.
+    toolAtLimit: generators.saturated,
+    generators: { ...generators, saturated: false },
+  };
+}
+
+/** A time that a pattern finds, in ms. */
+function duration(output, pattern) {
+  const [, number, unit] = pattern.exec(output) ?? [];
+  return Number(number) * units[unit];
+}

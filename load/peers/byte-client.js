@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { eventFrame, textFrame, upgradeRequest } from '../generator/wire.js';
+import { HOST } from '../harness/peer.js';
+
+const PING = '2';
+const PONG = '3';
+
+/** A WebSocket client that shows every frame as it is on the wire, for the test of the peers. */
+export class ByteClient {
+  #upgraded = false;
+  #bytes = Buffer.alloc(0);
+  #frames = [];
+  #pings = 0;
+  #heard = () => {};
+
+  static async open(port, options) {
+    const socket = connect(port, HOST);
+    const client = new ByteClient(socket, options);
+    socket.write(upgradeRequest(HOST, port, 0));
+    await client.#until(() => client.#upgraded);
+    return client;
+  }
+
+  constructor(socket, { answering = true } = {}) {
+    this.socket = socket;
+    this.answering = answering;
+    socket.on('data', (chunk) => {
+      this.#bytes = Buffer.concat([this.#bytes, chunk]);
+      this.#read();
+      this.#heard();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => this.#heard());
+  }
+
+  send(packet) {
+    this.socket.write(textFrame(packet));
+  }
+
+  event(...event) {
+    this.socket.write(eventFrame(...event));
+  }
+
+  /** The next frame that is not a ping. */
+  async frame() {
+    await this.#until(() => this.#frames.length > 0);
+    return this.#frames.shift();
+  }
+
+  pings(count) {
+    return this.#until(() => this.#pings >= count);
+  }
+
+  async ended() {
+    if (!this.socket.destroyed) await once(this.socket, 'close');
+  }
+
+  close() {
+    this.socket.destroy();
+  }
+
+  async #until(condition) {
+    while (!condition()) {
+      if (this.socket.destroyed) throw new Error('the peer closed the connection');
+      await new Promise((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+
+  #read() {
+    if (!this.#upgraded && !this.#readResponse()) return;
+    for (let frame = this.#cut(); frame; frame = this.#cut()) {
+      if (frame.text !== PING) {
+        this.#frames.push(frame);
+      } else {
+        this.#pings++;
+        if (this.answering) this.send(PONG);
+      }
+    }
+  }
+
+  /** Reads the answer to the upgrade request, once it is there as a whole. */
+  #readResponse() {
+    const end = this.#bytes.indexOf('\r\n\r\n');
+    if (end === -1) return false;
+    assert.match(this.#bytes.toString('latin1'), /^HTTP\/1\.1 101 /);
+    this.#bytes = this.#bytes.subarray(end + 4);
+    this.#upgraded = true;
+    return true;
+  }
+
+  /** The first frame of what has come, or null when it is not complete. */
+  #cut() {
+    const bytes = this.#bytes;
+    if (bytes.length < 2) return null;
+    const header = bytes[1] < 126 ? 2 : bytes[1] === 126 ? 4 : 10;
+    if (bytes.length < header) return null;
+    const length = header === 2 ? bytes[1] : header === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+    if (bytes.length < header + length) return null;
+    this.#bytes = bytes.subarray(header + length);
+    return { head: bytes.toString('hex', 0, header), text: bytes.toString('utf8', header, header + length) };
+  }
+}

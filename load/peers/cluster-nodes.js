@@ -1,0 +1,8 @@
+// Starts `run`, one of the clusters beside this file, with `workers` workers.
+
+import { fileURLToPath } from 'node:url';
+import { settings } from './control.js';
+import { runNodes } from './nodes.js';
+
+const { run, workers } = settings;
+await runNodes(fileURLToPath(new URL(`${run}.js`, import.meta.url)), { WORKERS: String(workers) });

@@ -1,0 +1,98 @@
+// Starts a server program once or several times, with a Redis of its own between the copies where it needs one. The child
+// that does it stays idle: what is measured are the processes it has started.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { familyOf } from '../harness/processes.js';
+import { settings, unavailable } from './control.js';
+import { freePort } from './free-port.js';
+
+const { host, nodes = 1, redis = nodes > 1 } = settings;
+
+const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
+const children = [];
+process.on('exit', () => {
+  for (const pid of children.flatMap(({ pid }) => familyOf(pid))) kill(pid);
+  rmSync(folder, { recursive: true, force: true });
+});
+process.on('SIGTERM', () => process.exit());
+
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has gone by itself.
+  }
+}
+
+/**
+ * Runs the program `file` and tells the harness when all copies listen.
+ * @param {string} file a program that says `… listens on http://host:port …` on its standard output
+ * @param {Record<string, string>} env for the program, beside `HOST`, `PORT`, `DATA_DIR`, `REDIS_URL` and the like
+ */
+export async function runNodes(file, env = {}) {
+  const redisPort = redis ? await startRedis() : undefined;
+  if (redisPort === null) return unavailable('redis-server is not installed');
+  const common = { HOST: host, PORT: '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
+  if (redisPort) common.REDIS_URL = `redis://${host}:${redisPort}`;
+  const started = [];
+  for (let i = 0; i < nodes; i++) started.push(await startNode(file, common));
+  process.send({
+    ready: true,
+    ports: started.map(({ port }) => port),
+    pids: started.flatMap(({ pid }) => familyOf(pid)),
+    helpers: redisPort ? { redis: children[0].pid } : {},
+  });
+}
+
+async function startNode(file, env) {
+  const flags = settings.nodeFlags ?? [];
+  const child = spawn(process.execPath, [...flags, file], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const gone = once(child, 'exit').then(([code]) => Promise.reject(new Error(`${file} ended: exit code ${code}`)));
+  const port = await Promise.race([portFrom(child), gone]);
+  gone.catch((error) => {
+    console.error(error.message);
+    process.exit(1);
+  });
+  return { port, pid: child.pid };
+}
+
+function portFrom(child) {
+  return new Promise((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const match = /listens on http:\/\/[^ ]*:(\d+)/.exec(line);
+      if (match) resolve(Number(match[1]));
+      else console.error(line);
+    });
+  });
+}
+
+/** @returns {Promise<number | null>} its port, or null where Redis is not installed */
+async function startRedis() {
+  const port = await freePort(host);
+  const child = spawn('redis-server', ['--port', port, '--bind', host, '--save', '', '--dir', folder], {
+    stdio: 'ignore',
+  });
+  const missing = await Promise.race([once(child, 'error').then(() => true), once(child, 'spawn').then(() => false)]);
+  if (missing) return null;
+  children.push(child);
+  while (!(await answers(port))) await sleep(50);
+  return port;
+}
+
+function answers(port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, host, () => resolve(true)).on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+}

@@ -1,0 +1,5 @@
+export default {
+  toolchain: ['cargo', '--version'],
+  build: ['cargo', 'build', '--release', '--locked', '--quiet'],
+  run: ['target/release/peer'],
+};

@@ -1,0 +1,121 @@
+import { spread } from './groups.js';
+
+const MICRO = 1e-6;
+
+/**
+ * What the calculation of machines needs to know: what it is, in which benchmark it was measured, and how it comes from
+ * there, in seconds of a core, or in bytes.
+ */
+const sources = {
+  delivery: {
+    about: 'a delivery in a room of 1,000, 40 messages/s, its message included',
+    unit: 'µs',
+    from: 'broadcast',
+    read: (find) =>
+      figure(
+        find('broadcast', 'gjallar', (p) => room(p) && p.perSecond === 40),
+        'cpuPerDelivery',
+      ) * MICRO,
+  },
+  gathered: {
+    about: 'a delivery in a room of 1,000, 1,000 messages/s',
+    unit: 'µs',
+    from: 'broadcast',
+    read: (find) =>
+      figure(
+        find('broadcast', 'gjallar', (p) => room(p) && p.perSecond === 1000),
+        'cpuPerDelivery',
+      ) * MICRO,
+  },
+  heartbeat: {
+    about: 'a heartbeat',
+    unit: 'µs',
+    from: 'idle',
+    read: (find) => figure(find('idle', 'gjallar'), 'cpuPerHeartbeat') * MICRO,
+  },
+  echo: {
+    about: 'a text that is sent back',
+    unit: 'µs',
+    from: 'echo',
+    read: (find) =>
+      figure(
+        find('echo', 'gjallar', (p) => p.size === 30),
+        'cpuPerMessage',
+      ) * MICRO,
+  },
+  large: {
+    about: 'a message of 10,000 bytes to one client, 3,000 clients',
+    unit: 'µs',
+    from: 'marketdata',
+    read: (find) =>
+      figure(
+        find('marketdata', 'gjallar', (p) => p.clients === 3000),
+        'cpuPerMessage',
+      ) * MICRO,
+  },
+  direct: {
+    about: 'a direct message, kept in Redis and delivered',
+    unit: 'µs',
+    from: 'correspondence',
+    read: (find) => figure(kept(find), 'cpuPerMessage') * MICRO,
+  },
+  store: {
+    about: 'the same in Redis',
+    unit: 'µs',
+    from: 'correspondence',
+    read: (find) => share(kept(find), 'redisCpu') / figure(kept(find), 'acknowledged'),
+  },
+  bus: {
+    about: 'a message from one worker to another over the Redis bus, both together',
+    unit: 'µs',
+    from: 'workers',
+    read: (find) =>
+      (share(joined(find, '-2-redis'), 'server') - share(joined(find, '-1'), 'server')) /
+      figure(joined(find, '-2-redis'), 'published'),
+  },
+  redis: {
+    about: 'the same in Redis, for each worker that gets it',
+    unit: 'µs',
+    from: 'workers',
+    read: (find) => share(joined(find, '-2-redis'), 'redisCpu') / figure(joined(find, '-2-redis'), 'published') / 2,
+  },
+  memory: {
+    about: 'memory of a connection with the kernel’s, which here holds its other end too',
+    unit: 'bytes',
+    from: 'connections',
+    read: (find) => {
+      const most = find('connections', 'gjallar-cluster', (p) => p.clients === 1_000_000);
+      return figure(most, 'serverPerClient') + figure(most, 'kernelPerClient');
+    },
+    otherwise: {
+      about: 'memory of a connection, without the kernel’s',
+      from: 'connect',
+      read: (find) => figure(find('connect', 'gjallar'), 'rssPerClient'),
+    },
+  },
+};
+
+const room = ({ subscribers, publishers }) => subscribers === 1000 && publishers === 10;
+const kept = (find) => find('correspondence', 'gjallar-kept-redis', (p) => p.perSecond !== undefined);
+const joined = (find, name) => find('workers', `gjallar-workers${name}`, (p) => p.subscribers === 10);
+const figure = (group, key) => (group?.valid ? (spread(group, key)?.median ?? Number.NaN) : Number.NaN);
+const share = (group, key) => figure(group, key) / 100;
+
+/**
+ * @param {import('./groups.js').Group[]} groups
+ * @returns {{ name: string, about: string, unit: string, from: string, value: number }[]} NaN where nothing was measured
+ */
+export function readCosts(groups) {
+  const find = (workload, peer, matches = () => true) =>
+    groups.find((group) => group.workload === workload && group.peer === peer && matches(group.parameters));
+  return Object.entries(sources).map(([name, { otherwise, ...source }]) => {
+    const first = measured(name, source, find);
+    return Number.isNaN(first.value) && otherwise ? measured(name, { ...source, ...otherwise }, find) : first;
+  });
+}
+
+function measured(name, { about, unit, from, read }, find) {
+  const value = read(find);
+  // What lies within the noise of its measurement is no cost to plan with.
+  return { name, about, unit, from, value: value > 0 ? value : Number.NaN };
+}

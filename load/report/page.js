@@ -1,0 +1,128 @@
+import { documents, titleOf } from './documents.js';
+import { ENOUGH_RUNS, ratio } from './groups.js';
+import { cellTable, markdownTable, times } from './table.js';
+
+/**
+ * The whole report, as Markdown.
+ * @param {{
+ *   rows: object[], that were used
+ *   groups: import('./groups.js').Group[],
+ *   workloads: Record<string, object>,
+ *   plots: { workload: string, file: string, alt: string }[], those that were drawn
+ *   scaling: string, the last chapter
+ * }} report
+ */
+export function page({ rows, groups, workloads, plots, scaling }) {
+  const measured = Object.entries(workloads).filter(([name]) => groups.some(({ workload }) => workload === name));
+  const missing = Object.keys(workloads).filter((name) => !groups.some(({ workload }) => workload === name));
+  const parts = [
+    '# Benchmarks',
+    'Written by `npm run bench:report` from [benchmarks/results.jsonl](benchmarks/results.jsonl); edits are lost.',
+    provenance(rows),
+    legend,
+    summary(groups, measured),
+    ...measured.map(([name, workload]) => chapter(name, workload, groups, plots)),
+    missing.length > 0 ? `Not measured: ${missing.map((name) => `\`${name}\``).join(', ')}.` : '',
+    scaling,
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+/** Where, when, of what and how. */
+function provenance(rows) {
+  const every = (of) => [...new Set(rows.map(of).filter((text) => text !== undefined))];
+  const days = every(({ date }) => date.slice(0, 10)).sort();
+  const machines = every(({ machine: { cores, cpu, memory, kernel, pinned } }) =>
+    [
+      `${cores} cores`,
+      cpu,
+      `${Math.round(memory / 2 ** 30)} GiB`,
+      `Linux ${kernel}`,
+      pinned ? 'server and generators on cores of their own' : 'not pinned to cores',
+    ].join(', '),
+  );
+  const versions = every(({ versions: all }) =>
+    Object.entries(all)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', '),
+  );
+  const facts = [
+    ['date', days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]],
+    ['machine', machines.join('<br>')],
+    ['versions', versions.join('<br>')],
+    ['commit', every(({ commit }) => commit).join(', ')],
+    ['commands', every(({ command }) => `\`${command}\``).join('<br>')],
+  ];
+  return `| | |\n|---|---|\n${facts.map(([name, text]) => `| ${name} | ${text} |`).join('\n')}`;
+}
+
+const legend = `- Figures are medians of the runs, with minimum and maximum below. † fewer than ${ENOUGH_RUNS} runs: the spread says little.
+- **×** is how many times gjallar's figure it is. Of a cost or a latency, more than 1× is worse than gjallar; of a rate,
+  less. Where several rows are gjallar's, a row is compared with the one of its kind, else with the first. The latency of
+  a saturated server is compared with nothing: it grows as long as the run lasts.
+- A row whose runs were all INVALID is struck out, and nothing is compared with it. What makes a row so, what the peers
+  are and what \`saturated\` means stands in [load/README.md](../load/README.md).
+- Figures in *italics* are a founding document's, from its machine and its year: they show the shape, not the distance.`;
+
+/** The first cost or latency of each benchmark, for every peer and cell. Of a rate, more would be better. */
+function summary(groups, measured) {
+  const compared = measured.flatMap(([name, { columns }]) => {
+    const column = columns.find((each) => each.ratio && !each.title.endsWith('/s'));
+    return column
+      ? cellsOf(groups, name)
+          .filter((cell) => of(cell, 'gjallar') && cell.length > 1)
+          .map((cell) => ({ name, column, cell }))
+      : [];
+  });
+  const every = new Set(compared.flatMap(({ cell }) => cell.map(({ peer }) => peer)));
+  const peers = [...every].filter((peer) => peer !== 'gjallar');
+  if (peers.length === 0) return '';
+  const rows = compared.map(({ name, column, cell }) => [
+    `${name}: ${cell[0].cell}`,
+    ...peers.map((peer) => {
+      const group = of(cell, peer);
+      return group ? times(ratio(group, of(cell, 'gjallar'), column)) : '–';
+    }),
+    column.title,
+  ]);
+  return `## At a glance
+
+How many times gjallar's figure each peer takes: above 1× gjallar takes less.
+
+${markdownTable(['', ...peers, 'of'], rows, 1)}`;
+}
+
+const of = (cell, name) => cell.find(({ peer }) => peer === name);
+
+/** The groups of a benchmark, by cell. */
+function cellsOf(groups, name) {
+  const cells = new Map();
+  for (const group of groups.filter(({ workload }) => workload === name)) {
+    if (!cells.has(group.cell)) cells.set(group.cell, []);
+    cells.get(group.cell).push(group);
+  }
+  return [...cells.values()];
+}
+
+function chapter(name, { about, columns }, groups, plots) {
+  const known = documents[name] ?? { tables: [] };
+  const cells = cellsOf(groups, name);
+  const alone = columns.map((column) => ({ ...column, ratio: false }));
+  const tables = cells.every((cell) => cell.length === 1)
+    ? [cellTable(alone, cells.flat(), { label: ({ cell }) => cell })]
+    : cells.flatMap((cell) => [
+        `### ${name}: ${cell[0].cell}`,
+        cellTable(columns, cell, { document: known.cell?.(cell[0].parameters) }),
+      ]);
+  return [
+    `## ${name}`,
+    `${about[0].toUpperCase()}${about.slice(1)}.`,
+    ...plots.filter(({ workload }) => workload === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
+    ...tables,
+    ...known.tables.flatMap(documentTable),
+  ].join('\n\n');
+}
+
+function documentTable({ document, about, head, rows }) {
+  return [`### ${titleOf(document)}`, about, markdownTable(head, rows)];
+}

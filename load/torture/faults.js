@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Hosts, whyNoHosts } from './faults/hosts.js';
+import { faultsOnOneHost } from './faults/one-host.js';
+import { own } from './support/at-exit.js';
+
+export const about = 'faults under load: what is lost, what comes twice, how long nobody is served';
+
+const HOSTS = ['first', 'second', 'redis'];
+
+export async function run({ short, seed, times = short ? 1 : 100, minutes = short ? 2 : 180 }) {
+  const options = { seed, times, minutes };
+  return (await Promise.all([faultsOnOneHost(options), onTwoHosts(options)])).flat();
+}
+
+/** The members have to be on one of the hosts, and so has the process that plays them. */
+async function onTwoHosts(options) {
+  const reason = whyNoHosts();
+  if (reason) return [{ name: 'two hosts', value: `skipped: ${reason}` }];
+  const hosts = new Hosts(HOSTS);
+  try {
+    const child = own(
+      hosts.launcher('bridge')(process.execPath, [fileURLToPath(import.meta.url)], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        env: { ...process.env, TORTURE_HOSTS: hosts.prefix },
+      }),
+    );
+    const exit = once(child, 'exit');
+    child.send(options);
+    const [figures] = await Promise.race([
+      once(child, 'message'),
+      exit.then(([code]) => Promise.reject(new Error(`the part with two hosts ended with ${code}`))),
+    ]);
+    await exit;
+    return figures;
+  } finally {
+    hosts.remove();
+  }
+}
+
+if (process.env.TORTURE_HOSTS) {
+  const { faultsOnTwoHosts } = await import('./faults/two-hosts.js');
+  const [options] = await once(process, 'message');
+  process.send(await faultsOnTwoHosts(Hosts.existing(process.env.TORTURE_HOSTS, HOSTS), options), () =>
+    process.exit(0),
+  );
+}

@@ -1,0 +1,63 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { injectFaults } from './inject.js';
+import { Redis } from './redis.js';
+import { SupervisedService } from './supervised-service.js';
+
+const PORT = 3000;
+const WORKERS = 2;
+
+/** Faults where Redis joins two hosts. @param {import('./hosts.js').Hosts} hosts `first`, `second` and `redis` */
+export async function faultsOnTwoHosts(hosts, { seed, times, minutes }) {
+  const directory = mkdtempSync(join(tmpdir(), 'torture-'));
+  const started = [];
+  let redis;
+  try {
+    const folder = (name) => {
+      mkdirSync(join(directory, name));
+      return join(directory, name);
+    };
+    const on = (name) => ({ directory: folder(name), launch: hosts.launcher(name) });
+    redis = await Redis.start({ ...on('redis'), host: hosts.addressOf('redis'), port: 6379 });
+    for (const name of ['first', 'second']) {
+      const address = { HOST: hosts.addressOf(name), PORT: String(PORT) };
+      const environment = { ...address, WORKERS: String(WORKERS), REDIS_URL: redis.url, DRAIN_TIMEOUT: '1s' };
+      started.push(await SupervisedService.start({ ...on(name), environment }));
+    }
+    const urls = ['first', 'second'].map((name) => `http://${hosts.addressOf(name)}:${PORT}`);
+    return await injectFaults({
+      name: 'two hosts',
+      faults: faultsOf(hosts, redis),
+      ...{ seed, times, minutes },
+      services: started,
+      urlOf: (index) => urls[index % 2],
+    });
+  } finally {
+    await Promise.all(started.map((service) => service.stop()));
+    await redis?.kill();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function faultsOf(hosts, redis) {
+  const cut = async (name, random) => {
+    hosts.cut(name);
+    await sleep(500 + random() * 2000);
+    hosts.heal(name);
+  };
+  return [
+    { name: 'Redis restarted', inject: () => redis.restart() },
+    {
+      name: 'Redis paused',
+      inject: async (random) => {
+        redis.signal('SIGSTOP');
+        await sleep(500 + random() * 2000);
+        redis.signal('SIGCONT');
+      },
+    },
+    { name: 'host cut off', inject: (random) => cut('second', random) },
+    { name: 'Redis cut off', inject: (random) => cut('redis', random) },
+  ];
+}

@@ -1,0 +1,130 @@
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { ControlPair } from './fuzz/control.js';
+import { runCorpus } from './fuzz/corpus.js';
+import * as api from './fuzz/families/api.js';
+import * as bytes from './fuzz/families/bytes.js';
+import * as connects from './fuzz/families/connects.js';
+import * as events from './fuzz/families/events.js';
+import * as frames from './fuzz/families/frames.js';
+import * as handshakes from './fuzz/families/handshakes.js';
+import * as packets from './fuzz/families/packets.js';
+import * as plain from './fuzz/families/plain.js';
+import { shown } from './fuzz/mismatch.js';
+import { badTokens, tokenFor } from './fuzz/tokens.js';
+import { Service } from './support/service.js';
+
+export const about = 'bad input of every kind: right answers, no leak, nobody else disturbed';
+
+const families = { events, connects, packets, handshakes, api, frames, plain, bytes };
+const ALL = 1_000_000;
+const SHORT = 4_000;
+/** Each lane sends one batch at a time. */
+const LANES = 12;
+const SECRET = 'a secret of more than thirty-two bytes';
+const API_KEY = 'fuzz-key';
+const MAX_PAYLOAD = 100_000;
+/** In ms: the interval of the heartbeat and what a client has for the answer, and then some. */
+const LONGEST_REST = 75_000;
+
+/** What asks for the totals keeps connections open for a while. */
+const OWN_CONNECTIONS = 2;
+
+/** @param {import('./support/scenario.js').Options} options; `times` is the number of inputs */
+export async function run({ short, seed, times = short ? SHORT : ALL }) {
+  const service = await Service.start({ JWT_SECRET: SECRET, API_KEY, MAX_PAYLOAD: String(MAX_PAYLOAD) });
+  const control = await ControlPair.start(
+    service.url,
+    await Promise.all(['ann', 'bob'].map((name) => tokenFor(SECRET, name))),
+  );
+  const context = await contextFor(service);
+  const before = await service.settled();
+  const mismatches = [];
+  const sent = { corpus: await runCorpus(context, mismatches) };
+  const total = Object.values(families).reduce((sum, { weight }) => sum + weight, 0);
+  const lanes = Object.entries(families).flatMap(([name, { weight }]) => {
+    const count = Math.max(1, Math.round((LANES * weight) / total));
+    sent[name] = 0;
+    return Array.from({ length: count }, (_, lane) => ({ name, lane, share: (times * weight) / total / count }));
+  });
+  await Promise.all(
+    lanes.map(async ({ name, lane, share }) => {
+      const note = (count) => {
+        sent[name] += count;
+      };
+      const wrong = await runLane(families[name], { seed: seed + lane, share, lane, context, note });
+      if (wrong) mismatches.push(`${name}, lane ${lane}: ${wrong}`);
+    }),
+  );
+  await control.stop();
+  // Sessions whose client vanished are found out by their heartbeat.
+  const left = short ? undefined : await sessionsLeft(service);
+  const after = await service.settled(before);
+  const { complaints } = service;
+  const exits = await service.stop();
+  for (const line of [...mismatches, ...complaints, ...control.complaints].slice(0, 30)) console.log(`  ! ${line}`);
+  return [
+    { name: 'inputs', value: Object.values(sent).reduce((sum, count) => sum + count), least: times },
+    ...Object.entries(sent).map(([name, value]) => ({ name: `  ${name}`, value })),
+    { name: 'wrong answers', value: mismatches.length, most: 0 },
+    { name: 'errors in the log', value: complaints.length, most: 0 },
+    { name: 'exit code', value: exits ?? -1, most: 0, least: 0 },
+    { name: 'connections left open', value: after.descriptors - before.descriptors, most: OWN_CONNECTIONS },
+    ...(left === undefined ? [] : [{ name: 'sessions left', value: left, most: 0 }]),
+    { name: 'messages of the control pair', value: control.said },
+    { name: 'of them lost, late or out of order', value: control.complaints.length, most: 0 },
+    { name: 'slowest reply to the control pair', value: Math.round(control.slowest), unit: 'ms' },
+  ];
+}
+
+/** How many sessions there still are when the heartbeat of each has been due. */
+async function sessionsLeft(service) {
+  const patience = Date.now() + LONGEST_REST;
+  for (;;) {
+    const { clients } = await service.totals();
+    if (clients === 0 || Date.now() > patience) return clients;
+    await sleep(1000);
+  }
+}
+
+async function contextFor(service) {
+  const limited = { join: ['fuzz-a', '__*', 'fuzz-plain-*'], publish: ['fuzz-a', 'fuzz-plain-*'] };
+  const may = (right, room) =>
+    limited[right].some((one) => (one.endsWith('*') ? room.startsWith(one.slice(0, -1)) : one === room));
+  const files = readdirSync(new URL('../../public/', import.meta.url)).map((name) => `/${name}`);
+  return {
+    port: service.port,
+    url: service.url,
+    apiKey: API_KEY,
+    maxPayload: MAX_PAYLOAD,
+    tokens: await badTokens(SECRET),
+    users: [
+      { token: await tokenFor(SECRET, 'free'), may: () => true },
+      { token: await tokenFor(SECRET, 'limited', limited), may },
+    ],
+    files: new Set(['/', '/healthz', '/readyz', ...files]),
+  };
+}
+
+/** Sends batches until the lane's share is reached. Resolves with what went wrong, if anything did. */
+async function runLane({ arbitrary, play }, { seed, share, lane, context, note }) {
+  const transport = lane % 2 === 0 ? 'websocket' : 'polling';
+  const user = context.users[Math.floor(lane / 2) % 2];
+  const own = { ...context, transport, user };
+  const batches = typeof arbitrary === 'function' ? arbitrary(context.tokens) : arbitrary;
+  let left = share;
+  const property = fc.asyncProperty(batches, async (batch) => {
+    if (left <= 0) return;
+    const count = await play(batch, own);
+    left -= count;
+    note(count);
+  });
+  for (let round = 0; left > 0; round++) {
+    const parameters = { seed: seed + round * 1000, numRuns: 100, endOnFailure: true };
+    const { failed, errorInstance, counterexamplePath } = await fc.check(property, parameters);
+    if (failed)
+      return `${shown(errorInstance?.message)} (${transport}, seed ${parameters.seed}, path ${counterexamplePath})`;
+  }
+  return undefined;
+}

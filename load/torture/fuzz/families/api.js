@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { Connection, request } from '../connection.js';
+import { expectSame } from '../mismatch.js';
+import { decoded, isRoom, lengthOf, publishReply } from '../oracle.js';
+import { fields, hostileNames, json, mutated, room, text } from '../values.js';
+
+/** Calls of the HTTP API and requests for files, with whatever may stand in path, query, header or body. */
+
+const message = fields({ text, from: text });
+const body = fc.oneof(
+  { weight: 3, arbitrary: message.map((value) => JSON.stringify(value)) },
+  {
+    weight: 2,
+    arbitrary: fields({ messages: fc.array(message, { maxLength: 3 }) }).map((value) => JSON.stringify(value)),
+  },
+  { weight: 2, arbitrary: mutated(message.map((value) => JSON.stringify(value))) },
+  { weight: 1, arbitrary: json.map((value) => JSON.stringify(value)) },
+  { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 80 }).map((bytes) => Buffer.from(bytes)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('', `{"text":"${'x'.repeat(100_000)}"}`, '\ufeff{"text":"x"}', '{"text":"x"}}', '[[[['),
+  },
+);
+const encoded = room.map((name) => encodeURIComponent(name.slice(0, 140).toWellFormed()));
+const path = fc.oneof(
+  { weight: 4, arbitrary: encoded.filter((name) => name !== '') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('%', '%zz', '%c0%ae', '%ff', '%00', '%2e%2e%2f', '%252e', '..%2f..', '%u0041'),
+  },
+);
+const key = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  fc.string({ minLength: 1, maxLength: 220 }).filter((value) => value.trim() === value),
+);
+const caller = fc.constantFrom('key', 'key', 'key', 'key', 'none', 'wrong', 'token', 'junk');
+const number = fc.oneof(fc.nat({ max: 2000 }).map(String), text);
+
+export const weight = 14;
+export const arbitrary = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('publish'), path, body, key, caller }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('read'),
+        path,
+        caller,
+        query: fc.record({ after: number, before: number, limit: number, epoch: text }, { requiredKeys: [] }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('method'),
+        path,
+        method: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS'),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('file'),
+        path: fc.oneof(fc.constantFrom(...hostileNames), text, fc.webPath()),
+      }),
+    },
+  ),
+  { minLength: 1, maxLength: 40, size: 'max' },
+);
+
+const headersOf = { none: {}, wrong: { Authorization: 'Bearer wrong' }, junk: { Authorization: 'Basic a2V5' } };
+
+export async function play(calls, context) {
+  let connection = new Connection(context.port);
+  try {
+    for (const call of calls) {
+      if (connection.isClosed) connection = new Connection(context.port);
+      const { bytes, want } = plan(call, context);
+      const response = await connection.write(bytes).response();
+      if (!response) throw new Error(`no answer to ${bytes.toString('latin1', 0, 300)}`);
+      const got = call.kind === 'file' ? response.status : codeOf(response);
+      expectSame(want.includes(got) ? got : [got, response.status], got, [bytes.toString('latin1', 0, 500), want]);
+    }
+  } finally {
+    connection.end();
+  }
+  return calls.length;
+}
+
+function codeOf({ status, body: text }) {
+  const reply = JSON.parse(text);
+  if (reply.ok !== (status === 200)) throw new Error(`status ${status} with ${text}`);
+  return reply.ok ? 'ok' : reply.code;
+}
+
+/** The request, and which codes (or statuses) are right. */
+function plan(call, context) {
+  if (call.kind === 'file') {
+    const path = `/${encodeURI(call.path.slice(0, 300).toWellFormed()).replace('#', '%23').replace(/^\/+/, '')}`;
+    const [name] = path.split(/[?#]/);
+    // Only what is in the folder is there; and the room's own way in is no file.
+    return {
+      bytes: request('GET', path),
+      want: context.files.has(name) ? [200] : name.startsWith('/api/') ? [401, 404, 405] : [404],
+    };
+  }
+  const url = `/api/rooms/${call.path}/messages`;
+  if (call.kind === 'method') return { bytes: request(call.method, url), want: ['METHOD_NOT_ALLOWED'] };
+  const headers = {
+    ...(headersOf[call.caller] ?? {
+      Authorization: `Bearer ${call.caller === 'key' ? context.apiKey : context.user.token}`,
+    }),
+  };
+  if (call.key !== undefined) headers['Idempotency-Key'] = call.key;
+  const refused = { none: 'UNAUTHORIZED', junk: 'UNAUTHORIZED', wrong: 'TOKEN_INVALID' }[call.caller];
+  const room = decoded(call.path);
+  if (call.kind === 'publish') {
+    const bytes = request('POST', url, headers, call.body);
+    return { bytes, want: [refused ?? publishCode(room, call, context)].flat() };
+  }
+  const query = new URLSearchParams(
+    Object.entries(call.query).map(([name, value]) => [name, value.slice(0, 140).toWellFormed()]),
+  );
+  // Longer than the header of a request may be.
+  if (String(query).length > 2_500) query.delete('epoch');
+  return { bytes: request('GET', `${url}?${query}`, headers), want: [refused ?? readCode(room, query, call, context)] };
+}
+
+function publishCode(room, { body: sent, key: given, caller: who }, { user, maxPayload }) {
+  if (room === undefined) return 'BAD_ROOM';
+  const bytes = Buffer.from(sent);
+  if (bytes.length > maxPayload) return 'BODY_TOO_LARGE';
+  if (bytes.length === 0) return 'BAD_JSON';
+  const code = publishReply(room, bytes, given);
+  if (who !== 'token' || ['BAD_JSON', 'BAD_ROOM'].includes(code)) return code;
+  if (!user.may('publish', room)) return 'ROOM_FORBIDDEN';
+  // Who has a token writes in no other name: that is what is looked at first, message by message.
+  return ['ok', 'BAD_TEXT', 'BAD_NAME'].includes(code) ? ['BAD_NAME', 'BAD_TEXT', code] : code;
+}
+
+function readCode(room, query, { caller: who }, { user }) {
+  if (room === undefined || !isRoom(room)) return 'BAD_ROOM';
+  if (who === 'token' && !user.may('join', room)) return 'ROOM_FORBIDDEN';
+  const isCount = (text) => text === null || /^\d{1,15}$/.test(text);
+  const limit = query.get('limit');
+  const isPage =
+    isCount(query.get('after')) &&
+    isCount(query.get('before')) &&
+    isCount(limit) &&
+    (limit === null || (limit >= 1 && limit <= 1000)) &&
+    lengthOf(query.get('epoch') ?? '') <= 128;
+  return isPage ? 'ok' : 'BAD_PAGE';
+}

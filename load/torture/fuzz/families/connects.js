@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { transports } from '../clients.js';
+import { expectSame } from '../mismatch.js';
+import { fields, json, text } from '../values.js';
+
+/** What may stand in a CONNECT: tokens that are none, and namespaces that nobody has. Before authentication. */
+
+const namespace = text.map((name) => `/${name.replaceAll(',', '')}`);
+
+export const weight = 4;
+export const arbitrary = (tokens) =>
+  fc.array(
+    fc.record({
+      nsp: fc.oneof({ weight: 4, arbitrary: fc.constant('/') }, { weight: 1, arbitrary: namespace }),
+      auth: fields({ token: fc.oneof(text, fc.constantFrom(...tokens.map(({ token }) => token)), json), name: text }),
+    }),
+    { minLength: 1, maxLength: 10, size: 'max' },
+  );
+
+export async function play(connects, { port, transport, tokens }) {
+  const client = await transports[transport].open(port);
+  try {
+    for (const { nsp, auth } of connects) {
+      client.send([`40${nsp === '/' ? '' : `${nsp},`}${JSON.stringify(auth)}`]);
+      const answer = await client.next();
+      if (answer === undefined) throw new Error('the connection was closed');
+      const body = JSON.parse(answer.slice(answer.indexOf('{', nsp === '/' ? 2 : 2 + nsp.length)));
+      const got = answer.startsWith('44') ? (body.data?.code ?? body.message) : 'ok';
+      expectSame(got, nsp === '/' ? codeOf(auth, tokens) : 'Invalid namespace', { nsp, auth });
+    }
+  } finally {
+    await client.leave();
+  }
+  return connects.length;
+}
+
+function codeOf(auth, tokens) {
+  const token = Object.hasOwn(auth, 'token') ? auth.token : undefined;
+  if (token === undefined || token === null || token === '') return 'TOKEN_MISSING';
+  return tokens.find((one) => one.token === token)?.code ?? 'TOKEN_INVALID';
+}

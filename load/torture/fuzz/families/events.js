@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { join, LONGEST_PACKET } from '../clients.js';
+import { expectSame } from '../mismatch.js';
+import { replyTo } from '../oracle.js';
+import { fields, json, room, text } from '../values.js';
+
+/** Chat events with whatever may stand where their input should, after authentication. */
+
+const page = { epoch: text, after: fc.nat(), before: fc.nat(), limit: fc.integer({ min: 0, max: 1002 }) };
+const inputs = {
+  join: room,
+  leave: room,
+  who: room,
+  token: text,
+  message: fields({ room, text }),
+  direct: fields({ to: text, text }),
+  history: fields({ room, with: fc.constant(undefined), ...page }),
+  echo: json,
+};
+const known = Object.entries(inputs).map(([event, input]) =>
+  fc.record({
+    event: fc.constant(event),
+    values: fc.oneof(
+      { weight: 8, arbitrary: fc.tuple(input) },
+      { weight: 2, arbitrary: fc.tuple(json) },
+      { weight: 1, arbitrary: fc.array(json, { maxLength: 3 }) },
+    ),
+  }),
+);
+/** socket.io refuses these names itself: see packets.js. */
+const reserved = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
+const unknown = fc.record({
+  event: fc.oneof(text, fc.integer()).filter((event) => !reserved.has(event) && !(event in inputs)),
+  values: fc.array(json, { maxLength: 3 }),
+});
+
+/** What is too long is the matter of the families `frames` and `api`. */
+const fits = ({ event, values }) => Buffer.byteLength(JSON.stringify([event, values])) < LONGEST_PACKET - 100;
+
+export const weight = 40;
+export const arbitrary = fc.array(
+  fc.oneof({ weight: 9, arbitrary: fc.oneof(...known) }, { weight: 1, arbitrary: unknown }).filter(fits),
+  {
+    minLength: 1,
+    maxLength: 40,
+    size: 'max',
+  },
+);
+
+const FENCE = 1_000_000;
+
+/** Sends all at once; each must get its reply, and the connection must stay. */
+export async function play(events, { port, transport, user }) {
+  const client = await join(port, transport, { token: user.token });
+  try {
+    const packets = events.map(({ event, values }, id) => `42${id}${JSON.stringify([event, ...values])}`);
+    client.send([...packets, `42${FENCE}["echo","fence"]`]);
+    const state = { joined: new Set(), may: user.may };
+    const expected = new Map([[FENCE, '["fence"]']]);
+    for (const [id, { event, values }] of events.entries()) {
+      const reply = expectedReply(event, JSON.parse(JSON.stringify(values)), state);
+      if (reply !== undefined) expected.set(id, reply);
+    }
+    while (expected.size > 0) {
+      const packet = await client.next();
+      if (packet === undefined) throw new Error(`the connection was closed, ${expected.size} replies are missing`);
+      const [, id, reply] = /^43(\d+)([\s\S]*)$/.exec(packet) ?? [];
+      if (id === undefined) continue;
+      const want = expected.get(Number(id));
+      expected.delete(Number(id));
+      expectSame(want?.startsWith('[') ? reply : outcomeOf(reply), want, events[id]);
+    }
+  } finally {
+    await client.leave();
+  }
+  return events.length;
+}
+
+function outcomeOf(reply) {
+  const [{ ok, code }] = JSON.parse(reply);
+  return ok ? 'ok' : code;
+}
+
+/** The reply's code, or its whole JSON; undefined where no reply comes. */
+function expectedReply(event, values, state) {
+  // With more values than the event has, the acknowledgement is not where the server looks for it.
+  const isAnswered = Object.hasOwn(inputs, event) && values.length <= 1;
+  if (event === 'echo') return isAnswered ? JSON.stringify(values) : undefined;
+  if (!Object.hasOwn(inputs, event)) return undefined;
+  const reply = replyTo(event, values.length === 0 ? () => {} : values[0], state);
+  return isAnswered ? reply : undefined;
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { Connection, frame, opcodes, upgradeRequest } from '../connection.js';
+import { expectSame } from '../mismatch.js';
+import { decoded, isRoom, lengthOf } from '../oracle.js';
+import { hostileNames, text } from '../values.js';
+
+/** Plain WebSockets: addresses, tokens and texts. */
+
+const path = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(undefined) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .oneof(fc.constantFrom(...hostileNames), text)
+      .map((name) => encodeURIComponent(name.slice(0, 140).toWellFormed())),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '%',
+      '%zz',
+      '%ff',
+      '%00',
+      'api',
+      'api/x',
+      'socket.io',
+      'socket.io/x',
+      'a/b',
+      '..',
+      '%2e%2e/%2e%2e',
+    ),
+  },
+);
+const token = (tokens) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, fc.constantFrom(...tokens.map((one) => one.token)), text);
+const said = fc.oneof(
+  { weight: 10, arbitrary: text.map((value) => value.toWellFormed()) },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('x'.repeat(10_001), 'é'.repeat(10_000), '😀'.repeat(5_000), 'x'.repeat(45_000)),
+  },
+);
+
+export const weight = 4;
+export const arbitrary = (tokens) =>
+  fc.record({ path, token: token(tokens), texts: fc.array(said, { minLength: 1, maxLength: 20, size: 'max' }) });
+
+const LONGEST_FRAME = 40_960;
+let rooms = 0;
+
+export async function play({ path: given, token: shown, texts }, { port, user, tokens }) {
+  // Where they are let in, each is alone, so that it hears itself and nobody else.
+  const room = given ?? `fuzz-plain-${process.pid}-${rooms++}`;
+  const parameters = new URLSearchParams({ token: (shown ?? user.token).toWellFormed() });
+  const connection = new Connection(port).write(upgradeRequest(`/${room}?${parameters}`));
+  try {
+    const response = await connection.response();
+    const want = admission(room, (shown ?? user.token).toWellFormed(), user, tokens);
+    // An address and a token longer than a request's header may be.
+    if (room.length + String(parameters).length > 3_500 && response?.status === 431) return 1;
+    const got = response?.status === 101 ? 'ok' : response && JSON.parse(response.body).code;
+    expectSame(got, want, { room, shown });
+    if (want !== 'ok' || given !== undefined) return 1;
+    await talk(connection, texts);
+    return texts.length;
+  } finally {
+    connection.end();
+  }
+}
+
+function admission(path, shown, user, tokens) {
+  if (/^(socket\.io|api)(\/|$)/.test(path)) return 'NOT_FOUND';
+  const room = decoded(path);
+  if (!isRoom(room)) return 'BAD_ROOM';
+  if (shown === '') return 'TOKEN_MISSING';
+  if (shown !== user.token) return tokens.find((one) => one.token === shown)?.code ?? 'TOKEN_INVALID';
+  return user.may('join', room) ? 'ok' : 'ROOM_FORBIDDEN';
+}
+
+/** Says everything at once, and hears all of it up to what ends the connection. */
+async function talk(connection, texts) {
+  const FENCE = 'fence';
+  const frames = [...texts, FENCE].map((one) =>
+    frame(one, { opcode: typeof one === 'string' ? opcodes.text : opcodes.binary }),
+  );
+  connection.write(Buffer.concat(frames));
+  const expected = [];
+  // A text that is too long is refused a moment later than other things: those that come behind it may come first.
+  const ends = [];
+  for (const one of [...texts, FENCE]) {
+    if (typeof one !== 'string') ends.push(one.length > LONGEST_FRAME ? 'cut off' : 'BAD_FRAME');
+    else if (Buffer.byteLength(one) > LONGEST_FRAME) ends.push('cut off');
+    else if (lengthOf(one) > 10_000) ends.push('BAD_TEXT');
+    else if (one !== '') expected.push(one);
+    if (ends.length > 0 && ends.at(-1) !== 'BAD_TEXT') break;
+  }
+  const heard = [];
+  let ended;
+  while (!ended && !(heard.at(-1) === FENCE && ends.length === 0)) {
+    const received = await connection.frame();
+    if (!received) ended = 'cut off';
+    else if (received.opcode === opcodes.close) ended = received.payload.toString('utf8', 2);
+    else if (received.opcode === opcodes.text) heard.push(received.payload.toString());
+  }
+  // What was said just before the end may not have come back before it.
+  const isBeginning = heard.every((one, index) => one === expected[index]);
+  if (ends.length === 0 || !isBeginning) expectSame(heard, expected, texts);
+  if (ends.length > 0) expectSame(ends.includes(ended) ? ended : [ended, ends], ended, texts);
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+/** How much one read takes at most, in bytes. */
+const READ = 4096;
+
+/**
+ * A member of a room on a plain WebSocket who sleeps after each read. Its frames are taken apart here, since a library
+ * would read on.
+ */
+export class Reader {
+  /** How many messages have come. */
+  received = 0;
+  /** How long it sleeps after each read, in ms; 0 is not at all. */
+  sleep;
+  #socket;
+  #rest = Buffer.alloc(0);
+  #isOpen = false;
+  #onText;
+
+  /** @param {number} port @param {string} room @param {number} sleep @param {(text: string) => void} onText */
+  static async join(port, room, sleep, onText) {
+    const reader = new Reader();
+    reader.sleep = sleep;
+    reader.#onText = onText;
+    reader.#socket = connect({
+      port,
+      host: '127.0.0.1',
+      onread: { buffer: Buffer.alloc(READ), callback: (length, buffer) => reader.#read(buffer.subarray(0, length)) },
+    });
+    reader.#socket.on('error', () => {});
+    reader.#socket.write(
+      `GET /${room} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    await once(reader.#socket, 'open');
+    return reader;
+  }
+
+  close() {
+    this.#socket.destroy();
+  }
+
+  /** Takes what was read. Returns whether to go on at once. */
+  #read(bytes) {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    if (!this.#isOpen) {
+      const end = this.#rest.indexOf('\r\n\r\n');
+      if (end === -1) return true;
+      this.#isOpen = true;
+      this.#rest = this.#rest.subarray(end + 4);
+      this.#socket.emit('open');
+    }
+    while (this.#takeFrame());
+    if (this.sleep === 0) return true;
+    setTimeout(() => this.#socket.resume(), this.sleep);
+    return false;
+  }
+
+  /** Source: RFC 6455, section 5.2. Returns whether there was a whole frame. */
+  #takeFrame() {
+    const bytes = this.#rest;
+    if (bytes.length < 2) return false;
+    const short = bytes[1] & 0x7f;
+    const header = short < 126 ? 2 : short === 126 ? 4 : 10;
+    if (bytes.length < header) return false;
+    const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+    if (bytes.length < header + length) return false;
+    const [opcode, payload] = [bytes[0] & 0x0f, bytes.subarray(header, header + length)];
+    this.#rest = bytes.subarray(header + length);
+    if (opcode === TEXT) {
+      this.received++;
+      this.#onText(payload.toString('latin1'));
+    } else if (opcode === PING) {
+      // An empty pong, masked with nothing.
+      this.#socket.write(Buffer.from([0x8a, 0x80, 0, 0, 0, 0]));
+    }
+    return true;
+  }
+}
+
+const TEXT = 1;
+const PING = 9;

@@ -1,0 +1,21 @@
+const undoing = new Set();
+
+process.on('exit', () => {
+  for (const undo of [...undoing].reverse()) undo();
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+
+/** Has something undone even where the scenario is broken off. Returns what says that it was undone before. */
+export function atExit(undo) {
+  undoing.add(undo);
+  return () => undoing.delete(undo);
+}
+
+/** A child process does not outlive this one. */
+export function own(child) {
+  child.once(
+    'exit',
+    atExit(() => child.kill('SIGKILL')),
+  );
+  return child;
+}

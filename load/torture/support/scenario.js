@@ -1,0 +1,68 @@
+/**
+ * A scenario: a file of load/torture that exports these two.
+ * @typedef {object} Scenario
+ * @property {string} about what it does, in one line
+ * @property {(options: Options) => Promise<Figure[]>} run does it, and ends everything it has started
+ *
+ * @typedef {object} Options
+ * @property {boolean} short the form that `npm test` runs: seconds
+ * @property {number} seed what chance goes by: the same seed gives the same order
+ * @property {number} [times] how often each thing is done; the scenario has a default
+ * @property {number} [minutes] how long it takes; the scenario has a default
+ *
+ * @typedef {object} Figure
+ * @property {string} name
+ * @property {number | string} value
+ * @property {string} [unit]
+ * @property {number} [times] how often it was put to the test
+ * @property {number} [most] what the value must not be above
+ * @property {number} [least] what the value must not be below
+ */
+
+/** Whether a figure is as it must be. @param {Figure} figure */
+export function isMet({ value, most = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY }) {
+  return typeof value === 'string' || (value <= most && value >= least);
+}
+
+/** Prints what a person reads. @param {Figure[]} figures */
+export function printFigures(figures) {
+  const shown = (value) => (typeof value === 'number' ? value.toLocaleString('en-US') : value);
+  const rows = figures.map((figure) => {
+    const { name, value, unit = '', times, most, least } = figure;
+    const goals = [
+      times !== undefined && `${times} times`,
+      least !== undefined && `at least ${shown(least)}`,
+      most !== undefined && `at most ${shown(most)}`,
+    ];
+    return [name, `${shown(value)} ${unit}`.trim(), goals.filter(Boolean).join(', '), isMet(figure) ? '' : 'FAILED'];
+  });
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column].length)));
+  for (const [name, value, goal, verdict] of rows) {
+    console.log(
+      `  ${name.padEnd(widths[0])}  ${value.padStart(widths[1])}  ${goal.padEnd(widths[2])}  ${verdict}`.trimEnd(),
+    );
+  }
+}
+
+/** Numbers from 0 to 1 that look like chance and follow from the seed (mulberry32). @param {number} seed */
+export function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The same things in an order that follows from `random`. @template T @param {T[]} things @returns {T[]} */
+export function shuffled(things, random) {
+  const left = [...things];
+  return things.map(() => left.splice(Math.floor(random() * left.length), 1)[0]);
+}
+
+/** Says what is being done, in one line that the next one takes the place of. */
+export function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K  ${text}`);
+  else if (process.env.TORTURE_PROGRESS && text) process.stderr.write(`  ${text}\n`);
+}

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from '../generator/clock.js';
+import { Histogram } from '../generator/histogram.js';
+import { Crowd } from '../harness/crowd.js';
+import { measure } from '../harness/measure.js';
+import { machineMemory } from '../harness/memory.js';
+import { cpuMicros } from '../harness/peer.js';
+import { pssOf } from '../harness/processes.js';
+
+/** Each client says 30 characters once in so many ms, as document 4's did. */
+const EVERY = 25_000;
+/** So many on average: the kernel deals the connections out by chance, and a process may have 20,000 descriptors. */
+const CLIENTS_PER_WORKER = 18_500;
+/** Memory that stays free, in bytes. */
+const RESERVE = 1.5 * 2 ** 30;
+/** How long one message may take to reach everybody, in ms. */
+const LONGEST_BROADCAST = 60_000;
+
+/**
+ * Connects everybody and has them join one room; lets them talk, with heartbeats on; then one of them says something that
+ * reaches all. What a client costs is what the machine has less of, both ends and the kernel together; the kernel's
+ * share is what the processes do not have.
+ */
+async function run({ peer, cell, quick }) {
+  const empty = look(peer, []);
+  const crowd = await Crowd.start(peer, cell.clients);
+  try {
+    const cpuBefore = await peer.cpu();
+    const from = now();
+    const { connected, refused, isFull } = await crowd.open(RESERVE);
+    const seconds = (now() - from) / 1000;
+    const cpuAfter = await peer.cpu();
+    const full = look(peer, crowd.pids);
+
+    await crowd.talk(EVERY);
+    const fleet = { look: async () => [await crowd.look()] };
+    const measured = await measure({ peer, fleet, warmUp: quick ? 5 : 25, window: quick ? 10 : 50 });
+    const [{ perSecond, total, latency }] = measured.groups;
+    const broadcast = await toAll(crowd, connected);
+
+    const server = full.server - empty.server;
+    const machine = empty.available - full.available;
+    return {
+      clients: connected,
+      refused,
+      isFull,
+      seconds,
+      cpuPerConnect: cpuMicros(cpuBefore, cpuAfter) / connected,
+      bytesPerClient: machine / connected,
+      serverPerClient: server / connected,
+      generatorPerClient: full.generator / connected,
+      kernelPerClient: (machine - server - full.generator) / connected,
+      slabPerClient: (full.slab - empty.slab) / connected,
+      left: full.available / 2 ** 20,
+      workers: cell.peer.workers,
+      workerEmpty: empty.server / cell.peer.workers / 2 ** 20,
+      perSecond: perSecond.received,
+      pings: perSecond.pings,
+      server: measured.server * 100,
+      average: latency.mean,
+      p99: latency.percentile(0.99),
+      ...broadcast,
+      generatorCpu: measured.generators.busiest * 100,
+      errors: total.errors,
+      ended: total.ended,
+      generators: measured.generators,
+      others: measured.others,
+    };
+  } finally {
+    // The server first: whoever closes first keeps the port in TIME_WAIT, and servers need none of theirs again.
+    await peer.stop();
+    await crowd.stop();
+  }
+}
+
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+function look(peer, generators) {
+  return { ...machineMemory(), server: sum(peer.pids.map(pssOf)), generator: sum(generators.map(pssOf)) };
+}
+
+/** How long one message takes to reach everybody, in ms. */
+async function toAll(crowd, clients) {
+  await crowd.publish();
+  const reach = new Histogram();
+  const from = now();
+  do {
+    await sleep(500);
+    for (const seen of await crowd.look()) reach.add(seen.reach);
+  } while (reach.count < clients && now() - from < LONGEST_BROADCAST);
+  return { reached: reach.count, reachHalf: reach.percentile(0.5), reachAll: reach.max };
+}
+
+const cellOf = (clients, label) => {
+  const workers = Math.ceil(clients / CLIENTS_PER_WORKER);
+  return { label, clients, peer: { workers, processes: workers } };
+};
+
+const cluster = (run) => ({
+  program: 'cluster-nodes',
+  run,
+  redis: true,
+  // As gjallar's service starts its workers; stock socket.io gets it too.
+  nodeFlags: ['--max-semi-space-size=2'],
+});
+
+/** Document 4: half a million connections to one server, and a million, and more. */
+export default {
+  about: `clients in one room, each says 30 characters every ${EVERY / 1000} s and gets them back in upper case; heartbeats on`,
+  peers: { 'socketio-cluster': cluster('cluster-socketio'), 'gjallar-cluster': cluster('cluster-gjallar') },
+  cells: (quick) => {
+    const cells = [64_000, 512_000, 1_000_000].map((clients) =>
+      cellOf(clients, `${clients.toLocaleString('en-US')} clients`),
+    );
+    return quick ? cells.slice(0, 1) : [...cells, cellOf(1_800_000, 'as many clients as fit')];
+  },
+  longest: 1_800_000,
+  columns: [
+    { key: 'clients', title: 'clients', digits: 0 },
+    { key: 'refused', title: 'refused', digits: 0 },
+    { key: 'seconds', title: 'connected in s', digits: 0 },
+    { key: 'bytesPerClient', title: 'bytes/client', digits: 0, ratio: true },
+    { key: 'serverPerClient', title: 'server', digits: 0 },
+    { key: 'kernelPerClient', title: 'kernel', digits: 0 },
+    { key: 'perSecond', title: 'echoes/s', digits: 0 },
+    { key: 'server', title: 'server %', digits: 0, ratio: true },
+    { key: 'p99', title: 'p99 ms', digits: 1 },
+    { key: 'reached', title: 'reached', digits: 0 },
+    { key: 'reachAll', title: 'all reached in ms', digits: 0 },
+    { key: 'generatorCpu', title: 'generator %', digits: 0 },
+  ],
+  run,
+};

@@ -1,0 +1,25 @@
+// Document 1's table of broadcasts. It states neither rate nor size: here each publisher sends four messages a second, more
+// than a person would. At that rate stock socket.io keeps up with the third cell and not with the fourth, as the
+// document's figures suggest it did there; and the last cell is 400 messages a second to 1,000 subscribers.
+
+import { REST } from './room.js';
+
+const PER_PUBLISHER = 4;
+
+const table = [
+  [10, 1],
+  [100, 5],
+  [1000, 10],
+  [1000, 50],
+  [1000, 100],
+];
+
+/** @param {[number, number][]} [chosen] subscribers and publishers of each cell */
+export const documentCells = (chosen = table) =>
+  chosen.map(([subscribers, publishers]) => ({
+    label: `document 1: ${subscribers.toLocaleString('en-US')} subscribers, ${publishers} ${publishers === 1 ? 'publisher' : 'publishers'} of ${PER_PUBLISHER} messages/s each`,
+    subscribers,
+    publishers,
+    perSecond: publishers * PER_PUBLISHER,
+    rest: publishers * PER_PUBLISHER * subscribers > 100_000 ? REST : 0,
+  }));

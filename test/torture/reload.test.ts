@@ -1,0 +1,11 @@
+import { expect, test } from '@jest/globals';
+import { runTorture } from './support/run.js';
+
+test('rolling reloads fail no request, and every client is sent away once', async () => {
+  const { code, result, output } = await runTorture('reload');
+  if (code !== 0) throw new Error(output);
+  const figure = (name: string) => result.figures.find((one) => one.name === name)!.value;
+  expect(figure('reloads')).toBe(2);
+  expect(figure('times that a client was sent away, per client and reload')).toBe(1);
+  expect(figure('attempts of clients to connect that failed')).toBe(0);
+}, 180_000);
