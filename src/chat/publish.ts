@@ -79,13 +79,9 @@ async function requireSame(
 ): Promise<void> {
   const page = await conversations!.read({ room }, { epoch, after: offset - 1, limit: messages.length });
   const kept = new Map(page.messages.map((message) => [message.offset, message]));
-  // The history keeps well-formed Unicode.
-  const wellFormed = (text: string) => Buffer.from(text).toString();
   for (const [index, { from, text }] of messages.entries()) {
     const before = kept.get(offset + index);
-    if (before && (before.text !== wellFormed(text) || before.from !== wellFormed(from))) {
-      throw new GjallarError('KEY_REUSED');
-    }
+    if (before && (before.text !== text || before.from !== from)) throw new GjallarError('KEY_REUSED');
   }
 }
 
