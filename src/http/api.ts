@@ -7,7 +7,7 @@ import { UwsExchange } from '../engine/uws-exchange.js';
 import { GjallarError } from '../errors.js';
 import type { Cors } from './cors.js';
 import { dataHeaders, type Headers } from './headers.js';
-import { sendFailure, sendJson } from './json.js';
+import { sendError, sendFailure, sendJson } from './json.js';
 import { type OperatorOptions, readStats } from './operator.js';
 import { packageRoot } from './package-root.js';
 import { publish, type RoomsOptions, readMessages } from './rooms-api.js';
@@ -77,7 +77,6 @@ async function answer(
     if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
     sendJson(call.exchange, 200, headers, { ok: true, ...(await operation(call, options)) });
   } catch (error) {
-    if (!(error instanceof GjallarError)) options.onError(error);
-    sendFailure(call.exchange, headers, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
+    sendError(call.exchange, headers, error, options.onError);
   }
 }

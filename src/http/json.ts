@@ -16,6 +16,18 @@ export function sendFailure(exchange: Exchange, headers: Headers, { code, messag
   sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
 }
 
+/** Answers with what went wrong; what is not the caller's fault goes to `onError`, and is not told. */
+export function sendError(
+  exchange: Exchange,
+  headers: Headers,
+  error: unknown,
+  onError: (error: unknown) => void,
+): void {
+  if (error instanceof GjallarError) return sendFailure(exchange, headers, error);
+  onError(error);
+  sendFailure(exchange, headers, new GjallarError('INTERNAL'));
+}
+
 const bodyErrors: Record<BodyError, ErrorCode> = {
   'too large': 'BODY_TOO_LARGE',
   'length required': 'BAD_JSON',

@@ -1,10 +1,9 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { readRequest } from '../engine/request.js';
 import { UwsExchange } from '../engine/uws-exchange.js';
-import { GjallarError } from '../errors.js';
 import { type Admin, requireAdmin } from './guard.js';
 import { dataHeaders } from './headers.js';
-import { sendFailure } from './json.js';
+import { sendError } from './json.js';
 import { yieldsToWebSockets } from './own-paths.js';
 
 export interface MetricsOptions {
@@ -31,8 +30,7 @@ export function serveMetrics(app: TemplatedApp, { admin, metrics, secure, onErro
         const text = await metrics();
         exchange.send(200, { ...headers, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }, text);
       } catch (error) {
-        if (!(error instanceof GjallarError)) onError(error);
-        sendFailure(exchange, headers, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
+        sendError(exchange, headers, error, onError);
       }
     };
     void answer();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
 import { connections } from '../engine/uws-exchange.js';
+import type { Headers } from './headers.js';
 
 /** A file that is served from memory. */
 interface StaticFile {
@@ -36,7 +37,7 @@ export class StaticFiles {
   }
 
   /** Answers a GET or HEAD request. Returns false when there is no such file. */
-  serve(res: HttpResponse, req: HttpRequest, headers: Readonly<Record<string, string>>): boolean {
+  serve(res: HttpResponse, req: HttpRequest, headers: Headers): boolean {
     const file = this.files.get(req.getUrl());
     if (!file) return false;
     const isKnown = req.getHeader('if-none-match').replace(/^W\//, '') === file.etag;
