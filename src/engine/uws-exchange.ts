@@ -29,6 +29,20 @@ export const connections = {
   areEnding: false,
 };
 
+/** Ends a response. Where the request was a HEAD, the body is left out. */
+export function endResponse(res: HttpResponse, isHead: boolean, body: string | Uint8Array): void {
+  if (!isHead) {
+    res.end(body, connections.areEnding);
+  } else if (connections.areEnding) {
+    // With a length here uWebSockets.js takes the response for unfinished: no other request is served on the connection,
+    // and the process ends where nobody would learn that the client has gone.
+    res.onAborted(() => {});
+    res.endWithoutBody(Buffer.byteLength(body), true);
+  } else {
+    res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
+  }
+}
+
 /** A request on this worker's own port. */
 export class UwsExchange implements Exchange {
   finished = false;
@@ -67,7 +81,7 @@ export class UwsExchange implements Exchange {
       writeHeaders(this.res, headers);
       // uWebSockets.js closes then, and does not say so: some clients would send their next request into the closing.
       if (this.request.headers.connection === 'close') this.res.writeHeader('Connection', 'close');
-      this.res.end(body, connections.areEnding);
+      endResponse(this.res, this.request.method === 'HEAD', body);
     });
   }
 

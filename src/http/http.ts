@@ -1,6 +1,6 @@
-import type { HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { join } from 'node:path';
-import { connections } from '../engine/uws-exchange.js';
+import { endResponse } from '../engine/uws-exchange.js';
 import { errorCodes } from '../errors.js';
 import { addClientBundle } from './client-bundle.js';
 import type { Cors } from './cors.js';
@@ -31,13 +31,13 @@ export function serveHttp(app: TemplatedApp, { health, cors, secure }: HttpOptio
   const forData = dataHeaders(secure);
 
   app.get('/healthz', (res, req) => {
-    if (!yieldsToWebSockets(req)) sendJson(res, '200 OK', forData, { ok: true });
+    if (!yieldsToWebSockets(req)) sendJson(res, req, '200 OK', forData, { ok: true });
   });
   app.get('/readyz', (res, req) => {
     if (yieldsToWebSockets(req)) return;
     const { state, problems } = health();
     const isReady = state === 'ready';
-    sendJson(res, isReady ? '200 OK' : '503 Service Unavailable', forData, {
+    sendJson(res, req, isReady ? '200 OK' : '503 Service Unavailable', forData, {
       ok: isReady,
       state: isReady && problems.length > 0 ? 'degraded' : state,
       problems,
@@ -48,12 +48,12 @@ export function serveHttp(app: TemplatedApp, { health, cors, secure }: HttpOptio
     const isRead = method === 'get' || method === 'head';
     if (isRead && files.serve(res, req, { ...forPages, ...cors.headersFor(req.getHeader('origin')) })) return;
     const { message } = errorCodes.NOT_FOUND;
-    sendJson(res, '404 Not Found', forData, { ok: false, code: 'NOT_FOUND', message });
+    sendJson(res, req, '404 Not Found', forData, { ok: false, code: 'NOT_FOUND', message });
   });
 }
 
-function sendJson(res: HttpResponse, status: string, headers: Headers, body: unknown): void {
+function sendJson(res: HttpResponse, req: HttpRequest, status: string, headers: Headers, body: unknown): void {
   res.writeStatus(status).writeHeader('Content-Type', 'application/json');
   for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
-  res.end(`${JSON.stringify(body)}\n`, connections.areEnding);
+  endResponse(res, req.getMethod() === 'head', `${JSON.stringify(body)}\n`);
 }

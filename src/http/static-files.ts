@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
-import { connections } from '../engine/uws-exchange.js';
+import { connections, endResponse } from '../engine/uws-exchange.js';
 import type { Headers } from './headers.js';
 
 /** A file that is served from memory. */
@@ -42,25 +42,20 @@ export class StaticFiles {
     if (!file) return false;
     const isKnown = req.getHeader('if-none-match').replace(/^W\//, '') === file.etag;
     const gzipped = /\bgzip\b/.test(req.getHeader('accept-encoding')) ? file.gzipped : undefined;
-    const isHead = req.getMethod() === 'head';
-    // After endWithoutBody() with a length uWebSockets.js takes the response for unfinished, and ends the process where
-    // nobody would learn that the client has gone.
-    res.onAborted(() => {});
     res.writeStatus(isKnown ? '304 Not Modified' : '200 OK');
     for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
     res.writeHeader('ETag', file.etag).writeHeader('Cache-Control', 'public, max-age=0');
     res.writeHeader('Vary', 'Accept-Encoding');
+    const body = gzipped ?? file.body;
     if (isKnown) {
-      // uWebSockets.js takes the second argument only with a length, which is that of the 200 (RFC 9110, section 8.6).
-      if (connections.areEnding) res.endWithoutBody((gzipped ?? file.body).length, true);
+      // Only with a length does uWebSockets.js close the connection; it is that of the 200 (RFC 9110, section 8.6).
+      if (connections.areEnding) endResponse(res, true, body);
       else res.endWithoutBody();
       return true;
     }
     res.writeHeader('Content-Type', file.type);
     if (gzipped) res.writeHeader('Content-Encoding', 'gzip');
-    const body = gzipped ?? file.body;
-    if (isHead) res.endWithoutBody(body.length, connections.areEnding);
-    else res.end(body, connections.areEnding);
+    endResponse(res, req.getMethod() === 'head', body);
     return true;
   }
 }

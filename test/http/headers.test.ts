@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { type RunningServer, startServer } from '../support/server.js';
@@ -55,6 +57,28 @@ describe('what comes with every answer', () => {
     expect(head.headers.get('etag')).toBe(get.headers.get('etag'));
     expect((await ask('/')).status).toBe(200);
     expect(server.log.filter(({ msg }) => msg?.includes('died'))).toEqual([]);
+  });
+
+  test.each([...pages, ...data])('%s: HEAD is answered without a body, and its connection serves on', async (path) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const answerTo = async (method: string, to: string) => {
+      const call = request(server.url + to, { method, agent }).end();
+      const [response] = (await once(call, 'response')) as [IncomingMessage];
+      let body = '';
+      for await (const chunk of response) body += chunk;
+      const lengths = response.rawHeaders.filter((_, index, all) => /^content-length$/i.test(all[index - 1] ?? ''));
+      return { body, lengths, isSameConnection: call.reusedSocket };
+    };
+    try {
+      const head = await answerTo('HEAD', path);
+      const healthz = await answerTo('GET', '/healthz');
+      expect(healthz).toEqual({ body: '{"ok":true}\n', lengths: ['12'], isSameConnection: true });
+      expect(head.lengths).toHaveLength(1);
+      if (!pages.includes(path)) return;
+      expect(head.lengths).toEqual((await answerTo('GET', path)).lengths);
+    } finally {
+      agent.destroy();
+    }
   });
 
   test('a page that the browser has already is not sent again', async () => {
