@@ -38,7 +38,7 @@ export async function runWorker(config: Config, version: string): Promise<void> 
   const closers: (() => unknown)[] = [];
   let state: Health['state'] = 'not ready';
 
-  const mesh = new Mesh(id, process.env[MESH_DIRECTORY]!);
+  const mesh = new Mesh(id, process.env[MESH_DIRECTORY]!, (worker) => tell({ type: 'stuck', worker }));
   await mesh.listen();
   closers.push(() => mesh.close());
   const orders = receiveOrders();

@@ -1,6 +1,7 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { Backlogs } from './backlogs.js';
 import { FrameReader, frame } from './framing.js';
 
 /** What a message between workers is for; each kind has one listener. */
@@ -23,22 +24,29 @@ export type MeshListener = (from: number, payload: Buffer) => void;
  *  │                 connect, welcome(id) │
  *  │ ◀─────────────────────────────────── │
  * ```
+ *
+ * A worker that does not read what it is sent is given up, since a link that has lost something must not go on.
  */
 export class Mesh {
   private readonly links = new Map<number, Socket>();
   private readonly welcomed = new Map<number, () => void>();
   private readonly listeners = new Map<Kind, MeshListener>();
   private readonly leaveListeners: ((id: number) => void)[] = [];
-  private readonly incoming = new Set<Socket>();
+  /** Links from others, by worker once it has said who it is. */
+  private readonly incoming = new Map<Socket, number | undefined>();
+  private readonly backlogs = new Backlogs<Socket>((link) => this.giveUp(link));
   private server: Server | undefined;
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary
    * @param directory where the workers' sockets are
+   * @param onStuck called with the id of a worker that does not read what it is sent. It is as good as gone here, and
+   *   has to be ended: to it, this one is still there.
    */
   constructor(
     readonly id: number,
     private readonly directory: string,
+    private readonly onStuck: (id: number) => void = () => {},
   ) {}
 
   /** The ids of the other workers that can be reached. */
@@ -95,7 +103,7 @@ export class Mesh {
   send(to: number, kind: Kind, payload: Uint8Array): boolean {
     const link = this.links.get(to);
     if (!link) return false;
-    write(link, frame(kind, payload));
+    this.write(link, frame(kind, payload));
     return true;
   }
 
@@ -103,13 +111,14 @@ export class Mesh {
   broadcast(kind: Kind, payload: Uint8Array): void {
     if (this.links.size === 0) return;
     const message = frame(kind, payload);
-    for (const link of this.links.values()) write(link, message);
+    for (const link of this.links.values()) this.write(link, message);
   }
 
   close(): void {
     this.leaveListeners.length = 0;
     this.server?.close();
-    for (const socket of [...this.links.values(), ...this.incoming]) socket.destroy();
+    this.backlogs.close();
+    for (const socket of [...this.links.values(), ...this.incoming.keys()]) socket.destroy();
     this.links.clear();
     process.off('exit', this.removeFiles);
     this.removeFiles();
@@ -133,22 +142,46 @@ export class Mesh {
     const socket = createConnection(this.pathOf(id));
     this.links.set(id, socket);
     socket.on('error', () => {});
-    socket.on('close', () => {
-      if (this.links.get(id) !== socket) return;
-      this.links.delete(id);
-      for (const listener of [...this.leaveListeners]) listener(id);
-    });
+    socket.on('close', () => this.onGone(id, socket));
     // Nothing comes in over this link; it is read so that its end is noticed.
     socket.resume();
-    write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
+    this.write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
+  }
+
+  private onGone(id: number, link: Socket): void {
+    if (this.links.get(id) !== link) return;
+    this.links.delete(id);
+    for (const listener of [...this.leaveListeners]) listener(id);
+  }
+
+  private giveUp(link: Socket): void {
+    for (const [id, socket] of this.links) {
+      if (socket !== link) continue;
+      link.destroy();
+      // What it still says comes from nobody.
+      for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
+      this.onStuck(id);
+      this.onGone(id, link);
+    }
+  }
+
+  /** Everything written in one tick goes out in one write. */
+  private write(socket: Socket, message: Buffer): void {
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(message);
+    this.backlogs.check(socket);
   }
 
   private accept(socket: Socket): void {
-    this.incoming.add(socket);
+    this.incoming.set(socket, undefined);
     let from: number | undefined;
     const reader = new FrameReader((kind, payload) => {
       if (from === undefined) {
         from = payload.readUIntLE(0, 3);
+        this.incoming.set(socket, from);
         if (kind === kinds.hello) this.link(from, kinds.welcome);
         else this.welcomed.get(from)?.();
         this.welcomed.delete(from);
@@ -160,13 +193,4 @@ export class Mesh {
     socket.on('error', () => {});
     socket.on('close', () => this.incoming.delete(socket));
   }
-}
-
-/** Everything written in one tick goes out in one write. */
-function write(socket: Socket, message: Buffer): void {
-  if (socket.writableCorked === 0) {
-    socket.cork();
-    process.nextTick(() => socket.uncork());
-  }
-  socket.write(message);
 }

@@ -46,7 +46,7 @@ export class Primary {
   private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
   private readonly members = new Map<number, Member>();
   private readonly respawns = new Set<NodeJS.Timeout>();
-  private readonly vitals = new Vitals((id) => this.onHung(id));
+  private readonly vitals = new Vitals((id) => this.onHung(id, 'a worker gives no sign of life and is killed'));
   private port = 0;
   private deaths = 0;
   private isLeaving = false;
@@ -179,6 +179,8 @@ export class Primary {
       }
       case 'alive':
         return this.vitals.heard(id);
+      case 'stuck':
+        return this.onHung(message.worker, 'a worker does not read what the others send it and is killed');
       case 'listening':
         member.isListening = true;
         member.onStarted?.();
@@ -200,9 +202,12 @@ export class Primary {
     send(worker, { type: 'leave', over: this.options.drainTimeout });
   }
 
-  private onHung(id: number): void {
-    this.options.log.error({ worker: id }, 'a worker gives no sign of life and is killed');
-    this.members.get(id)?.worker.process.kill('SIGKILL');
+  private onHung(id: number, why: string): void {
+    const hung = this.members.get(id)?.worker.process;
+    // Several may say so of one.
+    if (!hung || hung.killed) return;
+    this.options.log.error({ worker: id }, why);
+    hung.kill('SIGKILL');
   }
 
   private onExit({ id }: Worker, code: number, signal: string): void {

@@ -7,6 +7,8 @@ export type FromWorker =
   | { type: 'listening' }
   /** This worker's loop turns: said once in every {@link ALIVE_INTERVAL}, from `meshed` on. */
   | { type: 'alive' }
+  /** Another worker does not read what this one sends it, and is gone for this one. */
+  | { type: 'stuck'; worker: number }
   /** This worker cannot run, and another one in its place could not either. */
   | { type: 'failed'; reason: string };
 

@@ -1,0 +1,50 @@
+import type { Writable } from 'node:stream';
+
+/**
+ * So many bytes may wait on a link for longer than a moment. A worker that turns its loop reads more than that within a
+ * second, and the longest payload or a burst is gone by then.
+ */
+const MOST_WAITING = 64 * 1024 * 1024;
+/** In ms. */
+const TURN = 250;
+/** After so many turns in a row the other end is taken for one that does not keep up. */
+const MOST_TURNS = 8;
+
+/**
+ * Finds links on which more waits than the other end will ever read in time. It is counted in turns of this worker's
+ * own timer, so that one that was itself held up blames nobody.
+ */
+export class Backlogs<Link extends Writable> {
+  private readonly turns = new Map<Link, number>();
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param onStuck called with a link whose other end does not keep up */
+  constructor(private readonly onStuck: (link: Link) => void) {}
+
+  /** To be called after each write. */
+  check(link: Link): void {
+    if (link.writableLength <= MOST_WAITING || this.turns.has(link)) return;
+    this.turns.set(link, 0);
+    this.timer ??= setInterval(() => this.onTurn(), TURN);
+  }
+
+  close(): void {
+    this.turns.clear();
+    this.stopWatching();
+  }
+
+  private onTurn(): void {
+    for (const [link, turns] of this.turns) {
+      const isOver = link.destroyed || link.writableLength <= MOST_WAITING;
+      if (isOver || turns + 1 === MOST_TURNS) this.turns.delete(link);
+      else this.turns.set(link, turns + 1);
+      if (!isOver && turns + 1 === MOST_TURNS) this.onStuck(link);
+    }
+    if (this.turns.size === 0) this.stopWatching();
+  }
+
+  private stopWatching(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+}

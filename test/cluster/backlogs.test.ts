@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { kinds, Mesh } from '../../src/cluster/mesh.js';
+import { idPrefixOf } from '../../src/cluster/relay/relay.js';
+import { closeWebSockets, openWebSocket, type RawWebSocket } from '../engine/support/raw.js';
+import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';
+import { type RunningServer, startServer } from '../support/server.js';
+import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
+
+const MEGABYTE = 1024 * 1024;
+
+/** A client on a certain worker, and what it takes to say so much in the hall that the client itself does not hold it up. */
+async function startFlood(server: RunningServer, worker: number) {
+  let client: RawWebSocket;
+  let opening = '';
+  do {
+    client = openWebSocket(`${server.url}/socket.io/?EIO=4`);
+    opening = String(await client.next());
+  } while (!opening.includes(`"sid":"${idPrefixOf(worker)}`));
+  client.send('40');
+  const answer = async (start: string) => {
+    for (let message = ''; !message.startsWith(start); ) message = String(await client.next());
+  };
+  await answer('40');
+  client.send('420["join","hall"]');
+  await answer('430');
+  const message = `42["message",${JSON.stringify({ room: 'hall', text: '€'.repeat(10_000) })}]`;
+  /** Says three megabytes. */
+  return async () => {
+    for (let i = 0; i < 100; i++) client.send(message);
+    client.send('421["echo",1]');
+    await answer('431');
+  };
+}
+
+test('a worker that does not read what it is sent is replaced before that fills the memory of the others', async () => {
+  const server = await startServer({ WORKERS: '2', HISTORY_TTL: '0' });
+  try {
+    const clients = new Map<number, ChatClient>();
+    while (clients.size < 2) {
+      const client = connect(server.url, { transports: ['websocket'] });
+      await connected(client);
+      clients.set(await workerOf(client), client);
+    }
+    const [other, member] = [clients.get(1)!, clients.get(2)!];
+    const flood = await startFlood(server, 1);
+    const back = nextEvent(member, 'connect');
+    process.kill(await server.pidOfWorker(2), 'SIGSTOP');
+    const died = server.logged(({ msg }) => msg === 'a worker died and will be replaced');
+    let hasDied = false;
+    void died.then(() => {
+      hasDied = true;
+    });
+    while (!hasDied) await flood();
+    expect(await died).toMatchObject({ worker: 2, signal: 'SIGKILL' });
+    const reasons = server.log.filter(({ msg }) => String(msg).endsWith('and is killed'));
+    expect(reasons).toMatchObject([{ worker: 2, msg: 'a worker does not read what the others send it and is killed' }]);
+    await Promise.all([back, server.pidOfWorker(3)]);
+    expect(other.connected).toBe(true);
+    for (const client of [other, member]) await client.emitWithAck('join', 'square');
+    expectOnceAndInOrder(await everyoneTalks([other, member], 'square', 20), 2, 20);
+  } finally {
+    disconnectAll();
+    closeWebSockets();
+    await server.stop();
+  }
+}, 60_000);
+
+test('a burst, however large, is no reason to give a worker up that reads it', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  const stuck: number[] = [];
+  const [one, other] = [1, 2].map((id) => new Mesh(id, directory, (worker) => stuck.push(worker)));
+  try {
+    await one!.listen();
+    await other!.listen();
+    await other!.join([1]);
+    let received = 0;
+    const all = new Promise<void>((resolve) => {
+      other!.listenTo(kinds.bus, (_from, { length }) => {
+        received += length;
+        if (received === 100 * MEGABYTE) resolve();
+      });
+    });
+    for (let i = 0; i < 100; i++) one!.broadcast(kinds.bus, Buffer.alloc(MEGABYTE));
+    expect(one!.pendingBytes).toBeGreaterThan(99 * MEGABYTE);
+    await all;
+    expect([stuck, one!.members, other!.members]).toEqual([[], [2], [1]]);
+  } finally {
+    one!.close();
+    other!.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});
