@@ -11,6 +11,8 @@ export default {
     ],
   },
   testTimeout: 30_000,
+  // Many tests wait for heartbeats and time-outs; jest's default leaves one of two cores idle.
+  maxWorkers: '100%',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.
   forceExit: false,
 };
