@@ -5,6 +5,7 @@ import { TokenAccounts } from './accounts/tokens.js';
 import { startChat } from './chat/chat.js';
 import type { ChatServer } from './chat/context.js';
 import { kinds, Mesh } from './cluster/mesh.js';
+import { removeWhereOrphaned } from './cluster/orphaned.js';
 import { ALIVE_INTERVAL, type FromPrimary, type FromWorker, MESH_DIRECTORY } from './cluster/protocol.js';
 import { idPrefixOf, Relay } from './cluster/relay/relay.js';
 import type { Config } from './config/options.js';
@@ -38,8 +39,10 @@ export async function runWorker(config: Config, version: string): Promise<void> 
   const closers: (() => unknown)[] = [];
   let state: Health['state'] = 'not ready';
 
-  const mesh = new Mesh(id, process.env[MESH_DIRECTORY]!, (worker) => tell({ type: 'stuck', worker }));
+  const meshDirectory = process.env[MESH_DIRECTORY]!;
+  const mesh = new Mesh(id, meshDirectory, (worker) => tell({ type: 'stuck', worker }));
   await mesh.listen();
+  removeWhereOrphaned(meshDirectory);
   closers.push(() => mesh.close());
   const orders = receiveOrders();
   tell({ type: 'meshed' });

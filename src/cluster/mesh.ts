@@ -1,4 +1,4 @@
-import { rmdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Backlogs } from './backlogs.js';
@@ -69,7 +69,7 @@ export class Mesh {
   listen(): Promise<void> {
     this.server = createServer((socket) => this.accept(socket));
     // A worker whose primary was killed is ended by the cluster module at once.
-    process.once('exit', this.removeFiles);
+    process.once('exit', this.removeSocket);
     return new Promise((resolve, reject) => {
       this.server!.once('error', reject);
       this.server!.listen(this.pathOf(this.id), resolve);
@@ -120,18 +120,12 @@ export class Mesh {
     this.backlogs.close();
     for (const socket of [...this.links.values(), ...this.incoming.keys()]) socket.destroy();
     this.links.clear();
-    process.off('exit', this.removeFiles);
-    this.removeFiles();
+    process.off('exit', this.removeSocket);
+    this.removeSocket();
   }
 
-  private readonly removeFiles = (): void => {
+  private readonly removeSocket = (): void => {
     rmSync(this.pathOf(this.id), { force: true });
-    try {
-      // The primary does this, unless it was killed: then the last worker does.
-      rmdirSync(this.directory);
-    } catch {
-      // Others are there still.
-    }
   };
 
   private pathOf(id: number): string {

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -140,8 +140,6 @@ export class Primary {
   }
 
   private fork(isSpare: boolean): Member {
-    // The last worker to end takes the folder with it, unless it is killed.
-    mkdirSync(this.meshDirectory, { recursive: true, mode: 0o700 });
     const worker = cluster.fork({ [MESH_DIRECTORY]: this.meshDirectory });
     const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
     this.members.set(worker.id, member);
