@@ -1,12 +1,15 @@
 import type { Clock } from '../deadlines.js';
 
-/** What joins the workers of one machine. */
+/** Carries messages between the workers of one machine, each in the order in which its sender sent it. */
 export interface PeerLinks {
   /** The ids of the other workers. */
   readonly members: readonly number[];
+  /** Sends to one other worker. */
   send(to: number, payload: Uint8Array): void;
+  /** Sends to all other workers. */
   broadcast(payload: Uint8Array): void;
   onMessage(listener: (from: number, payload: Buffer) => void): void;
+  /** Calls back with the id of each worker that has gone. */
   onLeave(listener: (id: number) => void): void;
 }
 

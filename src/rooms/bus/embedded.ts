@@ -7,24 +7,16 @@ import {
   type ClusterResponse,
   MessageType,
 } from 'socket.io-adapter';
+import type { PeerLinks } from '../../engine/limits/shared-counts.js';
 import { EncodedPacket, type EncodedPackets } from '../encoded-packet.js';
 import type { Bus } from './bus.js';
 import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './embedded-codec.js';
 import { localFirst } from './local-first.js';
 
-/** Carries messages between the workers of one machine, each in the order in which its sender sent it. */
-export interface WorkerLinks {
+/** The links of a worker that has an id. */
+export interface WorkerLinks extends PeerLinks {
   /** This worker's id. */
   readonly id: number;
-  /** The ids of the other workers. */
-  readonly members: readonly number[];
-  /** Sends to one other worker. */
-  send(to: number, payload: Uint8Array): void;
-  /** Sends to all other workers. */
-  broadcast(payload: Uint8Array): void;
-  onMessage(listener: (from: number, payload: Buffer) => void): void;
-  /** Calls back with the id of each worker that has gone. */
-  onLeave(listener: (id: number) => void): void;
 }
 
 /** The embedded bus: joins the workers of one machine without any other server. */
