@@ -4,7 +4,7 @@ import { type Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from './config/options.js';
-import { Archive } from './history/archive.js';
+import { Archive, type ArchiveReader } from './history/archive.js';
 import { Archiver } from './history/archiver.js';
 import { LateArchive } from './history/late-archive.js';
 import { RedisHistoryStore, redisClientOptions } from './history/redis.js';
@@ -16,7 +16,7 @@ import { register } from './metrics/metric.js';
 /** What keeps the messages, and how to let go of it. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
-  archive: Pick<Archive, 'read'> | undefined;
+  archive: ArchiveReader | undefined;
   /** Whether messages could be kept at some time since the start: who never could should get no clients. */
   isReady(): boolean;
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
-import type { Archive } from '../history/archive.js';
+import type { ArchiveReader } from '../history/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { Answering } from './answering.js';
 import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
@@ -43,7 +43,7 @@ export interface ChatOptions {
   /** Keeps the messages; without it none are kept. */
   history?: HistoryStore;
   /** Has the messages that the history no longer has. */
-  archive?: Pick<Archive, 'read'>;
+  archive?: ArchiveReader;
   /** Reaches the members who do not speak Socket.IO. */
   plain?: PlainDelivery;
   /** Tells who somebody is by their token; without it names are free. */

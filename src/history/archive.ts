@@ -19,6 +19,9 @@ export class ArchiveConflict extends Error {
 const MAX_ROWS = 500;
 const MAX_TEXT = 250_000;
 
+/** What readers need of an archive. */
+export type ArchiveReader = Pick<Archive, 'read'>;
+
 /**
  * The permanent store: a database behind the fast one. It has what an archiver has written into it, and so it lags
  * behind by as much as that.

@@ -1,4 +1,4 @@
-import type { Archive } from './archive.js';
+import type { ArchiveReader } from './archive.js';
 import { planPage } from './page.js';
 import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
 
@@ -10,7 +10,7 @@ import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
  */
 export async function readThrough(
   store: HistoryStore,
-  archive: Pick<Archive, 'read'> | undefined,
+  archive: ArchiveReader | undefined,
   conversation: string,
   query: PageQuery,
 ): Promise<Page> {
