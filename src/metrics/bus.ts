@@ -1,6 +1,6 @@
 import type { Mesh } from '../cluster/mesh.js';
 import type { Bus } from '../rooms/bus/bus.js';
-import type { Metric } from './metric.js';
+import { counter, gauge, type Metric } from './metric.js';
 
 /** What joins the workers. */
 export function busMetrics({ name, traffic }: Bus, mesh: Mesh): Metric[] {
@@ -12,29 +12,17 @@ export function busMetrics({ name, traffic }: Bus, mesh: Mesh): Metric[] {
       labels: ['bus'],
       read: () => [[name, Number(traffic.isUp)]],
     },
-    {
-      name: 'gjallar_bus_outages_total',
-      type: 'counter',
-      help: 'How often the bus was away.',
-      read: () => traffic.outages,
-    },
-    {
-      name: 'gjallar_bus_unsent_total',
-      type: 'counter',
-      help: 'Messages to other workers that were given up because the bus was away or too slow.',
-      read: () => traffic.unsent,
-    },
-    {
-      name: 'gjallar_bus_pending_bytes',
-      type: 'gauge',
-      help: 'Bytes that are on their way to the bus.',
-      read: () => traffic.pendingBytes,
-    },
-    {
-      name: 'gjallar_mesh_pending_bytes',
-      type: 'gauge',
-      help: 'Bytes that other workers of this machine have not read yet: one that is stuck lets them grow.',
-      read: () => mesh.pendingBytes,
-    },
+    counter('gjallar_bus_outages_total', 'How often the bus was away.', () => traffic.outages),
+    counter(
+      'gjallar_bus_unsent_total',
+      'Messages to other workers that were given up because the bus was away or too slow.',
+      () => traffic.unsent,
+    ),
+    gauge('gjallar_bus_pending_bytes', 'Bytes that are on their way to the bus.', () => traffic.pendingBytes),
+    gauge(
+      'gjallar_mesh_pending_bytes',
+      'Bytes that other workers of this machine have not read yet: one that is stuck lets them grow.',
+      () => mesh.pendingBytes,
+    ),
   ];
 }

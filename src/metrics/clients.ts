@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import type { PlainWebSockets } from '../plain/plain-websockets.js';
-import type { Metric } from './metric.js';
+import { counter, gauge, type Metric } from './metric.js';
 
 /** Who is connected, and what goes to them and comes from them. */
 export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] {
@@ -9,7 +9,6 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
   engine.on('connection_error', ({ message }: { message: string }) => {
     refused.set(message, (refused.get(message) ?? 0) + 1);
   });
-  const counter = (name: string, help: string, read: () => number): Metric => ({ name, type: 'counter', help, read });
   return [
     {
       name: 'gjallar_clients',
@@ -79,11 +78,6 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
       'Deliveries that were dropped because too much waited for the client already.',
       () => engine.skippedDeliveries,
     ),
-    {
-      name: 'gjallar_outbox_messages',
-      type: 'gauge',
-      help: 'Messages that are held until the next flush.',
-      read: () => outbox.waiting,
-    },
+    gauge('gjallar_outbox_messages', 'Messages that are held until the next flush.', () => outbox.waiting),
   ];
 }

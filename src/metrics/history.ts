@@ -2,7 +2,7 @@ import { Histogram, type Registry } from 'prom-client';
 import type { Archiver } from '../history/archiver.js';
 import { HistoryError } from '../history/errors.js';
 import type { AppendResult, Changes, HistoryStore, NewMessage, Page, PageQuery, Position } from '../history/store.js';
-import type { Labelled, Metric } from './metric.js';
+import { counter, gauge, type Metric } from './metric.js';
 
 /** In seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
@@ -35,7 +35,7 @@ export class MeasuredHistory implements HistoryStore {
         type: 'counter',
         help: 'Calls that the history did not do, by the code of the error.',
         labels: ['code'],
-        read: () => this.failures as Iterable<Labelled>,
+        read: () => this.failures,
       },
     ];
   }
@@ -80,26 +80,23 @@ export class MeasuredHistory implements HistoryStore {
 /** How far the archive is behind. */
 export function archiveMetrics(archiver: () => Archiver | undefined): Metric[] {
   return [
-    {
-      name: 'gjallar_archive_lag_seconds',
-      type: 'gauge',
-      help: 'Age of what waits to be archived, as the worker that archives knows it; of the others there is none.',
-      read: () => {
+    gauge(
+      'gjallar_archive_lag_seconds',
+      'Age of what waits to be archived, as the worker that archives knows it; of the others there is none.',
+      () => {
         const lag = archiver()?.lagMs;
         return lag === undefined ? undefined : lag / 1000;
       },
-    },
-    {
-      name: 'gjallar_archive_messages_total',
-      type: 'counter',
-      help: 'Messages that the worker has written to the archive.',
-      read: () => archiver()?.archived,
-    },
-    {
-      name: 'gjallar_archive_failures_total',
-      type: 'counter',
-      help: 'How often archiving failed; it is tried again each second.',
-      read: () => archiver()?.failures,
-    },
+    ),
+    counter(
+      'gjallar_archive_messages_total',
+      'Messages that the worker has written to the archive.',
+      () => archiver()?.archived,
+    ),
+    counter(
+      'gjallar_archive_failures_total',
+      'How often archiving failed; it is tried again each second.',
+      () => archiver()?.failures,
+    ),
   ];
 }

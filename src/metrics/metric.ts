@@ -13,31 +13,31 @@ export interface Metric {
   read(): number | undefined | Iterable<Labelled>;
 }
 
+type Simple = (name: string, help: string, read: () => number | undefined) => Metric;
+
+/** A counter without labels. */
+export const counter: Simple = (name, help, read) => ({ name, type: 'counter', help, read });
+
+/** A gauge without labels. */
+export const gauge: Simple = (name, help, read) => ({ name, type: 'gauge', help, read });
+
 /** Adds metrics to a registry, which reads them with each scrape. */
 export function register(registry: Registry, metrics: readonly Metric[]): void {
   for (const metric of metrics) {
     const { name, help, labels: labelNames = [], type } = metric;
-    const options = { name, help, labelNames, registers: [registry] };
-    if (type === 'gauge') {
-      new Gauge({
-        ...options,
-        collect() {
-          this.reset();
-          // One without labels would be 0 from here on, also where there is no value.
-          this.remove({});
-          for (const [labels, value] of valuesOf(metric)) this.set(labels, value);
-        },
-      });
-    } else {
-      new Counter({
-        ...options,
-        collect() {
-          this.reset();
-          this.remove({});
-          for (const [labels, value] of valuesOf(metric)) this.inc(labels, value);
-        },
-      });
-    }
+    const Kind = type === 'gauge' ? Gauge : Counter;
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect(this: Gauge | Counter) {
+        this.reset();
+        // One without labels would be 0 from here on, also where there is no value.
+        this.remove({});
+        for (const [labels, value] of valuesOf(metric)) this.inc(labels, value);
+      },
+    });
   }
 }
 

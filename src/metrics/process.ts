@@ -5,7 +5,7 @@ import {
   PerformanceObserver,
   performance,
 } from 'node:perf_hooks';
-import type { Metric } from './metric.js';
+import { counter, gauge, type Metric } from './metric.js';
 
 const gcKinds: Record<number, string> = {
   [constants.NODE_PERFORMANCE_GC_MINOR]: 'minor',
@@ -27,8 +27,6 @@ export function processMetrics(): Metric[] {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION });
   delay.enable();
   const lateness = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - RESOLUTION / 1e3);
-  const gauge = (name: string, help: string, read: () => number): Metric => ({ name, type: 'gauge', help, read });
-  const counter = (name: string, help: string, read: () => number): Metric => ({ name, type: 'counter', help, read });
   return [
     counter('process_cpu_seconds_total', 'CPU time, user and system, of all threads of the worker.', () => {
       const { user, system } = process.cpuUsage();

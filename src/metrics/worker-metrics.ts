@@ -1,7 +1,7 @@
 import { AggregatorRegistry, Registry } from 'prom-client';
 import { Inquiry } from '../cluster/inquiry.js';
 import type { Mesh } from '../cluster/mesh.js';
-import { type Metric, register } from './metric.js';
+import { counter, gauge, type Metric, register } from './metric.js';
 import { processMetrics } from './process.js';
 
 /** What primary and start know, and no worker counts. */
@@ -63,17 +63,15 @@ function machineMetrics(answers: Map<number, unknown>, { version, workers, death
       labels: ['worker'],
       read: () => [...answers].map(([id, answer]) => [String(id), Number(answer !== undefined)]),
     },
-    {
-      name: 'gjallar_workers_configured',
-      type: 'gauge',
-      help: 'How many workers there should be; more than are up while some are replaced.',
-      read: () => workers,
-    },
-    {
-      name: 'gjallar_worker_deaths_total',
-      type: 'counter',
-      help: 'Workers that have died and were replaced, since the start of the server.',
-      read: deaths,
-    },
+    gauge(
+      'gjallar_workers_configured',
+      'How many workers there should be; more than are up while some are replaced.',
+      () => workers,
+    ),
+    counter(
+      'gjallar_worker_deaths_total',
+      'Workers that have died and were replaced, since the start of the server.',
+      deaths,
+    ),
   ];
 }
