@@ -31,32 +31,31 @@ export class Handshake {
   ) {}
 
   /** Opens a session on polling. */
-  async polling(exchange: Exchange): Promise<void> {
-    const given = this.idFor(exchange);
-    // Waiting for what is there already would take the answer out of the request's own write.
-    const id = typeof given === 'object' ? await given : given;
-    if (id === undefined || exchange.finished) return;
-    const transport = this.make.polling(exchange.request);
-    const session = this.createSession(id, transport, exchange);
-    if (!session) return;
-    transport.onRequest(exchange);
-    // Socket.IO v2 clients wait for the application to speak first.
-    const mayMove = session.protocol === 4 && this.host.settings.allowUpgrades && this.host.relay?.hasOthers;
-    if (mayMove) this.unclaimed.hold(session);
-    else this.host.emit('connection', session);
+  polling(exchange: Exchange): Promise<void> {
+    return this.open(
+      exchange,
+      (request) => this.make.polling(request),
+      (session, transport) => {
+        transport.onRequest(exchange);
+        // Socket.IO v2 clients wait for the application to speak first.
+        const mayMove = session.protocol === 4 && this.host.settings.allowUpgrades && this.host.relay?.hasOthers;
+        if (mayMove) this.unclaimed.hold(session);
+        else this.host.emit('connection', session);
+      },
+    );
   }
 
   /** Opens a session on a WebSocket. */
-  async webSocket(exchange: UpgradeExchange): Promise<void> {
-    const given = this.idFor(exchange);
-    const id = typeof given === 'object' ? await given : given;
-    if (id === undefined || exchange.finished) return;
-    const transport = this.make.webSocket(exchange.request);
-    const session = this.createSession(id, transport, exchange);
-    if (!session) return;
-    exchange.accept(this.headers.ofUpgrade(exchange, id), transport);
-    if (transport.channel) this.host.emit('connection', session);
-    else session.close(true);
+  webSocket(exchange: UpgradeExchange): Promise<void> {
+    return this.open(
+      exchange,
+      (request) => this.make.webSocket(request),
+      (session, transport) => {
+        exchange.accept(this.headers.ofUpgrade(exchange, session.id), transport);
+        if (transport.channel) this.host.emit('connection', session);
+        else session.close(true);
+      },
+    );
   }
 
   /** Goes on with a session that another worker has given away. */
@@ -82,6 +81,21 @@ export class Handshake {
     session.probeUpgrade(candidate);
     exchange.accept(headers, candidate);
     if (!candidate.channel) session.probe?.end();
+  }
+
+  /** Opens a session, unless its client is refused or has gone. */
+  private async open<T extends Transport>(
+    exchange: Exchange,
+    make: (request: EngineRequest) => T,
+    opened: (session: Session, transport: T) => void,
+  ): Promise<void> {
+    const given = this.idFor(exchange);
+    // Waiting for what is there already would take the answer out of the request's own write.
+    const id = typeof given === 'object' ? await given : given;
+    if (id === undefined || exchange.finished) return;
+    const transport = make(exchange.request);
+    const session = this.createSession(id, transport, exchange);
+    if (session) opened(session, transport);
   }
 
   private createSession(id: string, transport: Transport, exchange: Exchange): Session | undefined {
