@@ -20,7 +20,12 @@ import { type ChatStats, readStats } from './stats.js';
 
 export interface Chat {
   /** Says something in a room without being in it; see {@link publish}. */
-  publish(caller: Identity | undefined, room: string, input: unknown, key: string | undefined): Promise<PublishReply>;
+  publish(
+    caller: Identity | undefined,
+    room: string,
+    readInput: () => Promise<unknown>,
+    key: string | undefined,
+  ): Promise<PublishReply>;
   /** Reads a page of a room's messages; see {@link readRoomPage}. */
   read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
   /** Tells who has a token; undefined where names are free. */
@@ -134,7 +139,7 @@ export function startChat(
   });
   return {
     admit: async (room, query) => plainMembers.admit(context, room, query),
-    publish: (caller, room, input, key) => publish(context, caller, room, input, key),
+    publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
     counters,
     stats: (limit) => readStats(roster, limit),

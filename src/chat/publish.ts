@@ -22,7 +22,7 @@ export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
  * Says something in a room without being in it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
  * which are kept all or none, next to each other.
  * @param caller who says it; undefined for who may write to every room in any name
- * @param input as it came from outside
+ * @param readInput reads it as it came from outside; called once the caller may publish there
  * @param key what the caller calls this publication: a repetition with it gets the positions of the first one
  * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, KEY_REUSED, ROOM_FORBIDDEN, HISTORY_…
  */
@@ -30,11 +30,12 @@ export async function publish(
   context: ChatContext,
   caller: Identity | undefined,
   room: string,
-  input: unknown,
+  readInput: () => Promise<unknown>,
   key: string | undefined,
 ): Promise<PublishReply> {
   const name = readRoom(room);
   if (caller) requireRoom(caller.grant, 'publish', name);
+  const input = await readInput();
   const batch = readBatch(input);
   const postKey = readPostKey(key);
   // Said twice in spite of its key is worse than not said.

@@ -73,9 +73,15 @@ export class UwsExchange implements Exchange {
     this.body?.whenDone(done);
   }
 
+  /** Lets the body wait on the client's side until it is asked for. What came together with the head is here already. */
+  holdBody(): void {
+    if (!this.finished) this.body?.hold();
+  }
+
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     if (this.finished) return;
     this.finish();
+    this.body?.giveUp();
     this.res.cork(() => {
       this.res.writeStatus(statusLine(status));
       writeHeaders(this.res, headers);
@@ -190,9 +196,14 @@ class BodyCollector {
   private chunks: Buffer[] = [];
   private received = 0;
   private complete = false;
+  private isHeld = false;
   private done: BodyCallback | undefined;
 
-  constructor(res: HttpResponse, request: EngineRequest, maxBody: number) {
+  constructor(
+    private readonly res: HttpResponse,
+    request: EngineRequest,
+    maxBody: number,
+  ) {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     const expected = Number(length);
     if (expected > maxBody) this.fail('too large');
@@ -218,6 +229,26 @@ class BodyCollector {
   whenDone(done: BodyCallback): void {
     this.done = done;
     if (this.complete) this.tell();
+    else this.release();
+  }
+
+  hold(): void {
+    if (this.complete) return;
+    this.isHeld = true;
+    this.res.pause();
+  }
+
+  /** Nobody will ask for it: what still comes is not kept. To be called while the response can be used. */
+  giveUp(): void {
+    this.error = 'aborted';
+    this.chunks = [];
+    this.done = undefined;
+    this.release();
+  }
+
+  private release(): void {
+    if (this.isHeld) this.res.resume();
+    this.isHeld = false;
   }
 
   fail(error: BodyError): void {

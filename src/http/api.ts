@@ -47,6 +47,8 @@ export function serveApi(app: TemplatedApp, options: ApiOptions): void {
   app.any('/api/*', (res, req) => {
     const request = readRequest(res, req, secure);
     const exchange = new UwsExchange(res, request, maxBody);
+    // Who may say nothing need not be listened to.
+    exchange.holdBody();
     const { origin } = request.headers;
     const headers = { ...fixed, ...cors.headersFor(origin) };
     const [path = ''] = request.url.split('?');

@@ -7,7 +7,13 @@ import { readJson } from './json.js';
 
 /** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
 export interface Rooms {
-  publish(caller: Identity | undefined, room: string, input: unknown, key: string | undefined): Promise<object>;
+  /** @param readInput called once the caller may publish there */
+  publish(
+    caller: Identity | undefined,
+    room: string,
+    readInput: () => Promise<unknown>,
+    key: string | undefined,
+  ): Promise<object>;
   /** Tells who has a token; undefined where there are none. */
   readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
   read(caller: Identity | undefined, room: string, query: unknown): Promise<object>;
@@ -22,8 +28,7 @@ export interface RoomsOptions {
 export async function publish({ exchange, request, parameters }: Call, options: RoomsOptions): Promise<object> {
   const caller = await authorize(request, options);
   const room = decode(parameters[0]!);
-  const body = await readJson(exchange);
-  return options.rooms.publish(caller, room, body, request.headers['idempotency-key']);
+  return options.rooms.publish(caller, room, () => readJson(exchange), request.headers['idempotency-key']);
 }
 
 export async function readMessages({ request, parameters }: Call, options: RoomsOptions): Promise<object> {

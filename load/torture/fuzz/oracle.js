@@ -63,9 +63,9 @@ export function tokenReply(token) {
 
 /** The reply to `POST /api/rooms/ROOM/messages` with the API key. */
 export function publishReply(room, body, key) {
+  if (!isRoom(room)) return 'BAD_ROOM';
   const value = parse(body);
   if (value === undefined) return 'BAD_JSON';
-  if (!isRoom(room)) return 'BAD_ROOM';
   if (!isObject(value)) return 'BAD_INPUT';
   const messages = own(value, 'messages');
   if (messages !== undefined) {

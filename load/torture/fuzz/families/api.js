@@ -127,13 +127,14 @@ function plan(call, context) {
 }
 
 function publishCode(room, { body: sent, key: given, caller: who }, { user, maxPayload }) {
-  if (room === undefined) return 'BAD_ROOM';
+  if (room === undefined || !isRoom(room)) return 'BAD_ROOM';
+  // Who may not publish is not listened to.
+  if (who === 'token' && !user.may('publish', room)) return 'ROOM_FORBIDDEN';
   const bytes = Buffer.from(sent);
   if (bytes.length > maxPayload) return 'BODY_TOO_LARGE';
   if (bytes.length === 0) return 'BAD_JSON';
   const code = publishReply(room, bytes, given);
-  if (who !== 'token' || ['BAD_JSON', 'BAD_ROOM'].includes(code)) return code;
-  if (!user.may('publish', room)) return 'ROOM_FORBIDDEN';
+  if (who !== 'token') return code;
   // Who has a token writes in no other name: that is what is looked at first, message by message.
   return ['ok', 'BAD_TEXT', 'BAD_NAME'].includes(code) ? ['BAD_NAME', 'BAD_TEXT', code] : code;
 }

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect as openSocket, type Socket } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { generateKeyPair, SignJWT } from 'jose';
+import { type RunningServer, startServer } from '../support/server.js';
+
+/** Who may say nothing is not listened to. */
+
+const API_KEY = 'a-key-for-the-tests';
+const SECRET = 'a secret of more than thirty-two bytes';
+const MEGABYTE = 1024 * 1024;
+const LARGE = 64 * MEGABYTE;
+/** Bodies as long as that may be kept, so that it shows when they are. */
+const MAX_PAYLOAD = String(2 * LARGE);
+
+let server: RunningServer;
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.stop();
+});
+
+/** Sends the head of a POST, and no body. */
+function announce(credentials: string, length: number): Socket {
+  const socket = openSocket(server.port, '127.0.0.1');
+  sockets.push(socket);
+  socket.write(
+    `POST /api/rooms/closed/messages HTTP/1.1\r\nHost: a\r\n${credentials}Content-Length: ${length}\r\n\r\n`,
+  );
+  return socket;
+}
+
+async function firstAnswer(socket: Socket): Promise<{ status: number; code: string }> {
+  let received = '';
+  while (!received.includes('}')) received += String((await once(socket, 'data'))[0]);
+  const [head = '', body = ''] = received.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), code: JSON.parse(body).code };
+}
+
+function tokenOf(claims: object): Promise<string> {
+  const key = new TextEncoder().encode(SECRET);
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h').sign(key);
+}
+
+test('who may not publish is told before the body comes', async () => {
+  server = await startServer({ WORKERS: '1', API_KEY, JWT_SECRET: SECRET });
+  const allowed = await tokenOf({ sub: 'eve', rooms: { publish: ['open'] } });
+  expect(await firstAnswer(announce('', 1000))).toEqual({ status: 401, code: 'UNAUTHORIZED' });
+  expect(await firstAnswer(announce('Authorization: Bearer wrong\r\n', 1000))).toEqual({
+    status: 401,
+    code: 'TOKEN_INVALID',
+  });
+  expect(await firstAnswer(announce(`Authorization: Bearer ${allowed}\r\n`, 1000))).toEqual({
+    status: 403,
+    code: 'ROOM_FORBIDDEN',
+  });
+});
+
+test('what comes behind a refusal is not kept, and the connection serves the next request', async () => {
+  server = await startServer({ WORKERS: '1', API_KEY, MAX_PAYLOAD });
+  const body = Buffer.alloc(LARGE, 'x');
+  const socket = announce('Authorization: Bearer wrong\r\n', LARGE);
+  expect(await firstAnswer(socket)).toEqual({ status: 401, code: 'UNAUTHORIZED' });
+  await new Promise((resolve) => socket.write(body.subarray(MEGABYTE), resolve));
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  const [, external] = /^nodejs_external_memory_bytes\{.*\} (\S+)$/m.exec(metrics)!;
+  expect(Number(external)).toBeLessThan(LARGE / 2);
+  socket.write(body.subarray(0, MEGABYTE));
+  socket.write(`GET /api/rooms/a/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
+  expect((await once(socket, 'data')).toString()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('a body waits with its client until it is known who that is', async () => {
+  const asked: ServerResponse[] = [];
+  const keyServer = createServer((_, response) => asked.push(response));
+  keyServer.listen(0, '127.0.0.1');
+  await once(keyServer, 'listening');
+  const { port } = keyServer.address() as AddressInfo;
+  server = await startServer({ WORKERS: '1', JWKS_URL: `http://127.0.0.1:${port}/keys`, MAX_PAYLOAD });
+  try {
+    const { privateKey } = await generateKeyPair('RS256');
+    const token = await new SignJWT({ sub: 'eve' }).setProtectedHeader({ alg: 'RS256', kid: 'k' }).sign(privateKey);
+    const isAsked = once(keyServer, 'request');
+    const socket = announce(`Authorization: Bearer ${token}\r\n`, LARGE);
+    await isAsked;
+    // Who goes while nobody listens does no harm.
+    const leaver = announce(`Authorization: Bearer ${token}\r\n`, LARGE);
+    await once(leaver, 'connect');
+    leaver.resetAndDestroy();
+    let isTaken = false;
+    const taken = new Promise<void>((resolve) => {
+      socket.write(Buffer.alloc(LARGE, 'x'), () => {
+        isTaken = true;
+        resolve();
+      });
+    });
+    // Time enough to take it all.
+    for (let i = 0; i < 100; i++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect(isTaken).toBe(false);
+    const answer = firstAnswer(socket);
+    asked[0]!.end('{"keys":[]}');
+    expect(await answer).toEqual({ status: 401, code: 'TOKEN_INVALID' });
+    await taken;
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  } finally {
+    keyServer.closeAllConnections();
+    keyServer.close();
+  }
+});
