@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { hasControlCharacters } from '../control-characters.js';
+import { duration, integer, line, matching, oneOf, origins, rates, redisUrls, text, type Value } from './values.js';
 
 /** One option: its name in the environment, what it is for, its default, and what it accepts. */
 export interface OptionSpec<T> {
@@ -12,58 +12,11 @@ export interface OptionSpec<T> {
   readonly accepts: string;
   /** Whether the value must not be shown, since it is a secret, or may contain one. */
   readonly isSecret?: boolean;
-  /** Reads the text of the environment; undefined where the variable is not set or empty. */
-  readonly schema: z.ZodType<T, string | undefined>;
+  readonly schema: Value<T>;
 }
 
 function option<T>(spec: OptionSpec<T>): OptionSpec<T> {
   return spec;
-}
-
-function integer(min: number, max: number, fallback: number): z.ZodType<number, string | undefined> {
-  return z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .default(String(fallback))
-    .transform(Number)
-    .pipe(z.number().int().min(min).max(max));
-}
-
-const redisUrl = z.url({ protocol: /^rediss?$/ });
-
-const text = (): z.ZodType<string | undefined, string | undefined> => z.string().optional();
-
-const line = () => text().refine((value) => !hasControlCharacters(value ?? ''));
-
-/** A length of time such as `24h`, in milliseconds. */
-const duration = (fallback: string): z.ZodType<number, string | undefined> =>
-  z
-    .string()
-    .regex(/^(0|\d{1,9}(ms|s|m|h|d))$/)
-    .default(fallback)
-    .transform((value) => Number.parseInt(value, 10) * (units[value.replace(/^\d+/, '')] ?? 1)) as never;
-
-const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** So much at once, and so much again in each such time, in ms. */
-interface Rate {
-  amount: number;
-  per: number;
-}
-
-export type RateLimit = { [what in 'events' | 'bytes' | 'connections']?: Rate };
-
-/** Reads a list such as `events=50/s,connections=60/m`; undefined where it is none. */
-function readRates(text: string): RateLimit | undefined {
-  const rates: RateLimit = {};
-  for (const part of text.split(',')) {
-    const found = /^ *(events|bytes|connections)=([1-9]\d{0,11})\/(\d{0,6})(ms|s|m|h) *$/.exec(part);
-    const [, what, amount, count, unit = ''] = found ?? [];
-    const per = Number(count || 1) * (units[unit] ?? 0);
-    if (per === 0 || what! in rates) return undefined;
-    rates[what as keyof RateLimit] = { amount: Number(amount), per };
-  }
-  return rates;
 }
 
 export const buses = ['auto', 'embedded', 'redis', 'redis-sharded', 'redis-streams'] as const;
@@ -104,10 +57,7 @@ export const options = {
       'for BUS=redis-sharded one or several nodes of a cluster, separated by commas.',
     default: 'none',
     accepts: 'a URL that begins with redis:// or rediss://, or several separated by commas',
-    schema: z
-      .string()
-      .refine((value) => value.split(',').every((url) => redisUrl.safeParse(url.trim()).success))
-      .optional() as z.ZodType<string | undefined, string | undefined>,
+    schema: redisUrls(),
   }),
   bus: option({
     name: 'BUS',
@@ -116,7 +66,7 @@ export const options = {
       'redis-sharded needs a Redis Cluster.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
-    schema: z.enum(buses).default('auto') as z.ZodType<(typeof buses)[number], string | undefined>,
+    schema: oneOf(buses, 'auto'),
   }),
   historyTtl: option({
     name: 'HISTORY_TTL',
@@ -138,10 +88,7 @@ export const options = {
     description: 'Database that keeps all messages for good: sqlite:<path>, postgres://… or mysql://…',
     default: 'none',
     accepts: 'a URL that begins with sqlite:, postgres:// or mysql://',
-    schema: z
-      .string()
-      .regex(/^(sqlite:.|(postgres|postgresql|mysql):\/\/.)/)
-      .optional() as z.ZodType<string | undefined, string | undefined>,
+    schema: matching(/^(sqlite:.|(postgres|postgresql|mysql):\/\/.)/),
   }),
   flushMs: option({
     name: 'FLUSH_MS',
@@ -155,18 +102,14 @@ export const options = {
     description: 'Least level that is logged.',
     default: 'info',
     accepts: `one of ${logLevels.join(', ')}`,
-    schema: z.enum(logLevels).default('info') as z.ZodType<(typeof logLevels)[number], string | undefined>,
+    schema: oneOf(logLevels, 'info'),
   }),
   corsOrigin: option({
     name: 'CORS_ORIGIN',
     description: 'Origins whose pages may connect, over WebSockets too, separated by commas; * lets all in.',
     default: 'same origin only',
     accepts: '*, or origins such as https://example.com, separated by commas',
-    schema: z
-      .string()
-      .transform((value) => value.split(',').map((origin) => origin.trim()))
-      .refine((origins) => origins.every((origin) => origin === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(origin)))
-      .optional() as z.ZodType<string[] | undefined, string | undefined>,
+    schema: origins(),
   }),
   apiKey: option({
     name: 'API_KEY',
@@ -174,10 +117,7 @@ export const options = {
     description: 'Key of the HTTP API, which publishes to any room and reads its history; without it the API is off.',
     default: 'none',
     accepts: 'printable ASCII characters without spaces',
-    schema: z
-      .string()
-      .regex(/^[\x21-\x7e]+$/)
-      .optional() as z.ZodType<string | undefined, string | undefined>,
+    schema: matching(/^[\x21-\x7e]+$/),
   }),
   jwtSecret: option({
     name: 'JWT_SECRET',
@@ -193,7 +133,7 @@ export const options = {
     description: 'Address of the public keys of the tokens (JWT, RS256, ES256 or EdDSA) that users must have.',
     default: 'none',
     accepts: 'a URL that begins with https:// or http://',
-    schema: z.url({ protocol: /^https?$/ }).optional() as z.ZodType<string | undefined, string | undefined>,
+    schema: z.url({ protocol: /^https?$/ }).optional(),
   }),
   jwtIssuer: option({
     name: 'JWT_ISSUER',
@@ -245,7 +185,7 @@ export const options = {
       'drop-volatile does without changes of presence for who is behind, and closes who falls further behind.',
     default: 'close',
     accepts: `one of ${slowPolicies.join(', ')}`,
-    schema: z.enum(slowPolicies).default('close') as z.ZodType<(typeof slowPolicies)[number], string | undefined>,
+    schema: oneOf(slowPolicies, 'close'),
   }),
   drainTimeout: option({
     name: 'DRAIN_TIMEOUT',
@@ -264,11 +204,7 @@ export const options = {
     default: 'no limits',
     accepts:
       'a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
-    schema: z
-      .string()
-      .refine((value) => readRates(value) !== undefined)
-      .optional()
-      .transform((value) => (value === undefined ? {} : readRates(value)!)) as z.ZodType<RateLimit, string | undefined>,
+    schema: rates(),
   }),
   maxConnectionsPerIp: option({
     name: 'MAX_CONNECTIONS_PER_IP',

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { hasControlCharacters } from '../control-characters.js';
+
+/** Reads the text of a variable; undefined where it is not set or empty. */
+export type Value<T> = z.ZodType<T, string | undefined>;
+
+export function integer(min: number, max: number, fallback: number): Value<number> {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .default(String(fallback))
+    .transform(Number)
+    .pipe(z.number().int().min(min).max(max));
+}
+
+export function text(): Value<string | undefined> {
+  return z.string().optional();
+}
+
+/** A text without control characters. */
+export function line(): Value<string | undefined> {
+  return text().refine((value) => !hasControlCharacters(value ?? ''));
+}
+
+export function matching(pattern: RegExp): Value<string | undefined> {
+  return z.string().regex(pattern).optional();
+}
+
+export function oneOf<const T extends string>(values: readonly T[], fallback: NoInfer<T>): Value<T> {
+  return z.enum(values).default(fallback);
+}
+
+/** A length of time such as `24h`, in ms. */
+export function duration(fallback: string): Value<number> {
+  return z
+    .string()
+    .regex(/^(0|\d{1,9}(ms|s|m|h|d))$/)
+    .default(fallback)
+    .transform((value) => Number.parseInt(value, 10) * (units[value.replace(/^\d+/, '')] ?? 1));
+}
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** One or several, separated by commas. */
+export function redisUrls(): Value<string | undefined> {
+  const one = z.url({ protocol: /^rediss?$/ });
+  return text().refine(
+    (value) => value === undefined || value.split(',').every((url) => one.safeParse(url.trim()).success),
+  );
+}
+
+/** A list of origins, separated by commas; `*` may be one. */
+export function origins(): Value<string[] | undefined> {
+  return z
+    .string()
+    .transform((value) => value.split(',').map((origin) => origin.trim()))
+    .refine((origins) => origins.every((origin) => origin === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(origin)))
+    .optional();
+}
+
+/** So much at once, and so much again in each such time, in ms. */
+interface Rate {
+  amount: number;
+  per: number;
+}
+
+export type RateLimit = { [what in 'events' | 'bytes' | 'connections']?: Rate };
+
+/** A list such as `events=50/s,connections=60/m`. */
+export function rates(): Value<RateLimit> {
+  return z
+    .string()
+    .refine((value) => readRates(value) !== undefined)
+    .optional()
+    .transform((value) => (value === undefined ? {} : readRates(value)!));
+}
+
+/** Undefined where it is no such list. */
+function readRates(list: string): RateLimit | undefined {
+  const limits: RateLimit = {};
+  for (const part of list.split(',')) {
+    const found = /^ *(events|bytes|connections)=([1-9]\d{0,11})\/(\d{0,6})(ms|s|m|h) *$/.exec(part);
+    const [, what, amount, count, unit = ''] = found ?? [];
+    const per = Number(count || 1) * (units[unit] ?? 0);
+    if (per === 0 || what! in limits) return undefined;
+    limits[what as keyof RateLimit] = { amount: Number(amount), per };
+  }
+  return limits;
+}
