@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ServerOptions } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
+import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
 import { type Serve, type Served, serveGjallar, serveStock, type Tls } from './support/application.js';
 import { closeEngines } from './support/engine.js';
@@ -216,8 +216,7 @@ describe('one application on stock socket.io and on gjallar', () => {
   test('is served over TLS alike', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
     const tls = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') };
-    const subject = ['-subj', '/CN=localhost', '-days', '1', '-nodes', '-keyout', tls.key, '-out', tls.cert];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...subject], { stdio: 'ignore' });
+    writeCertificate(tls.key, tls.cert);
     try {
       await expectSame(
         async (served) => {

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadConfig } from '../../src/config/load.js';
+import { type Config, type OptionSpec, options } from '../../src/config/options.js';
+import { runToEnd } from '../support/server.js';
+import { expectations } from './support/expectations.js';
+import { cert, key, otherKey, removeFiles, writeFiles } from './support/files.js';
+
+beforeAll(writeFiles);
+afterAll(removeFiles);
+
+const table = Object.entries(options as Record<string, OptionSpec<unknown>>).map(
+  ([name, spec]) => [spec.name, spec, name as keyof Config] as const,
+);
+
+describe.each(table)('%s', (name, spec, property) => {
+  const { good, bad, ...expected } = expectations[property];
+  // Each of the two is looked at only when the other one is good.
+  const pair: Record<string, string> = { TLS_KEY: key, TLS_CERT: cert };
+  const together = name in pair ? pair : {};
+
+  test('has a default, for an empty variable too', () => {
+    const fallback = loadConfig({})[property];
+    if ('default' in expected) expect(fallback).toEqual(expected.default);
+    else expect(String(fallback)).toBe(spec.default);
+    expect(loadConfig({ [name]: '' })[property]).toEqual(fallback);
+  });
+
+  test.each(good)('accepts %j', (value, meaning, others = {}) => {
+    expect(loadConfig({ ...others, [name]: value })[property]).toEqual(meaning);
+  });
+
+  if (bad.length === 0) return;
+  test.each(bad)('stops the start at %j with one line that says what is accepted', async (value) => {
+    const end = spec.isSecret ? '; the value may be a secret, and is not shown' : `, not "${value}"`;
+    expect(await runToEnd([], { ...together, [name]: value })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `gjallar: ${name} must be ${spec.accepts}${end}\n`,
+    });
+  });
+});
+
+describe('options that go together', () => {
+  test.each([
+    [{ JWT_SECRET: 's', JWKS_URL: 'https://a.example' }, 'JWT_SECRET and JWKS_URL cannot be set together'],
+    [{ JWT_ISSUER: 'a' }, 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL'],
+    [{ ADMIN_USER: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together'],
+    [{ ADMIN_PASSWORD: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together'],
+    [{ BUS: 'redis' }, 'BUS=redis needs REDIS_URL'],
+    [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded needs REDIS_URL'],
+    [{ BUS: 'redis-streams' }, 'BUS=redis-streams needs REDIS_URL'],
+    [{ REDIS_URL: 'redis://a,redis://b' }, 'several nodes in REDIS_URL need BUS=redis-sharded'],
+    [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together'],
+    [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together'],
+    [{ TLS_KEY: otherKey, TLS_CERT: cert }, 'TLS_KEY must be the key of the certificate in TLS_CERT'],
+  ])('%j stops the start', async (environment, line) => {
+    const wrong = await runToEnd([], environment as Record<string, string>);
+    expect(wrong).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${line}\n` });
+  });
+});
+
+test('the configuration is frozen', () => {
+  expect(Object.isFrozen(loadConfig({}))).toBe(true);
+});
+
+test('--help lists every option with its default and what it accepts, units included', async () => {
+  const { code, stdout, stderr } = await runToEnd(['--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  for (const [name, spec] of table) {
+    expect(stdout).toContain(`  ${name}\n      ${spec.description}\n`);
+    expect(stdout).toContain(`Accepts ${spec.accepts}. Default: ${spec.default}.\n`);
+  }
+  expect(options.flushMs.description).toMatch(/ in ms /);
+  expect(options.maxPayload.description).toMatch(/ in bytes/);
+  expect((await runToEnd(['-h'])).stdout).toBe(stdout);
+});
