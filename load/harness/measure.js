@@ -31,6 +31,19 @@ export async function measure({ peer, fleet, warmUp, window }) {
   };
 }
 
+/**
+ * What every result says of server and generators: CPU in percent of a core, memory in MiB, and what the verdict goes by.
+ * @param {{ server: number, helpers?: Record<string, number>, rss: number, generators: object, others?: number }} measured
+ */
+export const usageOf = ({ server, helpers, rss, generators, others }) => ({
+  server: server * 100,
+  redisCpu: helpers?.redis === undefined ? undefined : helpers.redis * 100,
+  generatorCpu: generators.busiest * 100,
+  rss: rss / 2 ** 20,
+  generators,
+  others,
+});
+
 async function look(peer, fleet) {
   const machine = machineUse();
   const [cpu, groups] = await Promise.all([peer.cpu(), fleet.look()]);

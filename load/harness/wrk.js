@@ -1,3 +1,4 @@
+import { usageOf } from './measure.js';
 import { HOST } from './peer.js';
 import { numberIn, runTool } from './tool.js';
 
@@ -23,16 +24,13 @@ export async function runWrk(peer, { path, connections, seconds, threads = 6, mo
     p99: duration(output, /99% +([\d.]+)(us|ms|s|m)\b/),
     longest: duration(output, /Latency +\S+ +\S+ +([\d.]+)(us|ms|s|m)\b/),
     refused: Number(failures[0]),
-    server: server * 100,
-    generatorCpu: generators.busiest * 100,
-    rss: peer.rss() / 2 ** 20,
     errors: failures.reduce(
       (sum, count) => sum + Number(count),
       numberIn(output, /Non-2xx or 3xx responses: (\d+)/) || 0,
     ),
-    // Whether the server was at its limit is told by its own CPU; a busy wrk makes answers fewer and later, not cheaper.
     toolAtLimit: generators.saturated,
-    generators: { ...generators, saturated: false },
+    // Whether the server was at its limit is told by its own CPU; a busy wrk makes answers fewer and later, not cheaper.
+    ...usageOf({ server, rss: peer.rss(), generators: { ...generators, saturated: false } }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { measure } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/measure.js';
 import { recordMemory } from '../harness/memory.js';
 import { keptUp } from '../harness/verdict.js';
 import { openRoom } from './room.js';
@@ -45,16 +45,12 @@ async function runReaders({ peer, fleet, cell, quick }) {
     p99: received.latency.percentile(0.99),
     slowDeliveries: slowly?.perSecond.received,
     slowClosed: slowly && (await slow.look()).reduce((sum, { counters }) => sum + counters.ended, 0),
-    server: measured.server * 100,
-    rss: measured.rss / 2 ** 20,
     highestRss: Math.max(...series.map(({ rss }) => rss)),
     series,
-    generatorCpu: measured.generators.busiest * 100,
     errors: received.total.errors,
     ended: received.total.ended + sent.total.ended,
     ...keptUp(PER_SECOND * subscribers, deliveries, measured.server),
-    generators: measured.generators,
-    others: measured.others,
+    ...usageOf(measured),
   };
 }
 

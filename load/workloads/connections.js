@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
 import { Crowd } from '../harness/crowd.js';
-import { measure } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/measure.js';
 import { machineMemory } from '../harness/memory.js';
 import { cpuMicros } from '../harness/peer.js';
 import { pssOf } from '../harness/processes.js';
@@ -56,15 +56,12 @@ async function run({ peer, cell, quick }) {
       workerEmpty: empty.server / cell.peer.workers / 2 ** 20,
       perSecond: perSecond.received,
       pings: perSecond.pings,
-      server: measured.server * 100,
       average: latency.mean,
       p99: latency.percentile(0.99),
       ...broadcast,
-      generatorCpu: measured.generators.busiest * 100,
       errors: total.errors,
       ended: total.ended,
-      generators: measured.generators,
-      others: measured.others,
+      ...usageOf(measured),
     };
   } finally {
     // The server first: whoever closes first keeps the port in TIME_WAIT, and servers need none of theirs again.

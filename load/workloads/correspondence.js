@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { measure } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/measure.js';
 import { keptUp } from '../harness/verdict.js';
 import { runWrk } from '../harness/wrk.js';
 
@@ -23,15 +23,10 @@ async function correspond({ peer, fleet, cell, quick }) {
     p50: latency.percentile(0.5),
     p99: latency.percentile(0.99),
     longest: latency.max,
-    server: measured.server * 100,
-    redisCpu: measured.helpers.redis === undefined ? undefined : measured.helpers.redis * 100,
-    generatorCpu: measured.generators.busiest * 100,
-    rss: measured.rss / 2 ** 20,
     errors: total.errors,
     ended: total.ended,
     ...(cell.perSecond ? keptUp(cell.perSecond, perSecond.received, measured.server) : {}),
-    generators: measured.generators,
-    others: measured.others,
+    ...usageOf(measured),
   };
 }
 

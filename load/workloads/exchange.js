@@ -1,4 +1,4 @@
-import { measure } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/measure.js';
 import { keptUp } from '../harness/verdict.js';
 
 /**
@@ -23,15 +23,11 @@ export async function measureExchange({ peer, fleet, offered, warmUp, window }) 
     received: total.received,
     average: latency.mean,
     p99: latency.percentile(0.99),
-    server: measured.server * 100,
-    generatorCpu: measured.generators.busiest * 100,
-    rss: measured.rss / 2 ** 20,
     late: total.late,
     errors: total.errors,
     ended: total.ended,
     ...keptUp(offered, perSecond.received, measured.server),
-    generators: measured.generators,
-    others: measured.others,
+    ...usageOf(measured),
     window,
   };
 }

@@ -1,4 +1,4 @@
-import { measure } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/measure.js';
 
 const CLIENTS = 10_000;
 const DEFAULT_INTERVAL = 25;
@@ -19,13 +19,10 @@ async function run({ peer, fleet, cell }) {
     cpuPerHeartbeat,
     perSecond: perSecond.pings,
     expected: CLIENTS / interval,
-    server: measured.server * 100,
     // What these heartbeats would take at the default interval, were there nothing but them.
     atDefault: (cpuPerHeartbeat * CLIENTS) / DEFAULT_INTERVAL / 1e4,
-    generatorCpu: measured.generators.busiest * 100,
     ended: total.ended,
-    generators: measured.generators,
-    others: measured.others,
+    ...usageOf(measured),
   };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { measure } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/measure.js';
 import { keptUp } from '../harness/verdict.js';
 
 const ROOM = 'room';
@@ -72,15 +72,10 @@ export function roomResult(measured, { perSecond, subscribers }, peer) {
     p50: latency.percentile(0.5),
     p99: latency.percentile(0.99),
     samples: latency.count,
-    server: measured.server * 100,
-    redisCpu: measured.helpers.redis === undefined ? undefined : measured.helpers.redis * 100,
-    generatorCpu: measured.generators.busiest * 100,
-    rss: measured.rss / 2 ** 20,
     errors: received.total.errors,
     ended: received.total.ended + sent.total.ended,
     ...keptUp(perSecond * subscribers, deliveries, measured.server / (peer.cores?.length ?? 1)),
-    generators: measured.generators,
-    others: measured.others,
+    ...usageOf(measured),
   };
 }
 
