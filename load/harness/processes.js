@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-// What the kernel tells of processes. Where there is no /proc every figure is NaN.
+// What the kernel tells of processes. Every figure is NaN of a process that is no more, and where there is no /proc.
 
 /**
  * User and system time of a process so far, in µs: what each of its threads has run. The kernel keeps it to the nanosecond,
@@ -34,17 +34,44 @@ export function pssOf(pid) {
   }
 }
 
+/** How many descriptors a process has open. */
+export function descriptorsOf(pid) {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /** A process and all that it has started, directly or not. Those who go meanwhile are left out. */
 export function familyOf(pid) {
   try {
-    const children = threadsOf(pid).flatMap(childrenOf);
+    const children = threadsOf(pid).flatMap(startedBy);
     return [pid, ...children.flatMap(familyOf)];
   } catch {
     return [];
   }
 }
 
-function childrenOf(thread) {
+/** The processes that a process has started itself and that have not ended; none of one that is no more. */
+export function childrenOf(pid) {
+  try {
+    return threadsOf(pid).flatMap(startedBy).filter(isRunning);
+  } catch {
+    return [];
+  }
+}
+
+/** One that has ended stays listed until its parent has asked how. */
+function isRunning(pid) {
+  try {
+    return !/\) Z /.test(read(`/proc/${pid}/stat`));
+  } catch {
+    return false;
+  }
+}
+
+function startedBy(thread) {
   try {
     return read(`${thread}/children`).split(' ').filter(Boolean).map(Number);
   } catch {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rssOf } from '../harness/processes.js';
 import { Reader } from './slow/reader.js';
 import { Service } from './support/service.js';
 
@@ -148,10 +148,7 @@ async function droppedOf(service) {
 
 /** Resident memory of the workers together, in bytes. */
 function memoryOf(service) {
-  return sumOf([...service.pids.values()], (pid) => {
-    const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return Number(kilobytes ?? 0) * 1024;
-  });
+  return sumOf([...service.pids.values()], rssOf);
 }
 
 function sumOf(things, numberOf) {

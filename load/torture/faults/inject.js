@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../harness/child.js';
+import { descriptorsOf, rssOf } from '../../harness/processes.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 import { Members } from './members.js';
-import { holdings } from './supervised-service.js';
 
 /** How long a fault may take, with what is to come back after it, in ms. */
 const FAULT = 60_000;
@@ -105,6 +105,12 @@ async function afterwards(name, before, held, url, rooms) {
       most: Math.round(before.memory * 1.5),
     },
   ];
+}
+
+/** What processes hold: descriptors, and memory in MiB. @param {number[]} pids */
+function holdings(pids) {
+  const sum = (numberOf) => pids.reduce((total, pid) => total + numberOf(pid), 0);
+  return { descriptors: sum(descriptorsOf), memory: Math.round(sum(rssOf) / 2 ** 20) };
 }
 
 function sumOf(done, key) {

@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { childrenOf } from '../../harness/processes.js';
 import { own } from '../support/at-exit.js';
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
@@ -72,12 +73,7 @@ export class SupervisedService {
 
   /** The process ids of the workers. */
   get workers() {
-    try {
-      const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8');
-      return children.split(' ').filter(Boolean).map(Number).filter(isAlive);
-    } catch {
-      return [];
-    }
+    return childrenOf(this.pid);
   }
 
   /** All processes of the service. */
@@ -158,23 +154,4 @@ export class SupervisedService {
     clearInterval(this.#timer);
     this.closeLog();
   }
-}
-
-function isAlive(pid) {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-/** What processes hold: descriptors, and memory in MiB. @param {number[]} pids */
-export function holdings(pids) {
-  let descriptors = 0;
-  let memory = 0;
-  for (const pid of pids) {
-    descriptors += readdirSync(`/proc/${pid}/fd`).length;
-    memory += Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-  }
-  return { descriptors, memory: Math.round(memory) };
 }

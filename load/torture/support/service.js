@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { descriptorsOf } from '../../harness/processes.js';
 import { own } from './at-exit.js';
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
@@ -60,9 +60,9 @@ export class Service {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** How many descriptors the workers have open. */
+  /** How many descriptors the workers have open; one that is no more has none. */
   get descriptors() {
-    return [...this.pids.values()].reduce((sum, pid) => sum + descriptorsOf(pid), 0);
+    return [...this.pids.values()].reduce((sum, pid) => sum + (descriptorsOf(pid) || 0), 0);
   }
 
   /** How many clients and rooms there are, as the workers tell each other. */
@@ -104,15 +104,6 @@ async function readAll(stream) {
   let text = '';
   for await (const chunk of stream) text += chunk;
   return text;
-}
-
-/** None, for a process that is no more. */
-function descriptorsOf(pid) {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length;
-  } catch {
-    return 0;
-  }
 }
 
 /** uWebSockets.js complains of a late upgrade where no other WebSocket is open; the upgrade is in order. */
