@@ -13,7 +13,7 @@ import * as packets from './fuzz/families/packets.js';
 import * as plain from './fuzz/families/plain.js';
 import { shown } from './fuzz/mismatch.js';
 import { badTokens, tokenFor } from './fuzz/tokens.js';
-import { Service } from './support/service.js';
+import { LONGEST_REST, Service } from './support/service.js';
 
 export const about = 'bad input of every kind: right answers, no leak, nobody else disturbed';
 
@@ -25,8 +25,6 @@ const LANES = 12;
 const SECRET = 'a secret of more than thirty-two bytes';
 const API_KEY = 'fuzz-key';
 const MAX_PAYLOAD = 100_000;
-/** In ms: the interval of the heartbeat and what a client has for the answer, and then some. */
-const LONGEST_REST = 75_000;
 
 /** @param {import('./support/scenario.js').Options} options; `times` is the number of inputs */
 export async function run({ short, seed, times = short ? SHORT : ALL }) {

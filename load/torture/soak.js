@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lives } from './soak/lives.js';
 import { randomFrom } from './support/scenario.js';
-import { Service } from './support/service.js';
+import { LONGEST_REST, Service } from './support/service.js';
 
 export const about = 'clients that come, talk, leave and vanish: everything ends where it began';
 
@@ -12,8 +12,6 @@ const MINUTES = 30;
 const SHORT_MINUTES = 0.05;
 /** How often the course of the run is shown. */
 const SAMPLES = 15;
-/** A session on polling whose client has vanished is found out by its heartbeat, 45 s later. */
-const LONGEST_REST = 75_000;
 const MB = 1_000_000;
 
 /** @param {import('./support/scenario.js').Options} options; `times` is how many clients are there at a time */

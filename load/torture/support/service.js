@@ -11,6 +11,12 @@ import { own } from './at-exit.js';
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
+/**
+ * How long a session on polling may stay whose client has vanished, in ms: its heartbeat finds out after 45 s, the interval
+ * and what a client has for the answer.
+ */
+export const LONGEST_REST = 75_000;
+
 /** What pino writes for `error`; from here on something went wrong that should not. */
 const ERROR = 50;
 
