@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuShare } from './cpu.js';
 import { activity } from './fleet.js';
-import { cpuShare, helperShares } from './peer.js';
+import { helperShares } from './peer.js';
 import { GENERATOR_LIMIT } from './verdict.js';
 
 /**

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { now } from '../generator/clock.js';
 import { Child } from './child.js';
 import { serverCores } from './cores.js';
+import { cpuShare, readCpu } from './cpu.js';
 import { foreignPeer } from './foreign.js';
-import { cpuOf, rssOf } from './processes.js';
+import { rssOf } from './processes.js';
 
 export const HOST = '127.0.0.1';
 /**
@@ -52,12 +52,9 @@ export class Peer {
 
   /** CPU time used so far in µs, with the moment of reading. Where there is no /proc, the process itself is asked. */
   async cpu() {
-    const helpers = Object.fromEntries(
-      Object.entries(this.helpers).map(([name, pid]) => [name, { at: now(), micros: cpuOf(pid) }]),
-    );
-    const micros = sum(this.pids.map(cpuOf));
-    const own = Number.isNaN(micros) ? await this.child.order('cpu') : { at: now(), micros };
-    return { ...own, helpers };
+    const helpers = Object.fromEntries(Object.entries(this.helpers).map(([name, pid]) => [name, readCpu([pid])]));
+    const own = readCpu(this.pids);
+    return { ...(Number.isNaN(own.micros) ? await this.child.order('cpu') : own), helpers };
   }
 
   /**
@@ -71,7 +68,7 @@ export class Peer {
 
   /** Resident memory as the kernel sees it now, without disturbing the process; NaN where there is no /proc. */
   rss() {
-    return sum(this.pids.map(rssOf));
+    return this.pids.reduce((sum, pid) => sum + rssOf(pid), 0);
   }
 
   stop() {
@@ -85,14 +82,6 @@ function nodeArguments(name, settings) {
   const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : [];
   return ['--expose-gc', ...(flagsOf[name] ?? []), ...profiling, file, settings];
 }
-
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-
-/** CPU µs between two readings. */
-export const cpuMicros = (before, after) => after.micros - before.micros;
-
-/** CPU seconds per second between two readings. */
-export const cpuShare = (before, after) => cpuMicros(before, after) / 1000 / (after.at - before.at);
 
 /** CPU seconds per second, between two readings, of each program that the server needs beside it. */
 export const helperShares = (before, after) =>

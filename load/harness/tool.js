@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { now } from '../generator/clock.js';
 import { commandOn, generatorCore } from './cores.js';
-import { cpuShare } from './peer.js';
-import { cpuOf } from './processes.js';
+import { cpuShare, readCpu } from './cpu.js';
 import { GENERATOR_LIMIT } from './verdict.js';
 
 const SAMPLE = 250;
@@ -27,7 +26,7 @@ export async function runTool(peer, command) {
     });
   }
   const timer = setInterval(() => {
-    share = cpuOf(child.pid) / 1000 / (now() - from) || share;
+    share = cpuShare({ at: from, micros: 0 }, readCpu([child.pid])) || share;
   }, SAMPLE);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
+import { cpuMicros } from '../harness/cpu.js';
 import { Crowd } from '../harness/crowd.js';
 import { measure, usageOf } from '../harness/measure.js';
 import { machineMemory } from '../harness/memory.js';
-import { cpuMicros } from '../harness/peer.js';
 import { pssOf } from '../harness/processes.js';
 
 /** Each client says 30 characters once in so many ms, as document 4's did. */

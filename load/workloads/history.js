@@ -1,5 +1,6 @@
 import { Histogram } from '../generator/histogram.js';
-import { cpuMicros, HOST } from '../harness/peer.js';
+import { cpuMicros } from '../harness/cpu.js';
+import { HOST } from '../harness/peer.js';
 
 const API_KEY = 'benchmark';
 const MESSAGES = 100_000;

@@ -1,11 +1,12 @@
-import { cpuOf, familyOf } from '../../harness/processes.js';
+import { cpuShare, readCpu } from '../../harness/cpu.js';
+import { familyOf } from '../../harness/processes.js';
 
 const INTERVAL = 200;
 
 /** What a process and its descendants use of the CPU, looked at every now and then. */
 export class CpuWatch {
   #pid;
-  #samples = [];
+  #readings = [];
   #timer;
 
   constructor(pid) {
@@ -20,22 +21,14 @@ export class CpuWatch {
 
   /** CPU seconds per second between two moments, in ms since 1970. NaN where the kernel does not tell. */
   share(from, to) {
-    const within = this.#samples.filter(({ at }) => at >= from && at <= to);
-    const [first, last] = [within.at(0), within.at(-1)];
-    return first && last.at > first.at ? (last.micros - first.micros) / 1000 / (last.at - first.at) : Number.NaN;
+    const within = this.#readings.filter(({ at }) => at >= from && at <= to);
+    return within.length > 1 ? cpuShare(within.at(0), within.at(-1)) : Number.NaN;
   }
 
   #look() {
-    const micros = cpuMicros(this.#pid);
-    if (!Number.isNaN(micros)) this.#samples.push({ at: Date.now(), micros });
-  }
-}
-
-/** Of a process that has ended there is nothing to tell, nor where there is no /proc. */
-function cpuMicros(pid) {
-  try {
-    return familyOf(pid).reduce((sum, process) => sum + cpuOf(process), 0);
-  } catch {
-    return Number.NaN;
+    const family = familyOf(this.#pid);
+    const { micros } = readCpu(family);
+    // Of a process that has ended there is nothing to tell, nor where there is no /proc.
+    if (family.length > 0 && !Number.isNaN(micros)) this.#readings.push({ at: Date.now(), micros });
   }
 }
