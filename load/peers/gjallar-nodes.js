@@ -2,12 +2,11 @@
 // History is off, as the chats it is compared with keep none, unless the row asks for it.
 
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { program } from '../harness/service.js';
 import { settings, unavailable } from './control.js';
 import { runNodes } from './nodes.js';
 
 const { workers = 1, bus = 'auto', history = false, env } = settings;
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-if (!existsSync(main)) unavailable('dist/ is missing; npm run build');
-else await runNodes(main, { WORKERS: String(workers), BUS: bus, ...(history ? {} : { HISTORY_TTL: '0' }), ...env });
+if (!existsSync(program)) unavailable('dist/ is missing; npm run build');
+else await runNodes(program, { WORKERS: String(workers), BUS: bus, ...(history ? {} : { HISTORY_TTL: '0' }), ...env });

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { familyOf } from '../harness/processes.js';
+import { addressIn } from '../harness/service.js';
 import { settings, unavailable } from './control.js';
 import { freePort } from './free-port.js';
 
@@ -70,8 +71,8 @@ async function startNode(file, env) {
 function portFrom(child) {
   return new Promise((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const match = /listens on http:\/\/[^ ]*:(\d+)/.exec(line);
-      if (match) resolve(Number(match[1]));
+      const address = addressIn(line);
+      if (address) resolve(address.port);
       else console.error(line);
     });
   });

@@ -1,13 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { createWriteStream, existsSync } from 'node:fs';
+import { program, startService } from '../../harness/service.js';
 import { Failure } from './failure.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 // The virtual users know neither tokens nor the certificate of the server.
 const LEFT_OUT = ['TLS_KEY', 'TLS_CERT', 'JWT_SECRET', 'JWKS_URL'];
 
@@ -19,31 +13,18 @@ const LEFT_OUT = ['TLS_KEY', 'TLS_CERT', 'JWT_SECRET', 'JWKS_URL'];
  * @throws Failure
  */
 export async function startServer(logFile, environment = process.env) {
-  if (!existsSync(main)) throw new Failure('dist/ is missing: npm run build');
-  const data = mkdtempSync(join(tmpdir(), 'gjallar-load-'));
-  const env = { ...environment, HOST: '127.0.0.1', PORT: '0', DATA_DIR: data };
+  if (!existsSync(program)) throw new Failure('dist/ is missing: npm run build');
+  const env = { ...environment };
   for (const name of LEFT_OUT) delete env[name];
-  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const closed = once(child, 'close').finally(() => rmSync(data, { recursive: true, force: true }));
   const log = createWriteStream(logFile);
-  const url = await new Promise((resolve, reject) => {
-    let last = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      createInterface(stream).on('line', (line) => {
-        log.write(`${line}\n`);
-        last = line;
-        const listens = /^gjallar listens on (\S+) /.exec(line);
-        if (listens) resolve(listens[1]);
-      });
-    }
-    closed.then(() => reject(new Failure(`the server did not start: ${last}`)), reject);
+  const { url, pid, stop } = await startService({ env, onLine: (line) => log.write(`${line}\n`) }).catch((error) => {
+    throw new Failure(error.message);
   });
   return {
     url,
-    pid: child.pid,
+    pid,
     stop: async () => {
-      child.kill('SIGTERM');
-      await closed;
+      await stop();
       log.end();
     },
   };

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childrenOf } from '../../harness/processes.js';
+import { addressIn, program } from '../../harness/service.js';
 import { own } from '../support/at-exit.js';
+import { bareEnvironment } from '../support/service.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const clock = fileURLToPath(new URL('clock.cjs', import.meta.url));
 
 /** The service as a process manager runs it: one that ends is started again. Its log goes through a named pipe. */
@@ -50,13 +51,12 @@ export class SupervisedService {
   }
 
   #begin() {
-    const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
     this.openLog();
     const output = openSync(this.#pipe, constants.O_WRONLY);
-    const basics = { PATH, HOME, TMPDIR, HOST: '127.0.0.1', PORT: String(this.port ?? 0), CLOCK: this.clock };
-    const env = { ...basics, ...this.#environment };
+    const basics = { HOST: '127.0.0.1', PORT: String(this.port ?? 0), CLOCK: this.clock };
+    const env = { ...bareEnvironment(), ...basics, ...this.#environment };
     this.#process = own(
-      this.#launch(process.execPath, ['--require', clock, main], {
+      this.#launch(process.execPath, ['--require', clock, program], {
         env,
         stdio: ['ignore', output, 'inherit'],
       }),
@@ -133,8 +133,7 @@ export class SupervisedService {
   }
 
   #onLine(text) {
-    const port = /^gjallar listens on https?:\/\/[^ ]+:(\d+) /.exec(text)?.[1];
-    if (port) this.port = Number(port);
+    this.port = addressIn(text)?.port ?? this.port;
     if (!text.startsWith('{"level":')) return;
     this.log.push(text);
     if (this.log.length > 200) this.log.shift();

@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { descriptorsOf } from '../../harness/processes.js';
+import { startService } from '../../harness/service.js';
 import { own } from './at-exit.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+/** What a service needs of the environment; what is set here for another does not hold for it. */
+export function bareEnvironment() {
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
+  return { PATH, HOME, TMPDIR };
+}
 
 /**
  * How long a session on polling may stay whose client has vanished, in ms: its heartbeat finds out after 45 s, the interval
@@ -26,8 +25,7 @@ export class Service {
   complaints = [];
   /** The processes that are or were workers, by worker. */
   pids = new Map();
-  #child;
-  #directory;
+  #running;
 
   /**
    * @param {Record<string, string>} environment
@@ -35,35 +33,32 @@ export class Service {
    */
   static async start(environment = {}, nodeOptions = []) {
     const service = new Service();
-    service.#directory = await mkdtemp(join(tmpdir(), 'gjallar-torture-'));
-    await service.#launch(environment, nodeOptions);
+    service.#running = await startService({
+      env: { ...bareEnvironment(), WORKERS: '2', ...environment },
+      nodeOptions,
+      onLine: (line, stream) => service.#hear(line, stream),
+      onSpawn: own,
+    });
     return service;
   }
 
-  async #launch(environment, nodeOptions) {
-    const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-    const defaults = { HOST: '127.0.0.1', PORT: '0', WORKERS: '2', DATA_DIR: this.#directory };
-    const env = { PATH, HOME, TMPDIR, ...defaults, ...environment };
-    this.#child = own(spawn(process.execPath, [...nodeOptions, main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
-    this.#child.stderr.on('data', (chunk) => this.complaints.push(...complaintsOf(String(chunk))));
-    this.port = await new Promise((resolve, reject) => {
-      createInterface(this.#child.stdout).on('line', (line) => {
-        const greeting = /^gjallar listens on https?:\/\/[^ ]+:(\d+) /.exec(line);
-        if (greeting) resolve(Number(greeting[1]));
-        else if (line.startsWith('{')) this.#log(line);
-      });
-      this.#child.once('exit', (code) => reject(new Error(`the service ended with ${code}: ${this.complaints}`)));
-    });
-  }
-
-  #log(line) {
+  #hear(line, stream) {
+    if (stream === 'stderr') {
+      if (line.trim() !== '' && !HARMLESS.test(line)) this.complaints.push(line);
+      return;
+    }
+    if (!line.startsWith('{')) return;
     const { level, msg, worker, pid } = JSON.parse(line);
     if (msg === 'listening') this.pids.set(worker, pid);
     if (level >= ERROR) this.complaints.push(line);
   }
 
   get url() {
-    return `http://127.0.0.1:${this.port}`;
+    return this.#running.url;
+  }
+
+  get port() {
+    return this.#running.port;
   }
 
   /** How many descriptors the workers have open; one that is no more has none. */
@@ -81,7 +76,7 @@ export class Service {
   async vitals() {
     const sums = {};
     for (const pid of this.pids.values()) {
-      const told = await readAll(connect(join(this.#directory, `vitals-${pid}.sock`)));
+      const told = await readAll(connect(join(this.#running.data, `vitals-${pid}.sock`)));
       for (const [name, value] of Object.entries(JSON.parse(told))) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;
@@ -96,13 +91,8 @@ export class Service {
   }
 
   /** Stops it in order. Resolves with its exit code. */
-  async stop() {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      this.#child.kill('SIGTERM');
-      await once(this.#child, 'exit');
-    }
-    await rm(this.#directory, { recursive: true, force: true });
-    return this.#child.exitCode;
+  stop() {
+    return this.#running.stop();
   }
 }
 
@@ -114,7 +104,3 @@ async function readAll(stream) {
 
 /** uWebSockets.js complains of a late upgrade where no other WebSocket is open; the upgrade is in order. */
 const HARMLESS = /^Warning: uWS\.HttpResponse writes must be made from within a corked callback/;
-
-function complaintsOf(text) {
-  return text.split('\n').filter((line) => line.trim() !== '' && !HARMLESS.test(line));
-}
