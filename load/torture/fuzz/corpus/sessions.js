@@ -1,0 +1,74 @@
+import { gzipSync } from 'node:zlib';
+import { PollingClient, WebSocketClient } from '../clients.js';
+import { Connection, frame, request, upgradeRequest } from '../connection.js';
+import { expectSame } from '../mismatch.js';
+
+const POLLING = '/socket.io/?EIO=4&transport=polling';
+
+/** What is sent to a session, or to the API, that neither takes. */
+export const sessions = {
+  'a compressed bomb over polling': async ({ port }) => {
+    const client = await PollingClient.open(port);
+    const bomb = gzipSync(Buffer.alloc(50_000_000, '4'));
+    client.posts.write(request('POST', client.path, { 'Content-Encoding': 'gzip' }, bomb.subarray(0, 40_000)));
+    await client.posts.response();
+    expectSame(await client.next(), undefined);
+    await client.leave();
+  },
+  'a compressed bomb for the API': async ({ port, apiKey }) => {
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Encoding': 'gzip' };
+    const connection = new Connection(port).write(
+      request('POST', '/api/rooms/a/messages', headers, gzipSync('{"text":"a"}')),
+    );
+    expectSame(JSON.parse((await connection.response()).body).code, 'BAD_JSON');
+    connection.end();
+  },
+  'two polls at a time': async ({ port }) => {
+    const client = await PollingClient.open(port);
+    const [one, other] = [new Connection(port), new Connection(port)];
+    for (const connection of [one, other]) connection.write(request('GET', client.path));
+    const statuses = (await Promise.all([one, other].map((connection) => connection.response()))).map(
+      ({ status }) => status,
+    );
+    expectSame(statuses.sort(), [200, 500]);
+    expectSame(await client.next(), undefined);
+    await client.leave();
+  },
+  'a POST to a session that has its WebSocket': async ({ port }) => {
+    const client = await PollingClient.open(port);
+    const upgrade = new Connection(port).write(upgradeRequest(client.path.replace('=polling', '=websocket')));
+    expectSame((await upgrade.response())?.status, 101);
+    upgrade.write(frame('2probe'));
+    // It may have been held for its WebSocket; what came back first is the answer to the probe.
+    expectSame((await upgrade.frame()).payload.toString(), '3probe');
+    upgrade.write(frame('5'));
+    upgrade.write(frame('40{}'));
+    while (!(await upgrade.frame()).payload.toString().startsWith('44'));
+    const response = await client.posts.write(request('POST', client.path, {}, '40')).response();
+    expectSame([response.status, JSON.parse(response.body).code], [400, 3]);
+    upgrade.end();
+    client.polls.end();
+    client.posts.end();
+  },
+  'bodies that a session does not take': async ({ port, maxPayload }) => {
+    const bodies = [
+      [{ 'Content-Type': 'application/octet-stream' }, Buffer.of(0, 255, 4), 400],
+      [{}, '4'.repeat(maxPayload + 1), 413],
+      [{}, '', 411],
+    ];
+    for (const [headers, body, status] of bodies) {
+      const client = await PollingClient.open(port);
+      expectSame((await client.posts.write(request('POST', client.path, headers, body)).response())?.status, status);
+      expectSame(await client.next(), undefined);
+      await client.leave();
+    }
+  },
+  'handshakes that never end': async ({ port }) => {
+    const all = Array.from({ length: 100 }, () =>
+      new Connection(port).write(`GET ${POLLING} HTTP/1.1\r\nHost: x\r\nA: `),
+    );
+    const client = await WebSocketClient.open(port);
+    client.leave();
+    for (const connection of all) connection.vanish();
+  },
+};
