@@ -1,4 +1,3 @@
-// Run with: node --test load/
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { FrameReader, PEEK } from './frames.js';

@@ -1,4 +1,3 @@
-// Run with: node --test load/
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -6,6 +6,9 @@ import { HOST } from '../harness/peer.js';
 
 const PING = '2';
 const PONG = '3';
+/** The first byte of a close frame, and one without a reason, masked (RFC 6455, section 5.5.1). */
+const CLOSE = '88';
+const CLOSING = Buffer.from([0x88, 0x80, 1, 2, 3, 4]);
 
 /** A WebSocket client that shows every frame as it is on the wire, for the test of the peers. */
 export class ByteClient {
@@ -75,6 +78,7 @@ export class ByteClient {
     for (let frame = this.#cut(); frame; frame = this.#cut()) {
       if (frame.text !== PING) {
         this.#frames.push(frame);
+        if (frame.head.startsWith(CLOSE)) this.socket.write(CLOSING);
       } else {
         this.#pings++;
         if (this.answering) this.send(PONG);

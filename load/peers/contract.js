@@ -4,16 +4,20 @@ import { Peer } from '../harness/peer.js';
 import { ByteClient } from './byte-client.js';
 import { texts } from './marketdata.js';
 
-// Every peer is held to what `uws` answers, to the byte of each frame. Those in Go, Java and Rust are built first; a peer
-// that cannot be built or run here is skipped, and says why.
-
 const REFERENCE = 'uws';
-const PEERS = ['socketio-ws', 'socketio-uws', 'gjallar', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
 const TIMING = { pingInterval: 1000, pingTimeout: 1000 };
 
-const expected = await answersOf(REFERENCE);
+/**
+ * The tests of some peers: each is held to what `uws` answers, to the byte of each frame. A peer that cannot be built or
+ * run here is skipped, and says why.
+ * @param {string[]} names
+ */
+export async function testPeers(names) {
+  const expected = await answersOf(REFERENCE);
+  for (const name of names) testPeer(name, expected);
+}
 
-for (const name of PEERS) {
+function testPeer(name, expected) {
   describe(name, { concurrency: true }, () => {
     let peer;
     before(async () => {

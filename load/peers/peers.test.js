@@ -1,0 +1,3 @@
+import { testPeers } from './contract.js';
+
+await testPeers(['socketio-ws', 'socketio-uws', 'gjallar', 'ws-cluster']);
