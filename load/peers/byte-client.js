@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { eventFrame, textFrame, upgradeRequest } from '../generator/wire.js';
 import { HOST } from '../harness/peer.js';
@@ -57,7 +56,8 @@ export class ByteClient {
   }
 
   async ended() {
-    if (!this.socket.destroyed) await once(this.socket, 'close');
+    // Also by a reset: who closes at once does not wait for our close frame.
+    if (!this.socket.destroyed) await new Promise((resolve) => this.socket.once('close', resolve));
   }
 
   close() {
