@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { eventFrame, textFrame, upgradeRequest } from '../generator/wire.js';
+import { takeFrame } from '../harness/frame.js';
 import { HOST } from '../harness/peer.js';
 
 const PING = '2';
 const PONG = '3';
-/** The first byte of a close frame, and one without a reason, masked (RFC 6455, section 5.5.1). */
-const CLOSE = '88';
+const CLOSE = 8;
+/** A close frame without a reason, masked (RFC 6455, section 5.5.1). */
 const CLOSING = Buffer.from([0x88, 0x80, 1, 2, 3, 4]);
 
 /** A WebSocket client that shows every frame as it is on the wire, for the test of the peers. */
@@ -75,10 +76,12 @@ export class ByteClient {
 
   #read() {
     if (!this.#upgraded && !this.#readResponse()) return;
-    for (let frame = this.#cut(); frame; frame = this.#cut()) {
-      if (frame.text !== PING) {
-        this.#frames.push(frame);
-        if (frame.head.startsWith(CLOSE)) this.socket.write(CLOSING);
+    for (let frame = takeFrame(this.#bytes); frame; frame = takeFrame(this.#bytes)) {
+      this.#bytes = this.#bytes.subarray(frame.length);
+      const text = frame.payload.toString();
+      if (text !== PING) {
+        this.#frames.push({ head: frame.head.toString('hex'), text });
+        if (frame.opcode === CLOSE) this.socket.write(CLOSING);
       } else {
         this.#pings++;
         if (this.answering) this.send(PONG);
@@ -94,17 +97,5 @@ export class ByteClient {
     this.#bytes = this.#bytes.subarray(end + 4);
     this.#upgraded = true;
     return true;
-  }
-
-  /** The first frame of what has come, or null when it is not complete. */
-  #cut() {
-    const bytes = this.#bytes;
-    if (bytes.length < 2) return null;
-    const header = bytes[1] < 126 ? 2 : bytes[1] === 126 ? 4 : 10;
-    if (bytes.length < header) return null;
-    const length = header === 2 ? bytes[1] : header === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
-    if (bytes.length < header + length) return null;
-    this.#bytes = bytes.subarray(header + length);
-    return { head: bytes.toString('hex', 0, header), text: bytes.toString('utf8', header, header + length) };
   }
 }

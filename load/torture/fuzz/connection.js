@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
+import { takeFrame } from '../../harness/frame.js';
 
 /** How long anything may take that must come, in ms. */
 const PATIENCE = 30_000;
@@ -82,7 +83,10 @@ export class Connection {
 
   /** The next WebSocket frame; undefined where the connection ends instead. */
   frame() {
-    return this.read(takeFrame);
+    return this.read((bytes) => {
+      const frame = takeFrame(bytes);
+      return frame && { value: frame, length: frame.length };
+    });
   }
 
   /** Resolves when the other side has ended the connection, whatever it sends before. */
@@ -103,17 +107,6 @@ function takeResponse(bytes) {
   const length = Number(headers['content-length'] ?? 0);
   if (bytes.length < body + length) return undefined;
   return { value: { status, headers, body: bytes.toString('utf8', body, body + length) }, length: body + length };
-}
-
-function takeFrame(bytes) {
-  if (bytes.length < 2) return undefined;
-  const short = bytes[1] & 127;
-  const header = short === 127 ? 10 : short === 126 ? 4 : 2;
-  if (bytes.length < header) return undefined;
-  const length = short === 127 ? Number(bytes.readBigUInt64BE(2)) : short === 126 ? bytes.readUInt16BE(2) : short;
-  if (bytes.length < header + length) return undefined;
-  const payload = bytes.subarray(header, header + length);
-  return { value: { opcode: bytes[0] & 15, payload }, length: header + length };
 }
 
 /** An HTTP request. @param {Record<string, string | string[]>} headers */

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { takeFrame } from '../../harness/frame.js';
 
 /** How much one read takes at most, in bytes. */
 const READ = 4096;
 
 /**
- * A member of a room on a plain WebSocket who sleeps after each read. Its frames are taken apart here, since a library
- * would read on.
+ * A member of a room on a plain WebSocket who sleeps after each read. Without a library for WebSockets, which would read
+ * on.
  */
 export class Reader {
   /** How many messages have come. */
@@ -58,21 +59,15 @@ export class Reader {
     return false;
   }
 
-  /** Source: RFC 6455, section 5.2. Returns whether there was a whole frame. */
+  /** Returns whether there was a whole frame. */
   #takeFrame() {
-    const bytes = this.#rest;
-    if (bytes.length < 2) return false;
-    const short = bytes[1] & 0x7f;
-    const header = short < 126 ? 2 : short === 126 ? 4 : 10;
-    if (bytes.length < header) return false;
-    const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
-    if (bytes.length < header + length) return false;
-    const [opcode, payload] = [bytes[0] & 0x0f, bytes.subarray(header, header + length)];
-    this.#rest = bytes.subarray(header + length);
-    if (opcode === TEXT) {
+    const frame = takeFrame(this.#rest);
+    if (!frame) return false;
+    this.#rest = this.#rest.subarray(frame.length);
+    if (frame.opcode === TEXT) {
       this.received++;
-      this.#onText(payload.toString('latin1'));
-    } else if (opcode === PING) {
+      this.#onText(frame.payload.toString('latin1'));
+    } else if (frame.opcode === PING) {
       // An empty pong, masked with nothing.
       this.#socket.write(Buffer.from([0x8a, 0x80, 0, 0, 0, 0]));
     }
