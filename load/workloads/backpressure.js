@@ -3,6 +3,7 @@ import { measure, usageOf } from '../harness/measure.js';
 import { recordMemory } from '../harness/memory.js';
 import { keptUp } from '../harness/verdict.js';
 import { openRoom } from './room.js';
+import { shown } from './shown.js';
 
 const CLIENTS = 1000;
 const SLOW = 100;
@@ -44,7 +45,7 @@ async function runReaders({ peer, fleet, cell, quick }) {
     average: received.latency.mean,
     p99: received.latency.percentile(0.99),
     slowDeliveries: slowly?.perSecond.received,
-    slowClosed: slowly && (await slow.look()).reduce((sum, { counters }) => sum + counters.ended, 0),
+    slowClosed: slowly && (await slow.count('ended')),
     highestRss: Math.max(...series.map(({ rss }) => rss)),
     series,
     errors: received.total.errors,
@@ -70,28 +71,28 @@ async function runHeld({ peer, fleet }) {
     size: HELD_TEXT,
     atMost: HELD,
   });
-  await until(async () => (await total(publisher, 'sent')) >= HELD);
+  await until(async () => (await publisher.count('sent')) >= HELD);
   // The server has the last of them a moment later.
   await sleep(1000);
   const series = stopRecording();
-  const early = await total(reader, 'received');
+  const early = await reader.count('received');
   await reader.begin('released', {});
   let before = -1;
   await until(async () => {
-    const received = await total(reader, 'received');
+    const received = await reader.count('received');
     const isDone = received === before || received >= HELD;
     before = received;
     return isDone;
   });
-  const errors = await total(reader, 'errors');
+  const errors = await reader.count('errors');
   return {
-    messages: await total(reader, 'received'),
+    messages: await reader.count('received'),
     early,
     highestRss: Math.max(...series.map(({ rss }) => rss)),
     rss: peer.rss() / 2 ** 20,
     series,
     errors: errors + (HELD - before),
-    ended: await total(reader, 'ended'),
+    ended: await reader.count('ended'),
   };
 }
 
@@ -100,16 +101,14 @@ async function until(isDone) {
   while (!(await isDone()));
 }
 
-const total = async (group, counter) => (await group.look()).reduce((sum, { counters }) => sum + counters[counter], 0);
-
 const readers = (slow) => ({
-  label: `${(CLIENTS - slow).toLocaleString('en-US')} fast clients${slow ? ` and ${slow} that sleep ${PAUSE} ms after each read of ${READ / 1024} KiB` : ''}, ${PER_SECOND.toLocaleString('en-US')} messages/s for each`,
+  label: `${shown(CLIENTS - slow)} fast clients${slow ? ` and ${slow} that sleep ${PAUSE} ms after each read of ${READ / 1024} KiB` : ''}, ${shown(PER_SECOND)} messages/s for each`,
   slow,
 });
 
 /** Document 5: a server whose clients read too slowly. */
 export default {
-  about: `messages of 145 bytes to ${CLIENTS.toLocaleString('en-US')} clients, fast and slow; where there is a limit, ${maxBackpressure / 2 ** 20} MiB may wait for a client`,
+  about: `messages of 145 bytes to ${shown(CLIENTS)} clients, fast and slow; where there is a limit, ${maxBackpressure / 2 ** 20} MiB may wait for a client`,
   peers: {
     'socketio-ws': {},
     uws: { maxBackpressure },
@@ -121,7 +120,7 @@ export default {
     readers(SLOW),
     // The 25 MB have room there: nothing may be dropped here.
     {
-      label: `a reader who is held, and then takes ${HELD.toLocaleString('en-US')} messages of ${HELD_TEXT.toLocaleString('en-US')} bytes`,
+      label: `a reader who is held, and then takes ${shown(HELD)} messages of ${shown(HELD_TEXT)} bytes`,
       held: true,
       peer: { maxBackpressure: 2 ** 26 },
     },

@@ -1,11 +1,10 @@
 import { documentCells } from './heimdallr.js';
 import { REST, roomColumns, runRoom } from './room.js';
 import { runSaturated } from './saturation.js';
+import { shown } from './shown.js';
 
 const SUBSCRIBERS = 1000;
 const PUBLISHERS = 10;
-
-const shown = (number) => number.toLocaleString('en-US');
 
 /** 1,000 subscribers at rising rates. */
 const rates = [100, 400, 1000, 4000, 10_000].map((perSecond) => {

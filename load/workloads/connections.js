@@ -6,6 +6,7 @@ import { Crowd } from '../harness/crowd.js';
 import { measure, usageOf } from '../harness/measure.js';
 import { machineMemory } from '../harness/memory.js';
 import { pssOf } from '../harness/processes.js';
+import { shown } from './shown.js';
 
 /** Each client says 30 characters once in so many ms, as document 4's did. */
 const EVERY = 25_000;
@@ -106,9 +107,7 @@ export default {
   about: `clients in one room, each says 30 characters every ${EVERY / 1000} s and gets them back in upper case; heartbeats on`,
   peers: { 'socketio-cluster': cluster('cluster-socketio'), 'gjallar-cluster': cluster('cluster-gjallar') },
   cells: (quick) => {
-    const cells = [64_000, 512_000, 1_000_000].map((clients) =>
-      cellOf(clients, `${clients.toLocaleString('en-US')} clients`),
-    );
+    const cells = [64_000, 512_000, 1_000_000].map((clients) => cellOf(clients, `${shown(clients)} clients`));
     return quick ? cells.slice(0, 1) : [...cells, cellOf(1_800_000, 'as many clients as fit')];
   },
   longest: 1_800_000,

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { measure, usageOf } from '../harness/measure.js';
 import { keptUp } from '../harness/verdict.js';
 import { runWrk } from '../harness/wrk.js';
+import { shown } from './shown.js';
 
 const script = fileURLToPath(new URL('post.lua', import.meta.url));
 const SIZE = 44;
@@ -38,8 +39,6 @@ async function post({ peer, cell, quick }) {
   const result = await runWrk(peer, { path: '/api/rooms/hall/messages', connections, seconds, threads: 1, more });
   return { ...result, acknowledged: result.perSecond, cpuPerMessage: result.cpuPerRequest };
 }
-
-const shown = (number) => number.toLocaleString('en-US');
 
 const service = (more) => ({ program: 'gjallar-nodes', env: { API_KEY }, ...more });
 const stock = (more) => ({ program: 'socketio-nodes', ...more });

@@ -3,6 +3,7 @@
 // document's figures suggest it did there; and the last cell is 400 messages a second to 1,000 subscribers.
 
 import { REST } from './room.js';
+import { shown } from './shown.js';
 
 const PER_PUBLISHER = 4;
 
@@ -17,7 +18,7 @@ const table = [
 /** @param {[number, number][]} [chosen] subscribers and publishers of each cell */
 export const documentCells = (chosen = table) =>
   chosen.map(([subscribers, publishers]) => ({
-    label: `document 1: ${subscribers.toLocaleString('en-US')} subscribers, ${publishers} ${publishers === 1 ? 'publisher' : 'publishers'} of ${PER_PUBLISHER} messages/s each`,
+    label: `document 1: ${shown(subscribers)} subscribers, ${publishers} ${publishers === 1 ? 'publisher' : 'publishers'} of ${PER_PUBLISHER} messages/s each`,
     subscribers,
     publishers,
     perSecond: publishers * PER_PUBLISHER,

@@ -1,6 +1,7 @@
 import { Histogram } from '../generator/histogram.js';
 import { cpuMicros } from '../harness/cpu.js';
 import { HOST } from '../harness/peer.js';
+import { shown } from './shown.js';
 
 const API_KEY = 'benchmark';
 const MESSAGES = 100_000;
@@ -69,7 +70,7 @@ const service = (more) => ({ program: 'gjallar-nodes', history: true, env: { API
 export default {
   about: 'pages of 50 from a room of 100,000 messages, over HTTP, one after the other; one worker',
   peers: { 'gjallar-sqlite': service({}), 'gjallar-redis': service({ redis: true }) },
-  cells: () => [{ label: `${MESSAGES.toLocaleString('en-US')} messages`, messages: MESSAGES, page: PAGE }],
+  cells: () => [{ label: `${shown(MESSAGES)} messages`, messages: MESSAGES, page: PAGE }],
   columns: [
     { key: 'first', title: 'after 0, ms', digits: 2 },
     { key: 'middle', title: 'after 50,000', digits: 2 },

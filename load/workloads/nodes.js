@@ -1,7 +1,6 @@
 import { documentCells } from './heimdallr.js';
 import { CHAT, REST, roomColumns, runRoom } from './room.js';
-
-const shown = (number) => number.toLocaleString('en-US');
+import { shown } from './shown.js';
 
 const columns = [...roomColumns, { key: 'redisCpu', title: 'Redis %', digits: 0 }];
 

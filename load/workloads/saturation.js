@@ -50,7 +50,6 @@ async function drain({ publish, listening }) {
   while (received !== before) {
     before = received;
     await sleep(500);
-    const seen = await listening.look();
-    received = seen.reduce((sum, { counters }) => sum + counters.received, 0);
+    received = await listening.count('received');
   }
 }
