@@ -69,8 +69,8 @@ export class Conversations {
     const key = keyOf(conversation);
     const results = await historyCall(() => this.store.append(key, messages));
     const posted = messages.flatMap((message, index): StoredMessage[] => {
-      const { epoch, offset, duplicate } = results[index]!;
-      return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
+      const { epoch, offset, duplicate, taken } = results[index]!;
+      return duplicate || taken ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
     });
     if (posted.length > 0) this.announce(key, posted);
     return results;

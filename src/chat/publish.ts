@@ -42,10 +42,16 @@ export async function publish(
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
   const at = Date.now();
   const inputs = batch ?? [input];
-  // Of a batch all are known by their keys or none: one of another size is another publication.
-  const keyOf = (index: number) => postKey && `http\n${caller?.name ?? ''}\n${postKey}\n${index}/${inputs.length}`;
-  const messages = inputs.map((one, index) => toMessage(one, caller, at, keyOf(index)));
+  const publication = postKey && `http\n${caller?.name ?? ''}\n${postKey}`;
+  const messages = inputs.map((one, index): NewMessage => {
+    const message = { ...toMessage(one, caller), at };
+    if (!publication) return message;
+    // Of a batch all are known by their keys or none: with another size none is kept.
+    const claim = { name: publication, number: inputs.length };
+    return { ...message, key: `${publication}\n${index}/${inputs.length}`, claim };
+  });
   const published = await postToRoom(context, name, messages);
+  if (published[0]!.taken) throw new GjallarError('KEY_REUSED');
   if (published[0]!.duplicate) await requireSame(context, name, messages, published[0]!);
   return batch ? { messages: published } : published[0]!;
 }
@@ -86,10 +92,10 @@ async function requireSame(
   }
 }
 
-function toMessage(input: unknown, caller: Identity | undefined, at: number, key: string | undefined): NewMessage {
+function toMessage(input: unknown, caller: Identity | undefined): Pick<NewMessage, 'from' | 'text'> {
   const { text, from = caller?.name ?? DEFAULT_SENDER } = input as Record<string, unknown>;
   if (caller && from !== caller.name) {
     throw new GjallarError('BAD_NAME', 'The sender is who the token names; leave from out.');
   }
-  return { from: readName(from), text: readText(text), at, key };
+  return { from: readName(from), text: readText(text) };
 }

@@ -9,6 +9,10 @@ export function checkAppend(conversation: string, messages: readonly NewMessage[
     if (typeof message.text !== 'string') throw new TypeError('The text must be a string.');
     checkCount('at', message.at, 0);
     if (message.key !== undefined) checkName('key', message.key);
+    if (message.claim) {
+      checkName('claim', message.claim.name);
+      checkCount('claim', message.claim.number, 1);
+    }
   }
 }
 

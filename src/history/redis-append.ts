@@ -86,11 +86,11 @@ export class RedisAppender {
     const { ttlMs, maxMessages } = this.#options;
     const { meta, stream, log, due } = this.#keys.of(conversation);
     const keys: string[] = [meta, stream, log, due];
+    const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.#keys.key(conversation, key)));
     const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
     for (const { job } of call) {
-      for (const { from, text, at, key } of job.messages) {
-        if (key !== undefined) keys.push(this.#keys.key(conversation, key));
-        args.push(from, text, at, key === undefined ? 0 : keys.length);
+      for (const { from, text, at, key, claim } of job.messages) {
+        args.push(from, text, at, placeOf(key), placeOf(claim?.name), claim?.number ?? 0);
       }
     }
     return [keys.length, ...keys, ...args];
@@ -119,8 +119,13 @@ function settle(call: JobEntry[], [epoch, ...offsets]: Reply): void {
   for (const entry of call) {
     const own = offsets.slice(next, next + entry.weight);
     next += entry.weight;
-    entry.resolve(own.map((offset) => (offset > 0 ? { epoch, offset } : { epoch, offset: -offset, duplicate: true })));
+    entry.resolve(own.map((offset) => resultOf(epoch, offset)));
   }
+}
+
+function resultOf(epoch: string, offset: number): AppendResult {
+  if (offset === 0) return { epoch, offset, taken: true };
+  return offset > 0 ? { epoch, offset } : { epoch, offset: -offset, duplicate: true };
 }
 
 function fail(call: JobEntry[], error: unknown): void {

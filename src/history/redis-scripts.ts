@@ -52,9 +52,10 @@ end
 `;
 
 /**
- * KEYS meta, stream, log, due, then one per idempotency key.
- * ARGV conversation, fresh epoch, ttl, retention, most messages, then per message from, text, at, and the place of its
- * idempotency key in KEYS or 0. Returns the epoch, then per message its offset, negative for a duplicate.
+ * KEYS meta, stream, log, due, then one per idempotency key and claim.
+ * ARGV conversation, fresh epoch, ttl, retention, most messages, then per message from, text, at, the places of its
+ * idempotency key and of its claim in KEYS or 0, and the claim's number. Returns the epoch, then per message its offset,
+ * negative for a duplicate, 0 where its claim is taken.
  */
 const append = `${open}
 local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -63,10 +64,15 @@ local epoch, offset, former = open(meta, stream, fresh, retention)
 local result = { epoch }
 local first = offset + 1
 local empty = redis.call('XLEN', stream) == 0
-for i = 6, #ARGV, 4 do
+for i = 6, #ARGV, 6 do
   local key = KEYS[tonumber(ARGV[i + 3])]
   local earlier = key and tonumber(redis.call('GET', key) or 0) or 0
-  if earlier > 0 and earlier <= offset then
+  local claim = KEYS[tonumber(ARGV[i + 4])]
+  local claimed = claim and redis.call('GET', claim)
+  if claim and not claimed then redis.call('SET', claim, ARGV[i + 5], 'PX', ttl) end
+  if claimed and claimed ~= ARGV[i + 5] then
+    result[#result + 1] = 0
+  elseif earlier > 0 and earlier <= offset then
     result[#result + 1] = -earlier
   else
     offset = offset + 1

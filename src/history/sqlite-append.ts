@@ -72,7 +72,18 @@ export class Appender {
     return this.#sql.find.get([name]) as ConversationRow;
   }
 
+  /** Whether it was free, or is taken by the same number. */
+  #claim(row: ConversationRow, { name, number }: NonNullable<NewMessage['claim']>, at: number): boolean {
+    const key = encodeText(name);
+    const earlier = this.#sql.findKey.get([row.id, key]) as { offset: number } | undefined;
+    if (!earlier) this.#sql.insertKey.run([row.id, key, number, at]);
+    return !earlier || earlier.offset === number;
+  }
+
   #keep(row: ConversationRow, message: NewMessage): AppendResult {
+    if (message.claim && !this.#claim(row, message.claim, message.at)) {
+      return { epoch: row.epoch, offset: 0, taken: true };
+    }
     const key = message.key === undefined ? undefined : encodeText(message.key);
     if (key !== undefined) {
       const earlier = this.#sql.findKey.get([row.id, key]) as { offset: number } | undefined;

@@ -18,6 +18,12 @@ export interface NewMessage {
    * an append arrived repeats it with the same key.
    */
   key?: string;
+  /**
+   * What the messages of one append have in common: a name, unique within the conversation and told apart from keys by
+   * whoever chooses both, and a number that belongs to it. With another number than within the TTL before it is taken,
+   * and the message is not kept.
+   */
+  claim?: { name: string; number: number };
 }
 
 /** Where a message stands. Offset 0 stands before the first message. */
@@ -26,8 +32,11 @@ export interface Position {
   offset: number;
 }
 
-/** The position a message has got; `duplicate` says that it had it already, from an earlier append with its key. */
-export type AppendResult = Position & { duplicate?: true };
+/**
+ * The position a message has got; `duplicate` says that it had it already, from an earlier append with its key. `taken`
+ * says that it was not kept because of its claim, and has no position.
+ */
+export type AppendResult = Position & { duplicate?: true; taken?: true };
 
 /** A message as it was kept. */
 export interface StoredMessage extends Position {

@@ -156,6 +156,13 @@ describe('publishing', () => {
     expect(repeated.body.messages).toEqual(positions);
     const changed = { messages: [{ text: 'a' }, { text: 'c' }] };
     expect(await publish('batches', changed, 'b')).toMatchObject({ status: 422, body: { code: 'KEY_REUSED' } });
+    for (const other of [
+      { text: 'a' },
+      { messages: [...batch.messages, { text: 'c' }] },
+      { messages: [{ text: 'a' }] },
+    ]) {
+      expect(await publish('batches', other, 'b')).toMatchObject({ status: 422, body: { code: 'KEY_REUSED' } });
+    }
     expect((await call('/api/rooms/batches/messages')).body).toMatchObject({ offset: 2 });
     expect((await call('/api/rooms/once/messages')).body).toMatchObject({ offset: 2 });
   });

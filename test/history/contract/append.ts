@@ -141,6 +141,33 @@ export function keyContract(subject: Subject): void {
       expect(texts(await readAll(subject.store, subject.room))).toEqual(['a', 'b', 'b']);
     });
 
+    test('is refused with a claim that another number has taken, over all stores', async () => {
+      const batch = (name: string, size: number) =>
+        count(1, size).map((n) => ({
+          ...say(`${n}`, Date.now(), `${name} ${n}/${size}`),
+          claim: { name, number: size },
+        }));
+      const other = await subject.open();
+      const [two, three] = await Promise.all([
+        subject.store.append(subject.room, batch('a', 2)),
+        other.append(subject.room, batch('a', 3)),
+      ]);
+      // Whoever came first has it.
+      const [kept, refused] = two[0]!.taken ? [three, two] : [two, three];
+      expect(offsets(kept)).toEqual(count(1, kept.length));
+      expect(refused).toEqual(refused.map(() => ({ epoch: kept[0]!.epoch, offset: 0, taken: true })));
+      expect(await other.append(subject.room, batch('a', kept.length))).toEqual(
+        kept.map((position) => ({ ...position, duplicate: true })),
+      );
+      for (const size of [1, 4]) {
+        const [first] = await subject.store.append(subject.room, batch('a', size));
+        expect(first).toMatchObject({ offset: 0, taken: true });
+      }
+      expect(offsets(await subject.store.append(`${subject.room} 2`, batch('a', 1)))).toEqual([1]);
+      expect(offsets(await subject.store.append(subject.room, batch('b', 1)))).toEqual([kept.length + 1]);
+      expect(offsets(await readAll(subject.store, subject.room))).toEqual(count(1, kept.length + 1));
+    });
+
     test('is the conversation’s own', async () => {
       await subject.store.append(subject.room, [say('a', Date.now(), 'k')]);
       const [other] = await subject.store.append(`${subject.room}:k`, [say('b', Date.now(), 'k')]);
