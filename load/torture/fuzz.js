@@ -106,7 +106,7 @@ async function contextFor(service) {
 async function runLane({ arbitrary, play }, { seed, share, lane, context, note }) {
   const transport = lane % 2 === 0 ? 'websocket' : 'polling';
   const user = context.users[Math.floor(lane / 2) % 2];
-  const own = { ...context, transport, user };
+  const own = { ...context, transport, user, lane, keys: new Set() };
   const batches = typeof arbitrary === 'function' ? arbitrary(context.tokens) : arbitrary;
   let left = share;
   const property = fc.asyncProperty(batches, async (batch) => {

@@ -111,12 +111,14 @@ function plan(call, context) {
       Authorization: `Bearer ${call.caller === 'key' ? context.apiKey : context.user.token}`,
     }),
   };
-  if (call.key !== undefined) headers['Idempotency-Key'] = call.key;
+  // Of each lane its own, so that the lane knows which were there before.
+  const key = call.key && `${context.lane}${call.key}`;
+  if (key !== undefined) headers['Idempotency-Key'] = key;
   const refused = { none: 'UNAUTHORIZED', junk: 'UNAUTHORIZED', wrong: 'TOKEN_INVALID' }[call.caller];
   const room = decoded(call.path);
   if (call.kind === 'publish') {
     const bytes = request('POST', url, headers, call.body);
-    return { bytes, want: [refused ?? publishCode(room, call, context)].flat() };
+    return { bytes, want: [refused ?? publishCode(room, { ...call, key }, context)].flat() };
   }
   const query = new URLSearchParams(
     Object.entries(call.query).map(([name, value]) => [name, value.slice(0, 140).toWellFormed()]),
@@ -126,7 +128,7 @@ function plan(call, context) {
   return { bytes: request('GET', `${url}?${query}`, headers), want: [refused ?? readCode(room, query, call, context)] };
 }
 
-function publishCode(room, { body: sent, key: given, caller: who }, { user, maxPayload }) {
+function publishCode(room, { body: sent, key: given, caller: who }, { user, maxPayload, keys }) {
   if (room === undefined || !isRoom(room)) return 'BAD_ROOM';
   // Who may not publish is not listened to.
   if (who === 'token' && !user.may('publish', room)) return 'ROOM_FORBIDDEN';
@@ -134,9 +136,13 @@ function publishCode(room, { body: sent, key: given, caller: who }, { user, maxP
   if (bytes.length > maxPayload) return 'BODY_TOO_LARGE';
   if (bytes.length === 0) return 'BAD_JSON';
   const code = publishReply(room, bytes, given);
-  if (who !== 'token') return code;
+  const isKnown = given !== undefined && code === 'ok' && keys.has(`${room}/${given}`);
+  keys.add(`${room}/${given}`);
+  // A short key may come again by chance, with other texts or the same.
+  const right = isKnown ? [code, 'KEY_REUSED'] : [code];
+  if (who !== 'token') return right;
   // Who has a token writes in no other name: that is what is looked at first, message by message.
-  return ['ok', 'BAD_TEXT', 'BAD_NAME'].includes(code) ? ['BAD_NAME', 'BAD_TEXT', code] : code;
+  return ['ok', 'BAD_TEXT', 'BAD_NAME'].includes(code) ? ['BAD_NAME', 'BAD_TEXT', ...right] : right;
 }
 
 function readCode(room, query, { caller: who }, { user }) {

@@ -21,12 +21,13 @@ export async function play(connects, { port, transport, tokens }) {
   const client = await transports[transport].open(port);
   try {
     for (const { nsp, auth } of connects) {
-      client.send([`40${nsp === '/' ? '' : `${nsp},`}${JSON.stringify(auth)}`]);
+      const sent = JSON.stringify(auth);
+      client.send([`40${nsp === '/' ? '' : `${nsp},`}${sent}`]);
       const answer = await client.next();
       if (answer === undefined) throw new Error('the connection was closed');
       const body = JSON.parse(answer.slice(answer.indexOf('{', nsp === '/' ? 2 : 2 + nsp.length)));
       const got = answer.startsWith('44') ? (body.data?.code ?? body.message) : 'ok';
-      expectSame(got, nsp === '/' ? codeOf(auth, tokens) : 'Invalid namespace', { nsp, auth });
+      expectSame(got, nsp === '/' ? codeOf(JSON.parse(sent), tokens) : 'Invalid namespace', { nsp, auth });
     }
   } finally {
     await client.leave();
