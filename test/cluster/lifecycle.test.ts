@@ -1,36 +1,11 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { connect, connected, disconnectAll, nextEvent } from '../support/clients.js';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { connect, connected, nextEvent } from '../support/clients.js';
 import { isAlive } from '../support/process.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { directory, pids, server, start } from './support/own-server.js';
 
 const DIED = 'a worker died and will be replaced';
-
-let directory: string;
-let server: RunningServer;
-
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-lifecycle-'));
-});
-
-afterEach(async () => {
-  disconnectAll();
-  await server.stop();
-  rmSync(directory, { recursive: true });
-});
-
-/** Starts a server that has its sockets in the test's own folder. */
-async function start(environment: Record<string, string> = {}): Promise<void> {
-  server = await startServer({ TMPDIR: directory, ...environment });
-}
-
-/** The process ids of the three workers, as they log them; their lines may come after the primary's. */
-function workerPids(): Promise<number[]> {
-  return Promise.all([1, 2, 3].map((worker) => server.pidOfWorker(worker)));
-}
 
 function commandLine(pid: number): string[] {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
@@ -47,7 +22,7 @@ describe('the start', () => {
     expect(server.greeting).toBe(
       `gjallar listens on http://127.0.0.1:${server.port} with 3 workers on the embedded bus`,
     );
-    expect(new Set(await workerPids()).size).toBe(3);
+    expect(new Set(await pids(1, 2, 3)).size).toBe(3);
     for (const line of server.log) {
       expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number), pid: expect.any(Number) });
     }
@@ -80,36 +55,36 @@ describe('the end', () => {
     await start({ WORKERS: '3' });
     const clients = [connect(server.url), connect(server.url, { transports: ['polling'] })];
     await Promise.all(clients.map(connected));
-    const pids = await workerPids();
-    expect(pids.map(isAlive)).toEqual([true, true, true]);
+    const workers = await pids(1, 2, 3);
+    expect(workers.map(isAlive)).toEqual([true, true, true]);
     expect(readdirSync(directory)).toHaveLength(1);
     const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));
 
     server.process.kill(signal);
     expect(await once(server.process, 'exit')).toEqual([0, null]);
-    expect(pids.map(isAlive)).toEqual([false, false, false]);
+    expect(workers.map(isAlive)).toEqual([false, false, false]);
     expect(readdirSync(directory)).toEqual([]);
     await Promise.all(disconnected);
   });
 
   test('Ctrl-C, which every process hears, and twice, is no different', async () => {
     await start({ WORKERS: '3' });
-    const pids = await workerPids();
-    for (const pid of [...pids, server.process.pid!]) process.kill(pid, 'SIGINT');
+    const workers = await pids(1, 2, 3);
+    for (const pid of [...workers, server.process.pid!]) process.kill(pid, 'SIGINT');
     server.process.kill('SIGINT');
     expect(await once(server.process, 'exit')).toEqual([0, null]);
-    expect(pids.map(isAlive)).toEqual([false, false, false]);
+    expect(workers.map(isAlive)).toEqual([false, false, false]);
     expect(readdirSync(directory)).toEqual([]);
     expect(server.log.some((line) => line.msg === DIED)).toBe(false);
   });
 
   test('a primary that is killed takes its workers with it', async () => {
     await start({ WORKERS: '3' });
-    const pids = await workerPids();
+    const workers = await pids(1, 2, 3);
     server.process.kill('SIGKILL');
     // The workers hold the primary's output open for as long as they are there.
     await once(server.process, 'close');
-    expect(pids.map(isAlive)).toEqual([false, false, false]);
+    expect(workers.map(isAlive)).toEqual([false, false, false]);
     expect(readdirSync(directory)).toEqual([]);
   });
 

@@ -1,42 +1,15 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
-import {
-  type ChatClient,
-  connect,
-  connected,
-  disconnectAll,
-  expectOk,
-  nextEvent,
-  upgraded,
-  workersOf,
-} from '../support/clients.js';
+import { type ChatClient, connect, connected, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
 import { isAlive } from '../support/process.js';
-import { type RunningServer, startServer } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
+import { directory, pids, server, start as startOwn } from './support/own-server.js';
 
-let directory: string;
-let server: RunningServer;
-
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-reload-'));
-});
-
-afterEach(async () => {
-  disconnectAll();
-  await server.stop();
-  rmSync(directory, { recursive: true });
-});
-
-async function start(environment: Record<string, string> = {}): Promise<void> {
-  server = await startServer({ WORKERS: '2', TMPDIR: directory, DRAIN_TIMEOUT: '1s', ...environment });
-}
-
-const pids = (...workers: number[]) => Promise.all(workers.map((worker) => server.pidOfWorker(worker)));
+const start = (environment: Record<string, string> = {}) => startOwn({ DRAIN_TIMEOUT: '1s', ...environment });
 const over = (replaced: number) =>
   server.logged((line) => line.msg === 'the reload is over' && line.replaced === replaced);
 

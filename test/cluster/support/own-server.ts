@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
+import { disconnectAll } from '../../support/clients.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+
+/** The folder of the running test, where its server has its sockets. */
+export let directory: string;
+/** The server of the running test, from {@link start} until the test's end. */
+export let server: RunningServer;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-cluster-'));
+});
+
+afterEach(async () => {
+  disconnectAll();
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+export async function start(environment: Record<string, string> = {}): Promise<void> {
+  server = await startServer({ TMPDIR: directory, ...environment });
+}
+
+/** The process ids of workers, once they listen: their lines may come after the primary's. */
+export function pids(...workers: number[]): Promise<number[]> {
+  return Promise.all(workers.map((worker) => server.pidOfWorker(worker)));
+}
