@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Mesh } from '../../src/cluster/mesh.js';
 import { idPrefixOf, Relay } from '../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import type { Session } from '../../src/engine/session.js';
 import { closeEngines, eventOf, startEngine } from '../engine/support/engine.js';
+import { pacedSend } from '../engine/support/paced-send.js';
 import { closeWebSockets, openPolling, openWebSocket } from '../engine/support/raw.js';
 
 const LIMIT = 200_000;
@@ -57,18 +57,6 @@ async function startRelayed(options: EngineOptions = {}) {
   return { owner: owner.engine, receiver: receiver.engine, client, session };
 }
 
-async function pacedSend(session: Session): Promise<number> {
-  let waits = 0;
-  for (let number = 0; number < COUNT; number++) {
-    session.send(`${number} ${'x'.repeat(1000)}`);
-    while (session.bufferedAmount > LIMIT / 2) {
-      waits++;
-      await once(session, 'drain');
-    }
-  }
-  return waits;
-}
-
 test('a relayed client that stops reading is closed with a named reason', async () => {
   const { owner, receiver, client, session } = await startRelayed();
   const closed = eventOf<[string]>(session, 'close').then(([reason]) => reason);
@@ -101,7 +89,7 @@ test('what is sent in one go to a relayed client does not pile up between the wo
 
 test('a producer that watches the demand loses nothing of 25,000 messages to a relayed client', async () => {
   const { client, session } = await startRelayed();
-  const all = pacedSend(session);
+  const all = pacedSend(session, COUNT, LIMIT / 2);
   expect(session.bufferedAmount).toBeGreaterThan(LIMIT / 2);
   client.socket.resume();
   const wrong: unknown[] = [];

@@ -6,6 +6,7 @@ import type { Session } from '../../src/engine/session.js';
 import type { WebSocketTransport } from '../../src/engine/transports/websocket.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
+import { pacedSend } from './support/paced-send.js';
 import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
 
 const LIMIT = 100_000;
@@ -134,19 +135,6 @@ describe('a session whose client does not poll', () => {
   });
 });
 
-/** Sends as fast as the client takes it. Returns how often it had to wait. */
-async function pacedSend(session: Session, count: number): Promise<number> {
-  let waits = 0;
-  for (let number = 0; number < count; number++) {
-    session.send(`${number} ${'x'.repeat(1000)}`);
-    while (session.bufferedAmount > LIMIT / 2) {
-      waits++;
-      await once(session, 'drain');
-    }
-  }
-  return waits;
-}
-
 describe('a producer that watches the demand', () => {
   const COUNT = 25_000;
   const numbers = Array.from({ length: COUNT }, (_, number) => number);
@@ -154,7 +142,7 @@ describe('a producer that watches the demand', () => {
 
   test('loses nothing of 25,000 messages to a client that stops reading, and goes on later', async () => {
     const { engine, client, session } = await startStopped({});
-    const all = pacedSend(session, COUNT);
+    const all = pacedSend(session, COUNT, LIMIT / 2);
     expect(session.bufferedAmount).toBeGreaterThan(LIMIT / 2);
     // The producer waits: whatever else happens, it is not more that waits.
     const before = session.bufferedAmount;
@@ -171,7 +159,7 @@ describe('a producer that watches the demand', () => {
     const { url, nextSession } = await startEngine({ maxBackpressure: LIMIT });
     const opened = nextSession();
     const client = await openPolling(url);
-    const all = pacedSend(await opened, COUNT);
+    const all = pacedSend(await opened, COUNT, LIMIT / 2);
     const received: unknown[] = [];
     while (received.length < COUNT) received.push(...(await client.poll())[1].split('\x1e'));
     expect(await all).toBeGreaterThan(0);

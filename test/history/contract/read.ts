@@ -1,14 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Position } from '../../../src/history/store.js';
-import { count, offsets, type Subject, say } from './subject.js';
+import { count, offsets, type Subject, say, sayNumbers } from './subject.js';
 
 export function readContract(subject: Subject): void {
   describe('read', () => {
     test('pages forwards', async () => {
-      await subject.store.append(
-        subject.room,
-        count(1, 25).map((n) => say(`${n}`)),
-      );
+      await subject.store.append(subject.room, sayNumbers(1, 25));
       const pages: number[][] = [];
       for (let after = 0; after < 25; after = pages.at(-1)!.at(-1)!) {
         const page = await subject.store.read(subject.room, { after, limit: 10 });
@@ -23,10 +20,7 @@ export function readContract(subject: Subject): void {
     });
 
     test('pages backwards', async () => {
-      await subject.store.append(
-        subject.room,
-        count(1, 25).map((n) => say(`${n}`)),
-      );
+      await subject.store.append(subject.room, sayNumbers(1, 25));
       const newest = await subject.store.read(subject.room, { limit: 10 });
       expect(offsets(newest.messages)).toEqual(count(16, 25));
       expect(offsets((await subject.store.read(subject.room, { before: 16, limit: 10 })).messages)).toEqual(
@@ -42,10 +36,7 @@ export function readContract(subject: Subject): void {
     });
 
     test('reads between two offsets', async () => {
-      await subject.store.append(
-        subject.room,
-        count(1, 25).map((n) => say(`${n}`)),
-      );
+      await subject.store.append(subject.room, sayNumbers(1, 25));
       expect(offsets((await subject.store.read(subject.room, { after: 5, before: 9, limit: 10 })).messages)).toEqual([
         6, 7, 8,
       ]);
@@ -66,10 +57,7 @@ export function readContract(subject: Subject): void {
     });
 
     test('says so when a position is not of this log', async () => {
-      const [{ epoch }] = (await subject.store.append(
-        subject.room,
-        count(1, 5).map((n) => say(`${n}`)),
-      )) as [Position];
+      const [{ epoch }] = (await subject.store.append(subject.room, sayNumbers(1, 5))) as [Position];
       const read = (query: object) => subject.store.read(subject.room, { limit: 2, ...query });
       expect(await read({ epoch, after: 5 })).toMatchObject({ messages: [], complete: true });
       for (const strange of [

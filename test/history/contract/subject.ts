@@ -23,6 +23,8 @@ export const texts = (messages: readonly { text: string }[]): string[] => messag
 export const offsets = (positions: readonly Position[]): number[] => positions.map(({ offset }) => offset);
 export const count = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
+export const sayNumbers = (from: number, to: number, at?: number): NewMessage[] =>
+  count(from, to).map((number) => say(`${number}`, at));
 
 /** Reads forwards to the end, as a client that comes back does. */
 export async function readAll(store: HistoryStore, conversation: string) {

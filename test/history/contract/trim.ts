@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { count, HOUR, offsets, type Subject, say, texts } from './subject.js';
+import { count, HOUR, offsets, type Subject, say, sayNumbers, texts } from './subject.js';
 
 export function trimContract(subject: Subject): void {
   describe('trimming', () => {
@@ -25,7 +25,7 @@ export function trimContract(subject: Subject): void {
 
     test('counts on where everything is gone', async () => {
       const short = await subject.open({ ttlMs: HOUR });
-      const old = count(1, 1300).map((n) => say(`${n}`, now - 2 * HOUR));
+      const old = sayNumbers(1, 1300, now - 2 * HOUR);
       await short.append(subject.room, old.slice(0, 900));
       const { epoch } = (await short.append(subject.room, old.slice(900)))[0]!;
       expect(await short.trim(now)).toBe(1300);
@@ -53,15 +53,9 @@ export function trimContract(subject: Subject): void {
 
     test('keeps no more than the maximum', async () => {
       const small = await subject.open({ maxMessages: 10 });
-      await small.append(
-        subject.room,
-        count(1, 9).map((n) => say(`${n}`)),
-      );
+      await small.append(subject.room, sayNumbers(1, 9));
       expect((await small.read(subject.room, { after: 0, limit: 20 })).complete).toBe(true);
-      await small.append(
-        subject.room,
-        count(10, 27).map((n) => say(`${n}`)),
-      );
+      await small.append(subject.room, sayNumbers(10, 27));
       const page = await small.read(subject.room, { after: 0, limit: 20 });
       expect(page).toMatchObject({ offset: 27, complete: false });
       expect(offsets(page.messages)).toEqual(count(18, 27));
