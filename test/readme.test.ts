@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { handlers } from '../src/chat/handlers/index.js';
-import { type OptionSpec, options } from '../src/config/options.js';
+import { allOptions, options } from '../src/config/options.js';
 import { errorCodes } from '../src/errors.js';
 
 const root = new URL('../', import.meta.url);
@@ -19,7 +19,7 @@ function table(head: string): string[] {
 }
 
 test('the table of the configuration has every option with its default and description, in the same order', () => {
-  const rows = Object.values(options as Record<string, OptionSpec<unknown>>).map(
+  const rows = Object.values(allOptions).map(
     ({ name, default: fallback, description }) => `| \`${name}\` | ${fallback} | ${description} |`,
   );
   expect(table('variable')).toEqual(rows);

@@ -1,8 +1,8 @@
-import { type OptionSpec, options } from './options.js';
+import { allOptions } from './options.js';
 
 /** The text of `gjallar --help`. */
 export function helpText(version: string): string {
-  const rows = Object.values(options as Record<string, OptionSpec<unknown>>).map(
+  const rows = Object.values(allOptions).map(
     (spec) => `  ${spec.name}\n      ${spec.description}\n      Accepts ${spec.accepts}. Default: ${spec.default}.`,
   );
   return `gjallar ${version}: a clustered Socket.IO server

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../errors.js';
-import { type Config, type OptionSpec, options } from './options.js';
+import { allOptions, type Config, type OptionSpec, options } from './options.js';
 
 /**
  * Reads the configuration from the environment.
  * @throws GjallarError BAD_CONFIG with one line that names the variable and what it accepts
  */
 export function loadConfig(environment: Record<string, string | undefined>): Config {
-  const entries = Object.entries(options as Record<string, OptionSpec<unknown>>).map(([key, spec]) => {
+  const entries = Object.entries(allOptions).map(([key, spec]) => {
     // An empty variable is what an unset one looks like in a compose file.
     const given = environment[spec.name]?.trim() || undefined;
     const parsed = spec.schema.safeParse(given);

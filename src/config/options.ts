@@ -239,6 +239,9 @@ export const options = {
   }),
 } as const;
 
+/** The same, for who goes through all of them. */
+export const allOptions = options as Readonly<Record<string, OptionSpec<unknown>>>;
+
 type Options = typeof options;
 
 /** The configuration: parsed once, frozen, passed down. Nothing else reads the environment. */

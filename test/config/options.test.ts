@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfig } from '../../src/config/load.js';
-import { type Config, type OptionSpec, options } from '../../src/config/options.js';
+import { allOptions, type Config, options } from '../../src/config/options.js';
 import { runToEnd } from '../support/server.js';
 import { expectations } from './support/expectations.js';
 import { cert, key, otherKey, removeFiles, writeFiles } from './support/files.js';
@@ -8,9 +8,7 @@ import { cert, key, otherKey, removeFiles, writeFiles } from './support/files.js
 beforeAll(writeFiles);
 afterAll(removeFiles);
 
-const table = Object.entries(options as Record<string, OptionSpec<unknown>>).map(
-  ([name, spec]) => [spec.name, spec, name as keyof Config] as const,
-);
+const table = Object.entries(allOptions).map(([name, spec]) => [spec.name, spec, name as keyof Config] as const);
 
 describe.each(table)('%s', (name, spec, property) => {
   const { good, bad, ...expected } = expectations[property];
