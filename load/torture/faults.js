@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Hosts, whyNoHosts } from './faults/hosts.js';
 import { faultsOnOneHost } from './faults/one-host.js';
-import { own } from './support/at-exit.js';
 
 export const about = 'faults under load: what is lost, what comes twice, how long nobody is served';
 
@@ -19,12 +18,10 @@ async function onTwoHosts(options) {
   if (reason) return [{ name: 'two hosts', value: `skipped: ${reason}` }];
   const hosts = new Hosts(HOSTS);
   try {
-    const child = own(
-      hosts.launcher('bridge')(process.execPath, [fileURLToPath(import.meta.url)], {
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        env: { ...process.env, TORTURE_HOSTS: hosts.prefix },
-      }),
-    );
+    const child = hosts.launcher('bridge')(process.execPath, [fileURLToPath(import.meta.url)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, TORTURE_HOSTS: hosts.prefix },
+    });
     const exit = once(child, 'exit');
     child.send(options);
     const [figures] = await Promise.race([
@@ -39,6 +36,8 @@ async function onTwoHosts(options) {
 }
 
 if (process.env.TORTURE_HOSTS) {
+  // However the other one ends: this one then ends in order, and with it what it has started.
+  process.once('disconnect', () => process.exit(1));
   const { faultsOnTwoHosts } = await import('./faults/two-hosts.js');
   const [options] = await once(process, 'message');
   process.send(await faultsOnTwoHosts(Hosts.existing(process.env.TORTURE_HOSTS, HOSTS), options), () =>
