@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
@@ -8,6 +9,15 @@ import { expect, test } from '@jest/globals';
 const load = fileURLToPath(new URL('../../load/', import.meta.url));
 /** Its peers take minutes to build, and the network. */
 const LEFT_OUT = ['peers/foreign.test.js'];
+
+test('the benchmarks load the packages of this project, and not what artillery brings', () => {
+  const peer = createRequire(join(load, 'peers/peer.js'));
+  for (const name of ['ws', 'socket.io-client']) {
+    expect(peer.resolve(name)).toBe(createRequire(import.meta.url).resolve(name));
+  }
+  // What is installed where this stands.
+  expect(['.', 'artillery'].filter((folder) => existsSync(join(load, folder, 'package.json')))).toEqual(['artillery']);
+});
 
 const files = ['generator', 'harness', 'peers'].flatMap((folder) =>
   readdirSync(join(load, folder))

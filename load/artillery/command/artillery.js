@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CpuWatch } from './cpu.js';
 
-const load = fileURLToPath(new URL('../../', import.meta.url));
+const home = fileURLToPath(new URL('../', import.meta.url));
 
 /** No scenario takes as long, in ms. */
 const LIMIT = 120_000;
@@ -15,11 +15,11 @@ const LIMIT = 120_000;
  */
 export async function runArtillery({ name, url, quick, folder, signal }) {
   const report = join(folder, `${name}.json`);
-  const args = ['--require', './artillery/command/silence.cjs', 'node_modules/artillery/bin/run', 'run'];
+  const args = ['--require', './command/silence.cjs', 'node_modules/artillery/bin/run', 'run'];
   args.push('--target', url, '--output', report, ...(quick ? ['--environment', 'quick'] : []));
-  args.push(`artillery/scenarios/${name}.yml`);
+  args.push(`scenarios/${name}.yml`);
   const child = spawn(process.execPath, args, {
-    cwd: load,
+    cwd: home,
     env: ownEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT)]),
