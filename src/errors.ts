@@ -94,6 +94,10 @@ const list = {
     status: 401,
     message: 'This is for the operator: send ADMIN_USER and ADMIN_PASSWORD as HTTP basic authentication.',
   },
+  ADMIN_OFF: {
+    status: 404,
+    message: 'This is for the operator, and there is none: ADMIN_USER and ADMIN_PASSWORD make one.',
+  },
   BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
   ORIGIN_FORBIDDEN: {

@@ -121,6 +121,9 @@ export async function runWorker(config: Config, version: string): Promise<void> 
     // Who needs a token for each room is not told of all of them.
     namesRooms: !accounts,
     stats: atMostEvery(1000, () => chat.stats(MOST_ROOMS)),
+    isProxied: config.trustProxy > 0,
+    drain: () => tell({ type: 'leave' }),
+    drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
   });
   serveMetrics(app, { ...served, metrics: atMostEvery(1000, () => metrics.scrape()) });

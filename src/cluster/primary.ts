@@ -177,6 +177,8 @@ export class Primary {
       }
       case 'alive':
         return this.vitals.heard(id);
+      case 'leave':
+        return this.leave();
       case 'stuck':
         return this.onHung(message.worker, 'a worker does not read what the others send it and is killed');
       case 'listening':

@@ -9,6 +9,8 @@ export type FromWorker =
   | { type: 'alive' }
   /** Another worker does not read what this one sends it, and is gone for this one. */
   | { type: 'stuck'; worker: number }
+  /** The operator wants the clients of this machine sent away. */
+  | { type: 'leave' }
   /** This worker cannot run, and another one in its place could not either. */
   | { type: 'failed'; reason: string };
 

@@ -151,7 +151,8 @@ export const options = {
   }),
   adminUser: option({
     name: 'ADMIN_USER',
-    description: 'Name that /metrics and /api/stats ask for (HTTP basic authentication); without it they are open.',
+    description:
+      'Name that /metrics, /api/stats and /api/drain ask for (HTTP basic authentication); without it the first two are open, and the last is off.',
     default: 'none',
     accepts: 'a text without colons and control characters, together with ADMIN_PASSWORD',
     schema: line().refine((value) => !value?.includes(':')),

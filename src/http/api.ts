@@ -8,7 +8,7 @@ import { GjallarError } from '../errors.js';
 import type { Cors } from './cors.js';
 import { dataHeaders, type Headers } from './headers.js';
 import { sendError, sendFailure, sendJson } from './json.js';
-import { type OperatorOptions, readStats } from './operator.js';
+import { drain, type OperatorOptions, readStats } from './operator.js';
 import { packageRoot } from './package-root.js';
 import { publish, type RoomsOptions, readMessages } from './rooms-api.js';
 
@@ -27,6 +27,8 @@ export interface Call {
   request: EngineRequest;
   /** The parameters of the path, percent-encoded as they came. */
   parameters: string[];
+  /** What a success is answered with. */
+  status: number;
 }
 
 type Operation = (call: Call, options: ApiOptions) => Promise<object>;
@@ -36,6 +38,7 @@ type Operations = Readonly<Record<string, Operation>>;
 export const routes: Readonly<Record<string, Operations>> = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish },
   '/api/stats': { GET: readStats },
+  '/api/drain': { POST: drain },
 };
 
 /** Answers the API's routes, and everything else under /api/ with an error. Call it before the app listens. */
@@ -58,7 +61,7 @@ export function serveApi(app: TemplatedApp, options: ApiOptions): void {
       if (!match) continue;
       const permission = request.method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
-      const call = { exchange, request, parameters: match.slice(1) };
+      const call = { exchange, request, parameters: match.slice(1), status: 200 };
       return void answer(call, operations[request.method], options, headers);
     }
     sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
@@ -77,7 +80,8 @@ async function answer(
 ): Promise<void> {
   try {
     if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
-    sendJson(call.exchange, 200, headers, { ok: true, ...(await operation(call, options)) });
+    const answer = await operation(call, options);
+    sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
   } catch (error) {
     sendError(call.exchange, headers, error, options.onError);
   }

@@ -1,3 +1,4 @@
+import { isForeign } from '../engine/limits/origin.js';
 import { GjallarError } from '../errors.js';
 import type { Call } from './api.js';
 import { type Admin, requireAdmin } from './guard.js';
@@ -14,6 +15,12 @@ export interface OperatorOptions {
   namesRooms: boolean;
   /** Totals, and the {@link MOST_ROOMS} largest rooms. */
   stats(): Promise<{ totals: object; rooms: readonly object[] }>;
+  /** Whether what proxies say of the host counts. */
+  isProxied: boolean;
+  /** Sends the clients of this machine away. */
+  drain(): void;
+  /** How long that takes, in ms. */
+  drainTimeout: number;
 }
 
 /** Totals over all workers and machines, and the largest rooms where their names may be told. */
@@ -25,4 +32,17 @@ export async function readStats({ request }: Call, options: OperatorOptions): Pr
   }
   const { totals, rooms } = await options.stats();
   return options.admin || options.namesRooms ? { totals, rooms: rooms.slice(0, Number(limit)) } : { totals };
+}
+
+/** Has the clients of the whole machine sent away, to others. The answer comes before that has begun. */
+export async function drain(call: Call, options: OperatorOptions): Promise<object> {
+  if (!options.admin) throw new GjallarError('ADMIN_OFF');
+  requireAdmin(call.request, options.admin);
+  // A browser sends the operator's password with what a page of somebody else has it send.
+  if (isForeign(call.request, [], options.isProxied)) {
+    throw new GjallarError('ORIGIN_FORBIDDEN', 'Pages of other origins may not do this.');
+  }
+  options.drain();
+  call.status = 202;
+  return { state: 'draining', over: options.drainTimeout };
 }

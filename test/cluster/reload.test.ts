@@ -166,6 +166,52 @@ describe('SIGUSR2', () => {
   });
 });
 
+describe('POST /api/drain', () => {
+  const admin = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'password' };
+  const operator = { Authorization: `Basic ${Buffer.from('ops:password').toString('base64')}` };
+
+  async function askToDrain(headers: Record<string, string> = {}) {
+    const response = await fetch(`${server.url}/api/drain`, { method: 'POST', headers });
+    return { status: response.status, body: (await response.json()) as { code?: string } };
+  }
+
+  test('sends the clients of all workers away, until a reload', async () => {
+    await start(admin);
+    const clients = await crowd(6);
+    const back = clients.map((client) => nextEvent(client, 'connect'));
+    expect(await askToDrain(operator)).toEqual({ status: 202, body: { ok: true, state: 'draining', over: 1000 } });
+    await Promise.all(back);
+    for (const agent of [1, 2, 3, 4].map(() => new Agent())) {
+      expect(await readyz(agent)).toMatchObject({ status: 503, state: 'draining' });
+    }
+    expect((await askToDrain(operator)).status).toBe(202);
+    server.process.kill('SIGHUP');
+    await over(2);
+    expect(await readyz()).toMatchObject({ status: 200, state: 'ready' });
+  });
+
+  test("is the operator's alone", async () => {
+    await start({ ...admin, CORS_ORIGIN: '*' });
+    const client = (await crowd(1))[0]!;
+    expect(await askToDrain()).toMatchObject({ status: 401, body: { code: 'ADMIN_ONLY' } });
+    // A page that somebody else has put into the operator's browser, which adds the password by itself.
+    for (const origin of ['https://evil.example', 'null']) {
+      const refused = await askToDrain({ ...operator, Origin: origin });
+      expect(refused).toMatchObject({ status: 403, body: { code: 'ORIGIN_FORBIDDEN' } });
+    }
+    expect((await fetch(`${server.url}/api/drain`, { headers: operator })).status).toBe(405);
+    expect(client.connected).toBe(true);
+    const sendings = () => server.log.filter((line) => String(line.msg).startsWith('the clients are sent away'));
+    // All that was logged is there once it has stopped.
+    await server.stop();
+    expect(sendings()).toEqual([]);
+    await start();
+    expect(await askToDrain(operator)).toMatchObject({ status: 404, body: { code: 'ADMIN_OFF' } });
+    await server.stop();
+    expect(sendings()).toEqual([]);
+  });
+});
+
 describe('SIGTERM', () => {
   test('answers the polls that wait, closes in order, and takes no longer than that', async () => {
     await start({ WORKERS: '1', DRAIN_TIMEOUT: '20s' });
