@@ -143,6 +143,7 @@ export class Primary {
     const worker = cluster.fork({ [MESH_DIRECTORY]: this.meshDirectory });
     const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
     this.members.set(worker.id, member);
+    this.vitals.began(worker.id);
     return member;
   }
 

@@ -2,6 +2,8 @@ import { ALIVE_INTERVAL } from './protocol.js';
 
 /** A worker that has been silent for so many intervals in a row is taken for hung. */
 const MOST_SILENT = 10;
+/** The same for one that is only starting. */
+const LONGEST_START = 30;
 
 /**
  * Finds workers that are there but do nothing any more: stopped, or in an endless loop. Silence is counted in turns of
@@ -21,7 +23,12 @@ export class Vitals {
     }, ALIVE_INTERVAL);
   }
 
-  /** A worker has given a sign of life. It is watched from its first one on: a start may take its time. */
+  /** A worker was forked. */
+  began(worker: number): void {
+    this.silent.set(worker, MOST_SILENT - LONGEST_START);
+  }
+
+  /** A worker has given a sign of life. */
   heard(worker: number): void {
     this.silent.set(worker, 0);
   }

@@ -5,7 +5,7 @@ import { errorCodes } from '../errors.js';
 import { addClientBundle } from './client-bundle.js';
 import type { Cors } from './cors.js';
 import { dataHeaders, type Headers, pageHeaders } from './headers.js';
-import { yieldsToWebSockets } from './own-paths.js';
+import { onRead } from './own-paths.js';
 import { packageRoot } from './package-root.js';
 import { StaticFiles } from './static-files.js';
 
@@ -30,11 +30,8 @@ export function serveHttp(app: TemplatedApp, { health, cors, secure }: HttpOptio
   const forPages = pageHeaders(secure);
   const forData = dataHeaders(secure);
 
-  app.get('/healthz', (res, req) => {
-    if (!yieldsToWebSockets(req)) sendJson(res, req, '200 OK', forData, { ok: true });
-  });
-  app.get('/readyz', (res, req) => {
-    if (yieldsToWebSockets(req)) return;
+  onRead(app, '/healthz', (res, req) => sendJson(res, req, '200 OK', forData, { ok: true }));
+  onRead(app, '/readyz', (res, req) => {
     const { state, problems } = health();
     const isReady = state === 'ready';
     sendJson(res, req, isReady ? '200 OK' : '503 Service Unavailable', forData, {

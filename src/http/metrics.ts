@@ -4,7 +4,7 @@ import { UwsExchange } from '../engine/uws-exchange.js';
 import { type Admin, requireAdmin } from './guard.js';
 import { dataHeaders } from './headers.js';
 import { sendError } from './json.js';
-import { yieldsToWebSockets } from './own-paths.js';
+import { onRead } from './own-paths.js';
 
 export interface MetricsOptions {
   /** Who may look; undefined lets everybody. */
@@ -20,8 +20,7 @@ export interface MetricsOptions {
 /** Answers /metrics. Call it before the app listens. */
 export function serveMetrics(app: TemplatedApp, { admin, metrics, secure, onError }: MetricsOptions): void {
   const headers = dataHeaders(secure);
-  app.get('/metrics', (res, req) => {
-    if (yieldsToWebSockets(req)) return;
+  onRead(app, '/metrics', (res, req) => {
     const request = readRequest(res, req, secure);
     const exchange = new UwsExchange(res, request, 0);
     const answer = async () => {

@@ -1,8 +1,10 @@
-import type { HttpRequest } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 
-/** Passes a request for a WebSocket on to those who answer such. Returns whether it was one. */
-export function yieldsToWebSockets(req: HttpRequest): boolean {
-  const isUpgrade = req.getHeader('upgrade') !== '';
-  if (isUpgrade) req.setYield(true);
-  return isUpgrade;
+/** Answers GET and HEAD on a path that a plain WebSocket may be meant for too: requests for one are passed on. */
+export function onRead(app: TemplatedApp, path: string, answer: (res: HttpResponse, req: HttpRequest) => void): void {
+  const handler = (res: HttpResponse, req: HttpRequest) => {
+    if (req.getHeader('upgrade') !== '') req.setYield(true);
+    else answer(res, req);
+  };
+  app.get(path, handler).head(path, handler);
 }

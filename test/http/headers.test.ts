@@ -81,6 +81,10 @@ describe('what comes with every answer', () => {
     }
   });
 
+  test.each([...pages, '/healthz', '/readyz', '/metrics'])('%s: HEAD has the status of GET', async (path) => {
+    expect((await ask(path, { method: 'HEAD' })).status).toBe(200);
+  });
+
   test('a page that the browser has already is not sent again', async () => {
     const etag = (await ask('/')).headers.get('etag')!;
     const known = await ask('/', { headers: { 'If-None-Match': etag } });

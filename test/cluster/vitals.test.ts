@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { ALIVE_INTERVAL } from '../../src/cluster/protocol.js';
+import { Vitals } from '../../src/cluster/vitals.js';
+
+let hung: number[];
+let vitals: Vitals;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  hung = [];
+  vitals = new Vitals((worker) => hung.push(worker));
+});
+
+afterEach(() => {
+  vitals.close();
+  jest.useRealTimers();
+});
+
+const pass = (seconds: number) => jest.advanceTimersByTime(seconds * ALIVE_INTERVAL);
+
+test('a worker that was heard and falls silent is hung after ten turns, and named once', () => {
+  vitals.began(1);
+  vitals.heard(1);
+  pass(10);
+  expect(hung).toEqual([]);
+  pass(1);
+  expect(hung).toEqual([1]);
+  pass(60);
+  expect(hung).toEqual([1]);
+});
+
+test('a worker that is never heard is hung after thirty', () => {
+  vitals.began(1);
+  pass(30);
+  expect(hung).toEqual([]);
+  pass(1);
+  expect(hung).toEqual([1]);
+});
+
+test('signs of life start the count anew, and who has gone is not counted', () => {
+  vitals.began(1);
+  vitals.began(2);
+  for (let turn = 0; turn < 50; turn++) {
+    vitals.heard(1);
+    pass(1);
+    if (turn === 5) vitals.forget(2);
+  }
+  expect(hung).toEqual([]);
+});
