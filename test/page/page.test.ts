@@ -1,18 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchBrowser } from '../support/browser.js';
 import { startServer } from '../support/server.js';
 import { Wire } from '../support/wire.js';
-
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const CHROMIUM_ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** What the browser itself reports while the server is away; anything else on the console is a defect of the page. */
 const NETWORK_ERROR = /net::ERR_|WebSocket connection to .* failed|Failed to load resource/;
@@ -91,7 +81,7 @@ describe('the demo page', () => {
 
   beforeAll(async () => {
     server = await startServer({ WORKERS: '2' });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
+    browser = await launchBrowser();
   });
 
   beforeEach(() => {
@@ -105,10 +95,7 @@ describe('the demo page', () => {
     expect(complaints).toEqual([]);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  afterAll(() => server?.stop());
 
   async function join(...names: string[]): Promise<User[]> {
     const joined = await Promise.all(names.map((name) => User.join(browser, url, name)));

@@ -1,12 +1,12 @@
 import { App, type us_listen_socket, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { chromium } from 'playwright-core';
 import { WebSocket } from 'ws';
 import type { ChatMessage } from '../../src/chat/protocol.js';
 import { Engine } from '../../src/engine/engine.js';
 import { closeCodeOf, errorCodes } from '../../src/errors.js';
 import { PlainWebSockets } from '../../src/plain/plain-websockets.js';
+import { launchBrowser } from '../support/browser.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 
@@ -179,26 +179,18 @@ describe.each([
   });
 
   test("work with the browser's own WebSocket", async () => {
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu'],
-    });
-    try {
-      const page = await browser.newPage();
-      await page.goto(`${server.url}/`);
-      const heard = await page.evaluate(
-        (url) =>
-          new Promise((resolve) => {
-            const socket = new WebSocket(url);
-            socket.onopen = () => socket.send('from a page');
-            socket.onmessage = ({ data }) => resolve(data);
-          }),
-        `${server.url.replace('http', 'ws')}/browsers`,
-      );
-      expect(heard).toBe('from a page');
-    } finally {
-      await browser.close();
-    }
+    const page = await (await launchBrowser()).newPage();
+    await page.goto(`${server.url}/`);
+    const heard = await page.evaluate(
+      (url) =>
+        new Promise((resolve) => {
+          const socket = new WebSocket(url);
+          socket.onopen = () => socket.send('from a page');
+          socket.onmessage = ({ data }) => resolve(data);
+        }),
+      `${server.url.replace('http', 'ws')}/browsers`,
+    );
+    expect(heard).toBe('from a page');
   });
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from '@jest/globals';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -29,6 +30,13 @@ export interface RunningServer {
   restart(): Promise<void>;
 }
 
+/** Those that are only starting. Where a test does not wait so long nobody else can end them. */
+const starting = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of starting) child.kill('SIGKILL');
+});
+
 /** Starts the service, as `npm start` does after the build, on a free port of the loopback interface. */
 export async function startServer(environment: Record<string, string> = {}): Promise<RunningServer> {
   const log: LogLine[] = [];
@@ -42,11 +50,12 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     const defaults = { HOST: '127.0.0.1', WORKERS: '2', DATA_DIR: dataDir };
     const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
     const started = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    starting.add(started);
     let errors = '';
     started.stderr.on('data', (chunk) => {
       errors += chunk;
     });
-    port = await new Promise<number>((resolve, reject) => {
+    const listening = new Promise<number>((resolve, reject) => {
       createInterface(started.stdout).on('line', (line) => {
         const url = /^gjallar listens on https?:\/\/[^ ]+:(\d+) /.exec(line);
         if (url) {
@@ -59,6 +68,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
       });
       started.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));
     });
+    port = await listening.finally(() => starting.delete(started));
     return started;
   }
 
