@@ -6,11 +6,11 @@ import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
 import { createAdapter, Engine, parser } from '../../dist/index.js';
 import { runApplication } from './application.js';
-import { runCluster } from './cluster.js';
+import { pingInterval, runCluster } from './cluster.js';
 
 await runCluster((host, port, listening) => {
   const app = App();
-  const engine = new Engine().attach(app, { path: '/socket.io/' });
+  const engine = new Engine({ pingInterval }).attach(app, { path: '/socket.io/' });
   const redis = new Redis(process.env.REDIS_URL);
   const adapter = createAdapter(engine, createRedisAdapter(redis, redis.duplicate()));
   runApplication(new Server({ adapter, parser }).bind(engine));

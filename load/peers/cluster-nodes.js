@@ -4,5 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { settings } from './control.js';
 import { runNodes } from './nodes.js';
 
-const { run, workers } = settings;
-await runNodes(fileURLToPath(new URL(`${run}.js`, import.meta.url)), { WORKERS: String(workers) });
+const { run, workers, pingInterval } = settings;
+await runNodes(fileURLToPath(new URL(`${run}.js`, import.meta.url)), {
+  WORKERS: String(workers),
+  PING_INTERVAL: String(pingInterval),
+});

@@ -5,11 +5,11 @@ import { createAdapter } from '@socket.io/redis-adapter';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
 import { runApplication } from './application.js';
-import { runCluster } from './cluster.js';
+import { pingInterval, runCluster } from './cluster.js';
 
 await runCluster((host, port, listening) => {
   const server = createServer();
   const redis = new Redis(process.env.REDIS_URL);
-  runApplication(new Server(server, { adapter: createAdapter(redis, redis.duplicate()) }));
+  runApplication(new Server(server, { pingInterval, adapter: createAdapter(redis, redis.duplicate()) }));
   server.listen({ host, port, backlog: 4096 }, listening);
 });

@@ -3,7 +3,10 @@
 import cluster from 'node:cluster';
 import { freePort } from './free-port.js';
 
-const { HOST, WORKERS } = process.env;
+const { HOST, WORKERS, PING_INTERVAL } = process.env;
+
+/** In ms. */
+export const pingInterval = Number(PING_INTERVAL);
 
 /** @param {(host: string, port: number, listening: () => void) => void} serve runs in each worker */
 export async function runCluster(serve) {

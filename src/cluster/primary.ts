@@ -46,7 +46,7 @@ export class Primary {
   private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
   private readonly members = new Map<number, Member>();
   private readonly respawns = new Set<NodeJS.Timeout>();
-  private readonly vitals = new Vitals((id) => this.onHung(id, 'a worker gives no sign of life and is killed'));
+  private readonly vitals: Vitals;
   private port = 0;
   private deaths = 0;
   private isLeaving = false;
@@ -55,7 +55,9 @@ export class Primary {
   private stopping = false;
   private started: { resolve: (port: number) => void; reject: (error: Error) => void } | undefined;
 
-  constructor(private readonly options: PrimaryOptions) {}
+  constructor(private readonly options: PrimaryOptions) {
+    this.vitals = new Vitals(options.workers, (id) => this.onHung(id, 'a worker gives no sign of life and is killed'));
+  }
 
   /** Resolves with the port when all workers listen for the first time. */
   async start(): Promise<number> {
@@ -82,6 +84,8 @@ export class Primary {
     const old = [...this.members.values()];
     const retired: Member[] = [];
     for (const member of old) {
+      // It has died meanwhile, and was replaced then.
+      if (!this.members.has(member.worker.id)) continue;
       member.isSpare = true;
       const isSucceeded = await this.forkSuccessor();
       if (this.stopping) return;
@@ -220,9 +224,9 @@ export class Primary {
     if (!this.stopping && !member.isSpare) this.respawn(member, { code, signal });
   }
 
-  private respawn({ worker, bornAt }: Member, how: { code?: number; signal?: string } = {}): void {
+  private respawn({ worker, bornAt, isListening }: Member, how: { code?: number; signal?: string } = {}): void {
     const age = Date.now() - bornAt;
-    this.deaths = age < SHORT_LIFE ? this.deaths + 1 : 1;
+    this.deaths = age < SHORT_LIFE || !isListening ? this.deaths + 1 : 1;
     const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY * 2 ** (this.deaths - 2), LONGEST_DELAY);
     this.options.log.error({ worker: worker.id, ...how, delay }, 'a worker died and will be replaced');
     this.deathsInAll++;

@@ -14,7 +14,7 @@ export type FromWorker =
   /** This worker cannot run, and another one in its place could not either. */
   | { type: 'failed'; reason: string };
 
-/** `leave` and those after it are sent to workers that listen. */
+/** `leave` and `stop` are sent to workers that listen. */
 export type FromPrimary =
   /** Link with these workers. */
   | { type: 'join'; workers: number[] }

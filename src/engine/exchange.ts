@@ -23,7 +23,7 @@ export interface Exchange {
   onHurried: (() => void) | undefined;
   /** Where Connect middleware has put headers for the response, if there is any middleware. */
   middlewareResponse: MiddlewareResponse | undefined;
-  /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. */
+  /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. Once the response was sent it is not called back any more. */
   readBody(done: BodyCallback): void;
   /** Sends the response. Does nothing once finished. */
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void;

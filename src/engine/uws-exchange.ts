@@ -73,11 +73,6 @@ export class UwsExchange implements Exchange {
     this.body?.whenDone(done);
   }
 
-  /** Lets the body wait on the client's side until it is asked for. What came together with the head is here already. */
-  holdBody(): void {
-    if (!this.finished) this.body?.hold();
-  }
-
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     if (this.finished) return;
     this.finish();
@@ -190,20 +185,19 @@ function isAmbiguous({ headers }: EngineRequest): boolean {
   return !!headers['content-length']?.includes(',') || (coding !== undefined && coding.toLowerCase() !== 'chunked');
 }
 
-/** Collects a body from the moment the request is there, since its bytes do not wait for anybody. */
+/**
+ * Collects a body from the moment the request is there, since its bytes do not wait for anybody. They are not held back by
+ * `res.pause()`: what that restores is kept for all sockets together, and after a write that did not get through at once
+ * it can leave a socket that nobody reads any more.
+ */
 class BodyCollector {
   private error: BodyError | undefined;
   private chunks: Buffer[] = [];
   private received = 0;
   private complete = false;
-  private isHeld = false;
   private done: BodyCallback | undefined;
 
-  constructor(
-    private readonly res: HttpResponse,
-    request: EngineRequest,
-    maxBody: number,
-  ) {
+  constructor(res: HttpResponse, request: EngineRequest, maxBody: number) {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     const expected = Number(length);
     if (expected > maxBody) this.fail('too large');
@@ -229,26 +223,13 @@ class BodyCollector {
   whenDone(done: BodyCallback): void {
     this.done = done;
     if (this.complete) this.tell();
-    else this.release();
   }
 
-  hold(): void {
-    if (this.complete) return;
-    this.isHeld = true;
-    this.res.pause();
-  }
-
-  /** Nobody will ask for it: what still comes is not kept. To be called while the response can be used. */
+  /** Nobody will ask for it: what still comes is not kept. */
   giveUp(): void {
     this.error = 'aborted';
     this.chunks = [];
     this.done = undefined;
-    this.release();
-  }
-
-  private release(): void {
-    if (this.isHeld) this.res.resume();
-    this.isHeld = false;
   }
 
   fail(error: BodyError): void {

@@ -50,19 +50,19 @@ export function serveApi(app: TemplatedApp, options: ApiOptions): void {
   app.any('/api/*', (res, req) => {
     const request = readRequest(res, req, secure);
     const exchange = new UwsExchange(res, request, maxBody);
-    // Who may say nothing need not be listened to.
-    exchange.holdBody();
+    if (exchange.finished) return;
     const { origin } = request.headers;
     const headers = { ...fixed, ...cors.headersFor(origin) };
     const [path = ''] = request.url.split('?');
-    if (path === '/api/openapi.json' && request.method === 'GET') return sendJson(exchange, 200, headers, description);
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (path === '/api/openapi.json' && method === 'GET') return sendJson(exchange, 200, headers, description);
     for (const { pattern, operations } of patterns) {
       const match = pattern.exec(path);
       if (!match) continue;
-      const permission = request.method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
+      const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
       const call = { exchange, request, parameters: match.slice(1), status: 200 };
-      return void answer(call, operations[request.method], options, headers);
+      return void answer(call, operations[method], options, headers);
     }
     sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
   });

@@ -1,4 +1,4 @@
-import type { TemplatedApp } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Cors } from './cors.js';
@@ -25,6 +25,9 @@ export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }:
   const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);
   const cors = new Cors(origins);
   for (const file of files.paths) {
-    app.get(file, (res, req) => void files.serve(res, req, cors.headersFor(req.getHeader('origin'))));
+    const serve = (res: HttpResponse, req: HttpRequest) => {
+      files.serve(res, req, cors.headersFor(req.getHeader('origin')));
+    };
+    app.get(file, serve).head(file, serve);
   }
 }

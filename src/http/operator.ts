@@ -7,9 +7,9 @@ import { type Admin, requireAdmin } from './guard.js';
 export const MOST_ROOMS = 1000;
 const DEFAULT_ROOMS = 100;
 
-/** What the operator looks at. */
+/** What the operator looks at, and does. */
 export interface OperatorOptions {
-  /** Who may look; undefined lets everybody. */
+  /** Who the operator is; where that is undefined everybody may look, and nobody may drain. */
   admin: Admin | undefined;
   /** Whether rooms are named although there is no {@link admin}. */
   namesRooms: boolean;

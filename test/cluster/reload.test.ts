@@ -126,6 +126,18 @@ describe('SIGHUP', () => {
     expect((await readyz()).status).toBe(200);
   });
 
+  test('an old worker that dies before its turn is replaced once', async () => {
+    await start();
+    const [, second] = await pids(1, 2);
+    server.process.kill('SIGHUP');
+    await server.logged((line) => line.msg === 'the reload begins');
+    process.kill(second!, 'SIGKILL');
+    await over(1);
+    await pids(3, 4);
+    const began = server.log.filter(({ msg }) => msg === 'listening').map(({ worker }) => worker);
+    expect(began.sort()).toEqual([1, 2, 3, 4]);
+  });
+
   test('twice at once is one reload', async () => {
     await start();
     server.process.kill('SIGHUP');

@@ -8,7 +8,7 @@ let vitals: Vitals;
 beforeEach(() => {
   jest.useFakeTimers();
   hung = [];
-  vitals = new Vitals((worker) => hung.push(worker));
+  vitals = new Vitals(4, (worker) => hung.push(worker));
 });
 
 afterEach(() => {
@@ -29,9 +29,9 @@ test('a worker that was heard and falls silent is hung after ten turns, and name
   expect(hung).toEqual([1]);
 });
 
-test('a worker that is never heard is hung after thirty', () => {
+test('a worker that is never heard is hung after thirty, and two more for each worker', () => {
   vitals.began(1);
-  pass(30);
+  pass(38);
   expect(hung).toEqual([]);
   pass(1);
   expect(hung).toEqual([1]);

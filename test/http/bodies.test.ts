@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect as openSocket, type Socket } from 'node:net';
+import { connect as openSocket, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { generateKeyPair, SignJWT } from 'jose';
+import { SignJWT } from 'jose';
 import { type RunningServer, startServer } from '../support/server.js';
 
 /** Who may say nothing is not listened to. */
@@ -70,42 +69,4 @@ test('what comes behind a refusal is not kept, and the connection serves the nex
   socket.write(body.subarray(0, MEGABYTE));
   socket.write(`GET /api/rooms/a/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
   expect((await once(socket, 'data')).toString()).toMatch(/^HTTP\/1\.1 200 /);
-});
-
-test('a body waits with its client until it is known who that is', async () => {
-  const asked: ServerResponse[] = [];
-  const keyServer = createServer((_, response) => asked.push(response));
-  keyServer.listen(0, '127.0.0.1');
-  await once(keyServer, 'listening');
-  const { port } = keyServer.address() as AddressInfo;
-  server = await startServer({ WORKERS: '1', JWKS_URL: `http://127.0.0.1:${port}/keys`, MAX_PAYLOAD });
-  try {
-    const { privateKey } = await generateKeyPair('RS256');
-    const token = await new SignJWT({ sub: 'eve' }).setProtectedHeader({ alg: 'RS256', kid: 'k' }).sign(privateKey);
-    const isAsked = once(keyServer, 'request');
-    const socket = announce(`Authorization: Bearer ${token}\r\n`, LARGE);
-    await isAsked;
-    // Who goes while nobody listens does no harm.
-    const leaver = announce(`Authorization: Bearer ${token}\r\n`, LARGE);
-    await once(leaver, 'connect');
-    leaver.resetAndDestroy();
-    let isTaken = false;
-    const taken = new Promise<void>((resolve) => {
-      socket.write(Buffer.alloc(LARGE, 'x'), () => {
-        isTaken = true;
-        resolve();
-      });
-    });
-    // Time enough to take it all.
-    for (let i = 0; i < 100; i++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-    expect(isTaken).toBe(false);
-    const answer = firstAnswer(socket);
-    asked[0]!.end('{"keys":[]}');
-    expect(await answer).toEqual({ status: 401, code: 'TOKEN_INVALID' });
-    await taken;
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-  } finally {
-    keyServer.closeAllConnections();
-    keyServer.close();
-  }
 });
