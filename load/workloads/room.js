@@ -25,14 +25,15 @@ const PRESENCE = 1000;
  *   publishers: number,
  *   perSecond: number, messages of all publishers together
  *   rest?: number, see `generator/rest.js`
+ *   warmUp?: number, in seconds
  *   dialect?: { event: string, before: string },
  * }} RoomCell
  */
 export async function runRoom({ peer, fleet, cell, quick }) {
   const room = await openRoom(fleet, cell);
   await room.publish(cell.perSecond);
-  // V8 compiles for seconds, in each worker by itself: cut short, two workers would pay for it twice.
-  const measured = await measure({ peer, fleet, warmUp: quick ? 5 : 10, window: quick ? 4 : 10 });
+  const { warmUp = quick ? 5 : 10 } = cell;
+  const measured = await measure({ peer, fleet, warmUp, window: quick ? 4 : 10 });
   return roomResult(measured, cell, peer);
 }
 
