@@ -84,7 +84,7 @@ const sources = {
     unit: 'bytes',
     from: 'connections',
     read: (find) => {
-      const most = find('connections', 'gjallar-cluster', (p) => p.clients === 1_000_000);
+      const most = find('connections', 'gjallar-cluster', (p) => p.clients === 1_000_000 && p.every > 25_000);
       return figure(most, 'serverPerClient') + figure(most, 'kernelPerClient');
     },
     otherwise: {

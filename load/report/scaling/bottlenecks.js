@@ -20,7 +20,7 @@ export function bottlenecks(known, base) {
   if (perWorker > 0) {
     lines.push(
       `- The classic bus ends where every message together keep a worker busy with reading alone: at ${count(perWorker)} messages/s in the whole cluster, however many machines it has${known.includes('rooms') ? `, which is ${count(perWorker / base.demand.rooms.messages)} users in such rooms` : ''}.`,
-      `- The sharded bus has no such end, but rooms whose members are anywhere are spread ever thinner: with many more workers than a room has members, every delivery needs a message on the bus, which costs ${count(cost.bus / cost.delivery)} times a delivery. What would help next: one subscription for each machine instead of one for each worker, and a load balancer that sends the members of a room to the same machine.`,
+      `- The sharded bus has no such end, but rooms whose members are anywhere are spread ever thinner: with many more workers than a room has members, every delivery needs a message on the bus${cost.delivery > 0 ? `, which costs ${count(cost.bus / cost.delivery)} times a delivery` : ''}. What would help next: one subscription for each machine instead of one for each worker, and a load balancer that sends the members of a room to the same machine.`,
     );
   }
   if (known.includes('slow')) {
