@@ -59,7 +59,7 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
     await untilQuiet(slow);
     await publish(service, ['fence']);
     offered++;
-    while (fenced < times) await sleep(20);
+    await untilAll(slow, () => fenced === times);
     const received = slow.reduce((sum, reader) => sum + reader.received, 0);
     const dropped = await droppedOf(service);
     const { complaints } = service;
@@ -125,7 +125,10 @@ async function publish(service, texts) {
 }
 
 async function untilAll(readers, isDone) {
-  while (!readers.every(isDone)) await sleep(20);
+  while (!readers.every(isDone)) {
+    if (readers.some(({ isClosed }) => isClosed)) throw new Error('a reader was cut off');
+    await sleep(20);
+  }
 }
 
 /** Resolves when nothing has come to any of them for a while. */

@@ -5,6 +5,10 @@ import { takeFrame } from '../../harness/frame.js';
 
 /** How much one read takes at most, in bytes. */
 const READ = 4096;
+/** The server's pings wait behind all that was not read yet: a pong now and then says that somebody is there. In ms. */
+const SIGN_OF_LIFE = 10_000;
+/** An empty one, masked with nothing. */
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
 /**
  * A member of a room on a plain WebSocket who sleeps after each read. Without a library for WebSockets, which would read
@@ -15,6 +19,7 @@ export class Reader {
   received = 0;
   /** How long it sleeps after each read, in ms; 0 is not at all. */
   sleep;
+  isClosed = false;
   #socket;
   #rest = Buffer.alloc(0);
   #isOpen = false;
@@ -30,7 +35,12 @@ export class Reader {
       host: '127.0.0.1',
       onread: { buffer: Buffer.alloc(READ), callback: (length, buffer) => reader.#read(buffer.subarray(0, length)) },
     });
+    const signs = setInterval(() => reader.#socket.write(PONG), SIGN_OF_LIFE);
     reader.#socket.on('error', () => {});
+    reader.#socket.once('close', () => {
+      reader.isClosed = true;
+      clearInterval(signs);
+    });
     reader.#socket.write(
       `GET /${room} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
         `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\nSec-WebSocket-Version: 13\r\n\r\n`,
@@ -68,8 +78,7 @@ export class Reader {
       this.received++;
       this.#onText(frame.payload.toString('latin1'));
     } else if (frame.opcode === PING) {
-      // An empty pong, masked with nothing.
-      this.#socket.write(Buffer.from([0x8a, 0x80, 0, 0, 0, 0]));
+      this.#socket.write(PONG);
     }
     return true;
   }
