@@ -41,10 +41,14 @@ export class Backlogs<Link extends Writable> {
     this.lastTurn = now;
     if (isLate) return;
     for (const [link, turns] of this.turns) {
-      const isOver = link.destroyed || link.writableLength <= MOST_WAITING;
-      if (isOver || turns + 1 === MOST_TURNS) this.turns.delete(link);
-      else this.turns.set(link, turns + 1);
-      if (!isOver && turns + 1 === MOST_TURNS) this.onStuck(link);
+      if (link.destroyed || link.writableLength <= MOST_WAITING) {
+        this.turns.delete(link);
+      } else if (turns + 1 < MOST_TURNS) {
+        this.turns.set(link, turns + 1);
+      } else {
+        this.turns.delete(link);
+        this.onStuck(link);
+      }
     }
     if (this.turns.size === 0) this.stopWatching();
   }

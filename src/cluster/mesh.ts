@@ -149,14 +149,13 @@ export class Mesh {
   }
 
   private giveUp(link: Socket): void {
-    for (const [id, socket] of this.links) {
-      if (socket !== link) continue;
-      link.destroy();
-      // What it still says comes from nobody.
-      for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
-      this.onStuck(id);
-      this.onGone(id, link);
-    }
+    link.destroy();
+    const [id] = [...this.links].find(([, socket]) => socket === link) ?? [];
+    if (id === undefined) return;
+    // What it still says comes from nobody.
+    for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
+    this.onStuck(id);
+    this.onGone(id, link);
   }
 
   /** Everything written in one tick goes out in one write. */
