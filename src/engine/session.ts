@@ -98,10 +98,12 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
     const { due } = this;
-    const { skipped, limit, unpinged } = this.host.slow;
-    if (skipped && this.bufferedAmount > limit) unpinged.add(this);
-    else this.sendPacket('ping');
+    this.host.slow.ping(this);
     if (this.readyState !== 'closed') this.host.silenceQueue.add(this, due);
+  }
+
+  sendPing(): void {
+    this.sendPacket('ping');
   }
 
   onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
@@ -164,8 +166,7 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
   }
 
   override onProgress(): void {
-    const { unpinged, limit } = this.host.slow;
-    if (unpinged.size > 0 && this.bufferedAmount <= limit && unpinged.delete(this)) this.sendPacket('ping');
+    this.host.slow.progressed(this);
     super.onProgress();
   }
 
@@ -231,7 +232,7 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
     this.readyState = 'closed';
     this.host.counters.closed[reason]++;
     this.queue?.remove(this);
-    this.host.slow.unpinged.delete(this);
+    this.host.slow.forget(this);
     this.probe?.end();
     this.callbacks = undefined;
     // The buffer can still be read in the 'close' event.

@@ -1,11 +1,24 @@
 import type { NativeChannel } from './exchange.js';
 
+/** Longer messages uWebSockets.js does not gather, in bytes: of each that it drops it tells. Its CORK_BUFFER_SIZE. */
+const LONGEST_GATHERED = 16_383;
+
 /** One message to a topic that uWebSockets.js may not have written yet. */
-interface Published {
-  readonly number: number;
-  readonly topic: string;
-  readonly message: string | Uint8Array;
-  readonly except: readonly NativeChannel[];
+class Published {
+  private encoded: Buffer | undefined;
+
+  constructor(
+    readonly number: number,
+    readonly topic: string,
+    private readonly message: string | Uint8Array,
+    readonly except: readonly NativeChannel[],
+  ) {}
+
+  /** As it is on the wire. Only made where something is dropped, and then once for all clients. */
+  get bytes(): Buffer {
+    this.encoded ??= typeof this.message === 'string' ? Buffer.from(this.message) : Buffer.from(this.message);
+    return this.encoded;
+  }
 }
 
 /**
@@ -24,7 +37,8 @@ export class SkippedDeliveries {
 
   /** To be called when a message was published. */
   published(topic: string, message: string | Uint8Array, except: readonly NativeChannel[]): void {
-    this.recent.push({ number: this.numbers++, topic, message, except });
+    if (!isGathered(message)) return;
+    this.recent.push(new Published(this.numbers++, topic, message, except));
     if (!this.isForgetting) this.forgetLater();
   }
 
@@ -33,17 +47,16 @@ export class SkippedDeliveries {
     const bytes = Buffer.from(message);
     const topics = new Set(channel.getTopics());
     const from = this.known.get(channel) ?? 0;
-    const its = [...this.older, ...this.recent].filter(
-      ({ topic, except }) => topics.has(topic) && !except.includes(channel),
-    );
-    const first = its.findIndex((published) => isSame(published.message, bytes));
-    // One that was sent to this client alone.
-    if (first === -1) {
-      this.count++;
-      return;
+    let skipped = 0;
+    for (const published of [this.older, this.recent].flat()) {
+      const { number, topic, except } = published;
+      if (number < from || !topics.has(topic) || except.includes(channel)) continue;
+      if (skipped > 0 || published.bytes.equals(bytes)) skipped++;
     }
-    for (const { number } of its.slice(first)) if (number >= from) this.count++;
-    this.known.set(channel, this.numbers);
+    if (skipped > 0) this.known.set(channel, this.numbers);
+    // One that stands for itself: it was sent to this client alone, or not gathered.
+    else skipped = 1;
+    this.count += skipped;
   }
 
   /** What was published is written by the end of the next turn of the event loop. */
@@ -61,7 +74,6 @@ export class SkippedDeliveries {
   }
 }
 
-function isSame(message: string | Uint8Array, bytes: Buffer): boolean {
-  if (typeof message !== 'string') return message.length === bytes.length && bytes.equals(message);
-  return message.length <= bytes.length && bytes.toString() === message;
+function isGathered(message: string | Uint8Array): boolean {
+  return Buffer.byteLength(message) <= LONGEST_GATHERED;
 }

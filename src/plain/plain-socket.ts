@@ -73,7 +73,9 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     else this.refuse('HISTORY_UNAVAILABLE');
   }
 
-  onDrain(): void {}
+  onDrain(): void {
+    this.engine.slow.progressed(this);
+  }
 
   onOverflow(): void {
     this.refuse('SLOW_CLIENT');
@@ -86,6 +88,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.waiting = [];
     this.all.delete(this);
     this.queue?.remove(this);
+    this.engine.slow.forget(this);
     this.guest.leave();
   }
 
@@ -99,8 +102,16 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     // Nobody is there to read a close frame.
     if (this.pinged === pings) return void this.ws?.close();
     this.pinged++;
-    this.ws?.ping();
+    this.engine.slow.ping(this);
     this.silence.add(this);
+  }
+
+  get bufferedAmount(): number {
+    return this.ws?.getBufferedAmount() ?? 0;
+  }
+
+  sendPing(): void {
+    this.ws?.ping();
   }
 
   /** Whether everything that its client has said is kept, or refused. */

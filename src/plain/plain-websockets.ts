@@ -4,7 +4,7 @@ import { type Clock, DeadlineQueue, systemClock } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
 import { isForeign } from '../engine/limits/origin.js';
 import { type EngineRequest, readRequest } from '../engine/request.js';
-import { DISABLED, type SocketData, UwsUpgradeExchange } from '../engine/uws-exchange.js';
+import { DISABLED, noteClosed, noteOpen, type SocketData, UwsUpgradeExchange } from '../engine/uws-exchange.js';
 import { GjallarError } from '../errors.js';
 import { type Guest, PlainSocket } from './plain-socket.js';
 
@@ -72,9 +72,12 @@ export class PlainWebSockets {
       idleTimeout: 0,
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => {
-        void this.admit(new UwsUpgradeExchange(res, readRequest(res, req, secure, settings.trustProxy), context), door);
+        const exchange = new UwsUpgradeExchange(res, readRequest(res, req, secure, settings.trustProxy), context);
+        void this.admit(exchange, door);
+        exchange.handlerReturned();
       },
       open: (ws) => {
+        noteOpen(ws);
         this.counters.opened++;
         socketOf(ws).opened(ws);
       },
@@ -84,9 +87,13 @@ export class PlainWebSockets {
       },
       ping: (ws) => socketOf(ws).touch(),
       pong: (ws) => socketOf(ws).touch(),
-      drain: (ws) => closing.drained(ws),
+      drain: (ws) => {
+        closing.drained(ws);
+        socketOf(ws).onDrain();
+      },
       dropped: (ws, message) => slow.onDropped(ws, message, socketOf(ws)),
       close: (ws, code) => {
+        noteClosed(ws);
         closing.closed(ws);
         const { closed } = this.counters;
         // Clients may make up codes of their own.

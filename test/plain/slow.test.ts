@@ -3,19 +3,22 @@ import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { Engine } from '../../src/engine/engine.js';
-import { PlainWebSockets } from '../../src/plain/plain-websockets.js';
+import type { EngineOptions } from '../../src/engine/options.js';
+import { type PlainOptions, PlainWebSockets } from '../../src/plain/plain-websockets.js';
+import { TestClock } from '../engine/support/clock.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0).reverse()) close();
 });
 
-test('a plain WebSocket whose client stops reading is closed with a named reason, and leaves the room at once', async () => {
+/** A server of plain WebSockets, all in one room. */
+async function start(engineOptions: EngineOptions, options?: PlainOptions) {
   const app = App();
-  const engine = new Engine({ maxBackpressure: 100_000 }).attach(app);
-  const plain = new PlainWebSockets(engine);
-  let left = 0;
-  const guest = { room: 'r', enter: async () => {}, say: async () => {}, leave: () => left++ };
+  const engine = new Engine(engineOptions).attach(app);
+  const plain = new PlainWebSockets(engine, options);
+  const state = { left: 0 };
+  const guest = { room: 'r', enter: async () => {}, say: async () => {}, leave: () => state.left++ };
   plain.attach(app, { admit: async () => guest });
   const listening = await new Promise<us_listen_socket>((resolve) => {
     app.listen('127.0.0.1', 0, (socket) => resolve(socket as us_listen_socket));
@@ -34,10 +37,15 @@ test('a plain WebSocket whose client stops reading is closed with a named reason
     await once(socket, 'open');
     return { socket, heard };
   };
+  return { engine, plain, state, join };
+}
+
+test('a plain WebSocket whose client stops reading is closed with a named reason, and leaves the room at once', async () => {
+  const { plain, state, join } = await start({ maxBackpressure: 100_000 });
   const [slow, other] = [await join(), await join()];
   slow.socket.pause();
   const said: string[] = [];
-  while (left === 0) {
+  while (state.left === 0) {
     const text = `${said.length} ${'x'.repeat(10_000)}`;
     said.push(text);
     plain.publish('r', text);
@@ -51,5 +59,28 @@ test('a plain WebSocket whose client stops reading is closed with a named reason
   expect(slow.heard).toEqual(said.slice(0, slow.heard.length));
   while (other.heard.length < said.length) await once(other.socket, 'message');
   expect(other.heard).toEqual(said);
-  expect(left).toBe(1);
+  expect(state.left).toBe(1);
+});
+
+test('a plain WebSocket that misses messages is pinged when it reads again, and the ping counts as no message', async () => {
+  const clock = new TestClock();
+  const { engine, plain, join } = await start(
+    { maxBackpressure: 100_000, slowPolicy: 'drop' },
+    { clock, pingAfter: 1000 },
+  );
+  const { socket, heard } = await join();
+  socket.pause();
+  let said = 0;
+  while (engine.skippedDeliveries === 0) {
+    plain.publish('r', `${said++} ${'x'.repeat(10_000)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { skippedDeliveries } = engine;
+  clock.advance(1000);
+  expect(engine.skippedDeliveries).toBe(skippedDeliveries);
+  const pinged = once(socket, 'ping');
+  socket.resume();
+  await pinged;
+  while (heard.length < said - skippedDeliveries) await once(socket, 'message');
+  expect(heard).toHaveLength(said - skippedDeliveries);
 });
