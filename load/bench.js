@@ -1,4 +1,5 @@
-// The benchmarks: `npm run bench -- [name…] [--quick] [--peers a,b] [--out file]`. See README.md beside this file.
+// The benchmarks: `npm run bench -- [name…] [--quick] [--peers a,b] [--cell text]
+// [--out file]`. See README.md beside this file.
 
 import { parseArgs } from 'node:util';
 import { printTable, record } from './harness/results.js';
@@ -11,14 +12,16 @@ const more = ['socketio-ws-tuned', 'uws-deferred', 'ws-cluster', 'gorilla', 'net
 
 const { names, options } = readArguments();
 const chosen = options.peers ? ` --peers ${options.peers}` : '';
-const command = `npm run bench -- ${names.join(' ')}${chosen}${options.quick ? ' --quick' : ''}`;
+const only = options.cell ? ` --cell '${options.cell}'` : '';
+const command = `npm run bench -- ${names.join(' ')}${chosen}${only}${options.quick ? ' --quick' : ''}`;
 let failures = 0;
 for (const name of names) {
   const workload = workloads[name];
   if (peersOf(workload).length === 0) continue;
   console.log(`\n${name}: ${workload.about}`);
   const saturated = new Map();
-  for (const cell of workload.cells(options.quick)) await runCell(name, workload, cell, saturated);
+  const cells = workload.cells(options.quick).filter(({ label }) => label.includes(options.cell ?? ''));
+  for (const cell of cells) await runCell(name, workload, cell, saturated);
 }
 process.exitCode = failures > 0 ? 1 : 0;
 
@@ -59,6 +62,7 @@ function readArguments() {
     options: {
       quick: { type: 'boolean', default: false },
       peers: { type: 'string' },
+      cell: { type: 'string' },
       out: { type: 'string', default: new URL('results/results.jsonl', import.meta.url).pathname },
     },
   });

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { workloads } from '../workloads/index.js';
 import { groupRows } from './groups.js';
+import { betweenMarks } from './marked.js';
+import { overview } from './overview.js';
 import { page } from './page.js';
 import { plots } from './plots/index.js';
 import { line, readRows, usedRows } from './rows.js';
@@ -46,8 +48,14 @@ async function report() {
   }
   return [
     ['benchmarks.md', page({ rows, groups, workloads, plots: drawn, scaling: scalingChapter(groups) })],
-    ['fan-out.md', windowsSection(readFileSync(join(docs, 'fan-out.md'), 'utf8'), groups)],
+    section('fan-out.md', windowsSection(groups)),
+    section('../README.md', overview(groups)),
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
     ...drawn.map(({ file, svg }) => [`benchmarks/${file}`, svg]),
   ];
+}
+
+/** A page that somebody writes, with the section that comes from the results. */
+function section(file, text) {
+  return [file, betweenMarks(file, readFileSync(join(docs, file), 'utf8'), text)];
 }

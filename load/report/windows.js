@@ -1,23 +1,11 @@
 import { points } from './plots/series.js';
 import { markdownTable, shown } from './table.js';
 
-const BEGIN = '<!-- from here written by npm run bench:report -->';
-const END = '<!-- to here -->';
-
 /**
- * The page about fan-out, with what the window costs and saves between its two marks: one row for each rate, one column
- * for each window.
- * @param {string} text of the page
+ * What the window costs and saves: one row for each rate, one column for each window.
  * @param {import('./groups.js').Group[]} groups
  */
-export function windowsSection(text, groups) {
-  const [before, rest] = text.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`docs/fan-out.md lacks the marks "${BEGIN}" and "${END}"`);
-  return `${before}${BEGIN}\n\n${section(groups)}\n\n${END}${after}`;
-}
-
-function section(groups) {
+export function windowsSection(groups) {
   const found = groups.filter(({ workload }) => workload === 'windows');
   const cells = found.map(({ parameters }) => parameters);
   if (cells.length === 0) return 'Not measured.';

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuShare, readCpu } from '../harness/cpu.js';
 import { rssOf } from '../harness/processes.js';
 import { Reader } from './slow/reader.js';
 import { Service } from './support/service.js';
@@ -45,12 +46,15 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
     readers.push(...slow);
     alone.target = delays;
     const before = memoryOf(service);
+    const pids = [...service.pids.values()];
+    const cpuBefore = readCpu(pids);
     let most = before;
     const watch = setInterval(() => {
       most = Math.max(most, memoryOf(service));
     }, 250);
     let offered = await offer(service, perSecond, minutes * 60_000);
     clearInterval(watch);
+    const cpu = cpuShare(cpuBefore, readCpu(pids));
     const takenSlowly = slow.reduce((sum, reader) => sum + reader.received, 0);
 
     // Everybody catches up, and then gets one message that nobody can miss.
@@ -84,6 +88,7 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
       },
       { name: 'memory before', value: Math.round(before / MB), unit: 'MB' },
       { name: 'most memory', value: Math.round(most / MB), unit: 'MB', most: Math.round(bound / MB) },
+      { name: 'CPU of the workers meanwhile', value: Math.round(cpu * 100), unit: '% of a core' },
       { name: 'delay of the others, p99, alone', value: p99Alone, unit: 'ms' },
       // A short run on a busy machine says nothing about delays.
       { name: 'delay of the others, p99', value: p99, unit: 'ms', ...(short ? {} : { most: 2 * p99Alone }) },

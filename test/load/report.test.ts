@@ -57,13 +57,13 @@ function report(...files: object[][]) {
   return { page, out, table: Object.fromEntries(cells.map(([peer, ...rest]) => [peer, rest])) };
 }
 
-test('the report in docs/ is what its results make, so nobody edited it', () => {
-  expect(run('--out', folder)).toMatchObject({ status: 0, stderr: '' });
+test('the report in docs/ and the README is what its results make, so nobody edited it', () => {
+  const out = join(folder, 'docs');
+  expect(run('--out', out)).toMatchObject({ status: 0, stderr: '' });
   const made = (at: string) => readdirSync(join(at, 'benchmarks')).sort();
-  expect(made(docs)).toEqual(made(folder));
-  for (const file of ['benchmarks.md', 'fan-out.md', ...made(folder).map((name) => `benchmarks/${name}`)]) {
-    expect({ file, text: read(docs, file) }).toEqual({ file, text: read(folder, file) });
-  }
+  expect(made(docs)).toEqual(made(out));
+  const files = ['benchmarks.md', 'fan-out.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
+  for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
 });
 
 test('runs of several files are gathered: median, extremes, and the ratio to ours', () => {
