@@ -8,7 +8,6 @@ class Published {
   private encoded: Buffer | undefined;
 
   constructor(
-    readonly number: number,
     readonly topic: string,
     private readonly message: string | Uint8Array,
     readonly except: readonly NativeChannel[],
@@ -28,9 +27,10 @@ class Published {
  */
 export class SkippedDeliveries {
   count = 0;
-  private numbers = 0;
-  private recent: Published[] = [];
-  private older: Published[] = [];
+  /** What was published lately, in order. */
+  private list: Published[] = [];
+  /** The number of the first in the list; each is one more than the one before. */
+  private first = 0;
   /** Up to where the fate of what was published is known, for channels that have dropped something. */
   private readonly known = new Map<NativeChannel, number>();
   private isForgetting = false;
@@ -38,22 +38,22 @@ export class SkippedDeliveries {
   /** To be called when a message was published. */
   published(topic: string, message: string | Uint8Array, except: readonly NativeChannel[]): void {
     if (!isGathered(message)) return;
-    this.recent.push(new Published(this.numbers++, topic, message, except));
+    this.list.push(new Published(topic, message, except));
     if (!this.isForgetting) this.forgetLater();
   }
 
   /** To be called when uWebSockets.js tells of a message that it has dropped. */
   dropped(channel: NativeChannel, message: ArrayBuffer): void {
+    const { list, first } = this;
     const bytes = Buffer.from(message);
     const topics = new Set(channel.getTopics());
-    const from = this.known.get(channel) ?? 0;
     let skipped = 0;
-    for (const published of [this.older, this.recent].flat()) {
-      const { number, topic, except } = published;
-      if (number < from || !topics.has(topic) || except.includes(channel)) continue;
+    for (let index = Math.max(0, (this.known.get(channel) ?? 0) - first); index < list.length; index++) {
+      const published = list[index]!;
+      if (!topics.has(published.topic) || published.except.includes(channel)) continue;
       if (skipped > 0 || published.bytes.equals(bytes)) skipped++;
     }
-    if (skipped > 0) this.known.set(channel, this.numbers);
+    if (skipped > 0) this.known.set(channel, first + list.length);
     // One that stands for itself: it was sent to this client alone, or not gathered.
     else skipped = 1;
     this.count += skipped;
@@ -62,12 +62,13 @@ export class SkippedDeliveries {
   /** What was published is written by the end of the next turn of the event loop. */
   private forgetLater(): void {
     this.isForgetting = true;
+    const { length } = this.list;
     setImmediate(() => {
       setImmediate(() => {
         this.isForgetting = false;
-        this.older = this.recent;
-        this.recent = [];
-        if (this.older.length > 0) this.forgetLater();
+        this.list.splice(0, length);
+        this.first += length;
+        if (this.list.length > 0) this.forgetLater();
         else this.known.clear();
       });
     });
