@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { Backlogs } from './backlogs.js';
 import { FrameReader, frame } from './framing.js';
+import { socketOf } from './protocol.js';
 
 /** What a message between workers is for; each kind has one listener. */
 export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
@@ -72,7 +72,8 @@ export class Mesh {
     process.once('exit', this.removeSocket);
     return new Promise((resolve, reject) => {
       this.server!.once('error', reject);
-      this.server!.listen(this.pathOf(this.id), resolve);
+      // The primary has no part in it: links are made without its accepting them, and its death is no error here.
+      this.server!.listen({ path: this.pathOf(this.id), exclusive: true }, resolve);
     });
   }
 
@@ -129,7 +130,7 @@ export class Mesh {
   };
 
   private pathOf(id: number): string {
-    return join(this.directory, `${id}.sock`);
+    return socketOf(this.directory, id);
   }
 
   private link(id: number, greeting: Kind): void {

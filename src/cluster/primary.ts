@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { GjallarError } from '../errors.js';
 import { findPort, movesConnections } from './port.js';
-import { type FromPrimary, type FromWorker, MESH_DIRECTORY } from './protocol.js';
+import { type FromPrimary, type FromWorker, MESH_DIRECTORY, socketOf } from './protocol.js';
 import { Vitals } from './vitals.js';
 
 export interface PrimaryOptions {
@@ -219,6 +219,8 @@ export class Primary {
     const member = this.members.get(id);
     this.members.delete(id);
     this.vitals.forget(id);
+    // One that was killed could not do it.
+    rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
     member.onStarted?.();
     if (!this.stopping && !member.isSpare) this.respawn(member, { code, signal });

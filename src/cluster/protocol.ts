@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /** What primary and workers tell each other over the cluster's own channel. */
 
 export type FromWorker =
@@ -36,3 +38,6 @@ export const ALIVE_INTERVAL = 1000;
 
 /** The environment variable with the folder of the workers' sockets. */
 export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';
+
+/** Where a worker accepts links. */
+export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);
