@@ -1,31 +1,42 @@
-import { isSaturated, spread } from './groups.js';
-import { markdownTable, shown } from './table.js';
+import { isSaturated, ratio, spread } from './groups.js';
+import { markdownTable, shown, times } from './table.js';
 
-/** What is shown of one cell, `peers` being the two that are compared and `text` what is said of each. */
+const clusters = ['socketio-cluster', 'gjallar-cluster'];
+
+/** What is shown of one cell: of each of two peers what `text` says, and how many times the figure `key` is. */
 const lines = [
-  { about: 'to connect a client', workload: 'connect', text: (read) => micros(read('cpuPerConnect')) },
+  {
+    about: 'to connect a client',
+    workload: 'connect',
+    key: 'cpuPerConnect',
+    text: (read) => micros(read('cpuPerConnect')),
+  },
   {
     about: 'memory of a connected client',
     workload: 'connect',
+    key: 'rssPerClient',
     text: (read) => `${shown(read('rssPerClient') / 1000, 1)} KB`,
   },
   {
     about: 'a delivery in a room of 1,000, 400 messages/s',
     workload: 'broadcast',
     matches: ({ subscribers, publishers, perSecond }) => subscribers === 1000 && publishers === 10 && perSecond === 400,
+    key: 'cpuPerDelivery',
     text: (read) => micros(read('cpuPerDelivery')),
   },
   {
     about: 'a delivery, with as many as it can do',
     workload: 'broadcast',
     matches: ({ saturate }) => saturate,
+    key: 'cpuPerDelivery',
     text: (read) => `${micros(read('cpuPerDelivery'))}, ${shown(read('deliveries') / 1e6, 1)} million/s`,
   },
   {
     about: '64,000 clients that speak every 25 s, heartbeats on',
     workload: 'connections',
-    peers: ['socketio-cluster', 'gjallar-cluster'],
+    peers: clusters,
     matches: ({ clients }) => clients === 64_000,
+    key: 'server',
     text: (read) => `${shown(read('server'), 0)}% of a core`,
   },
 ];
@@ -35,19 +46,23 @@ const lines = [
  * @param {import('./groups.js').Group[]} groups
  */
 export function overview(groups) {
-  const rows = lines.map(({ about, workload, peers = ['socketio-ws', 'gjallar'], matches = () => true, text }) => {
-    const shownFor = (peer) => {
-      const found = groups.find(
+  const rows = lines.map(({ about, workload, peers = ['socketio-ws', 'gjallar'], matches = () => true, key, text }) => {
+    const found = peers.map((peer) =>
+      groups.find(
         (group) => group.workload === workload && group.peer === peer && group.valid && matches(group.parameters),
-      );
-      if (!found) return '–';
-      const figures = text((key) => spread(found, key)?.median);
-      // Where it is not meant to be.
-      return isSaturated(found) && !found.parameters.saturate ? `${figures}, saturated` : figures;
-    };
-    return [about, ...peers.map(shownFor)];
+      ),
+    );
+    const [stock, ours] = found;
+    const factor = stock && ours && times(ratio(stock, ours, { key, title: '' }));
+    return [about, ...found.map((group) => (group ? figures(group, text) : '–')), factor ?? '–'];
   });
-  return markdownTable(['', 'socket.io on ws', 'gjallar'], [...rows, mostHeld(groups)]);
+  return markdownTable(['', 'socket.io on ws', 'gjallar', '×'], [...rows, mostHeld(groups)]);
+}
+
+function figures(group, text) {
+  const told = text((key) => spread(group, key)?.median);
+  // Where it is not meant to be.
+  return isSaturated(group) && !group.parameters.saturate ? `${told}, saturated` : told;
 }
 
 /** The largest crowd of which nobody was lost and everybody was reached. */
@@ -59,10 +74,7 @@ function mostHeld(groups) {
       .sort((a, b) => b.clients - a.clients);
     return all.length > 0 ? `${shown(all[0].clients, 0)}, in ${shown(all[0].reach / 1000, 1)} s` : '–';
   };
-  return [
-    'the largest crowd that was tried, one message to all of them',
-    ...['socketio-cluster', 'gjallar-cluster'].map(held),
-  ];
+  return ['the largest crowd that was tried, one message to all of them', ...clusters.map(held), '–'];
 }
 
 const micros = (value) => `${shown(value)} µs`;

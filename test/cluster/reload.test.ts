@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
+import { movesConnections } from '../../src/cluster/port.js';
 import { type ChatClient, connect, connected, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
 import { isAlive } from '../support/process.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
@@ -60,8 +61,15 @@ describe('SIGHUP', () => {
       return nextEvent(client, 'connect');
     });
     let isOver = false;
+    let resets = 0;
     const requests = (async () => {
-      for (; !isOver; ) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+      while (!isOver) {
+        const response = await fetch(`${server.url}/healthz`).catch(({ cause }: Error) => {
+          if ((cause as NodeJS.ErrnoException).code !== 'ECONNRESET') throw cause;
+          resets++;
+        });
+        if (response) expect(response.status).toBe(200);
+      }
     })();
 
     server.process.kill('SIGHUP');
@@ -69,6 +77,8 @@ describe('SIGHUP', () => {
     await Promise.all(back);
     isOver = true;
     await requests;
+    // Where the kernel does not move connections, it may reset the one that is being made as an old worker stops listening.
+    expect(resets).toBeLessThanOrEqual(movesConnections() ? 0 : 2);
     expect(before.map(isAlive)).toEqual([false, false]);
     expect((await pids(3, 4)).map(isAlive)).toEqual([true, true]);
     expect(comings).toEqual(clients.map(() => 1));

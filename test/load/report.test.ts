@@ -78,6 +78,16 @@ test('runs of several files are gathered: median, extremes, and the ratio to our
   });
 });
 
+test('each run is compared with ours of the same run, since the machine may be slower at another time', () => {
+  const at = (minute: number) => ({ date: `2026-01-02T03:${minute}:05.000Z` });
+  const { table } = report(
+    [row('socketio-ws', 20, at(10)), row('gjallar', 10, at(11))],
+    [row('gjallar', 40, at(30)), row('socketio-ws', 40, at(31))],
+    [row('socketio-ws', 90, at(20)), row('gjallar', 30, at(21))],
+  );
+  expect(table['socketio-ws']!.slice(0, 2)).toEqual(['40.0<br><sub>20.0–90.0</sub>', '2×']);
+});
+
 test('a peer that takes less than ours is shown like any other', () => {
   const { table, page } = report([row('tungstenite', 5), row('gjallar', 10)]);
   expect(table.tungstenite).toEqual(['5.0', '0.5×', '0.50', '0.5×', '1 †', '']);
