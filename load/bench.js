@@ -1,5 +1,5 @@
-// The benchmarks: `npm run bench -- [name…] [--quick] [--peers a,b] [--cell text]
-// [--out file]`. See README.md beside this file.
+// The benchmarks: `npm run bench -- [name…] [--quick] [--peers a,b] [--cell text] [--out file]`.
+// See README.md beside this file.
 
 import { parseArgs } from 'node:util';
 import { printTable, record } from './harness/results.js';

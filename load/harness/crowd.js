@@ -35,15 +35,19 @@ export class Crowd {
   }
 
   /**
-   * Connects the clients, some processes after the other, as long as the machine has `reserve` bytes of memory left.
+   * Connects the clients, some processes after the other, as long as `reserve` bytes of the machine's memory will be left.
    * @returns {Promise<{ connected: number, refused: number, isFull: boolean }>}
    */
-  async open(reserve, progress = () => {}) {
+  async open(reserve) {
     let connected = 0;
     let refused = 0;
-    for (let from = 0; from < this.#members.length; from += AT_A_TIME) {
-      if (machineMemory().available < reserve) return { connected, refused, isFull: true };
-      const opening = this.#members.slice(from, from + AT_A_TIME).map((child, i) => {
+    const empty = machineMemory().available;
+    for (let from = 0; from < this.#members.length; ) {
+      const { available } = machineMemory();
+      const each = from > 0 ? (empty - available) / from : 0;
+      const room = each > 0 ? Math.floor((available - reserve) / each) : AT_A_TIME;
+      if (room < 1) return { connected, refused, isFull: true };
+      const opening = this.#members.slice(from, from + Math.min(AT_A_TIME, room)).map((child, i) => {
         const source = from + i;
         const options = { port: this.peer.port, count: this.#sizes[source], source };
         return child.order('open', options, LONGEST_ORDER);
@@ -52,7 +56,7 @@ export class Crowd {
         connected += opened.ready;
         refused += opened.refused;
       }
-      progress(connected);
+      from += opening.length;
     }
     return { connected, refused, isFull: false };
   }

@@ -111,7 +111,7 @@ export default {
   peers: { 'socketio-cluster': cluster('cluster-socketio'), 'gjallar-cluster': cluster('cluster-gjallar') },
   cells: (quick) => {
     const cells = [cellOf(64_000, EVERY), cellOf(512_000, EVERY), cellOf(1_000_000, SELDOM)];
-    return quick ? cells.slice(0, 1) : [...cells, cellOf(1_800_000, SELDOM, 'as many clients as fit')];
+    return quick ? cells.slice(0, 1) : [...cells, cellOf(1_520_000, SELDOM, 'as many clients as fit')];
   },
   longest: 1_800_000,
   columns: [

@@ -36,7 +36,7 @@ type Archive = Parameters<typeof readThrough>[1];
 const HEADS_INTERVAL = 1000;
 /** Of how many such rounds a post is part. */
 const HEADS_ROUNDS = 3;
-/** How long the first message of a direct conversation waits for one that may have overtaken it, in ms. */
+/** How long the first message that is heard of a direct conversation waits for one that it may have overtaken, in ms. */
 const FIRST_CONTACT = 30;
 /** How long a direct conversation is followed after its last message, in ms. */
 const FOLLOWED = 60_000;
@@ -171,7 +171,9 @@ export class Conversations {
     const conversation = conversationOf(key);
     if ('room' in conversation || !this.events.hasMembers(conversation)) return undefined;
     const feed = this.createFeed(key, conversation);
-    setTimeout(() => feed.begin(first), FIRST_CONTACT);
+    // Nothing comes before the first message of all.
+    if (first.offset === 1) feed.startAt(first.epoch, 0);
+    else setTimeout(() => feed.begin(first), FIRST_CONTACT);
     return feed;
   }
 

@@ -53,9 +53,8 @@ export function attachTo(
     idleTimeout: idleTimeoutOf(settings),
     sendPingsAutomatically: false,
     upgrade: (res, req, context) => {
-      const exchange = new UwsUpgradeExchange(res, readRequest(res, req, secure, trustProxy), context);
-      engine.onUpgrade(exchange);
-      exchange.handlerReturned();
+      const request = readRequest(res, req, secure, trustProxy);
+      UwsUpgradeExchange.handle(res, request, context, (exchange) => engine.onUpgrade(exchange));
     },
     open: (ws) => {
       noteOpen(ws);

@@ -102,12 +102,24 @@ export class UwsExchange implements Exchange {
 export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
   private isLate = false;
 
-  constructor(
+  private constructor(
     res: HttpResponse,
     request: EngineRequest,
     private readonly context: us_socket_context_t,
   ) {
     super(res, request, 0);
+  }
+
+  /** Makes the exchange of a request and has it handled: an upgrade after `handle` has returned is a late one. */
+  static handle(
+    res: HttpResponse,
+    request: EngineRequest,
+    context: us_socket_context_t,
+    handle: (exchange: UwsUpgradeExchange) => void,
+  ): void {
+    const exchange = new UwsUpgradeExchange(res, request, context);
+    handle(exchange);
+    exchange.isLate = true;
   }
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
@@ -134,11 +146,6 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
     const [other] = this.isLate ? openSockets : [];
     if (other) other.cork(upgrade);
     else upgrade();
-  }
-
-  /** The request's handler has returned. */
-  handlerReturned(): void {
-    this.isLate = true;
   }
 }
 

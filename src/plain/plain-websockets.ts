@@ -72,9 +72,8 @@ export class PlainWebSockets {
       idleTimeout: 0,
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => {
-        const exchange = new UwsUpgradeExchange(res, readRequest(res, req, secure, settings.trustProxy), context);
-        void this.admit(exchange, door);
-        exchange.handlerReturned();
+        const request = readRequest(res, req, secure, settings.trustProxy);
+        UwsUpgradeExchange.handle(res, request, context, (exchange) => void this.admit(exchange, door));
       },
       open: (ws) => {
         noteOpen(ws);

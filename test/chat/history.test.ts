@@ -118,6 +118,25 @@ describe('direct messages', () => {
     expect(kept.messages).toMatchObject([{ from: 'ann', to: 'carol', text: 'for later', offset: 1 }]);
   });
 
+  test('the first between two users does not wait for others', async () => {
+    const alone = await startServer({ WORKERS: '1' });
+    try {
+      const [dora, emil] = [
+        connect(alone.url, { auth: { name: 'dora' } }),
+        connect(alone.url, { auth: { name: 'emil' } }),
+      ];
+      await Promise.all([dora, emil].map(upgraded));
+      const heard: string[] = [];
+      emil.on('direct', ({ text }) => heard.push(text));
+      expectOk(await dora.emitWithAck('direct', { to: 'emil', text: 'hello' }));
+      // It is on its way before its acknowledgement reaches dora, so this reply comes behind it.
+      expectOk(await emil.emitWithAck('join', 'anywhere'));
+      expect(heard).toEqual(['hello']);
+    } finally {
+      await alone.stop();
+    }
+  });
+
   async function connectAs(name: string): Promise<ChatClient> {
     const client = connect(server.url, { auth: { name } });
     await upgraded(client);
