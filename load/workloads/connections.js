@@ -109,7 +109,7 @@ const cluster = (run) => ({
 
 /** Document 4: half a million connections to one server, and a million, and more. */
 export default {
-  about: `clients in one room, each now and then says 30 characters and gets them back in upper case; heartbeats on. Rows of before 2026-11-22 leave out the inodes of open sockets, which the kernel calls reclaimable: 2 KB a client with 1.8 million, 5 KB with 64,000`,
+  about: `clients in one room, each now and then says 30 characters and gets them back in upper case; heartbeats on`,
   peers: { 'socketio-cluster': cluster('cluster-socketio'), 'gjallar-cluster': cluster('cluster-gjallar') },
   cells: (quick) => {
     const cells = [cellOf(64_000, EVERY), cellOf(512_000, EVERY), cellOf(1_000_000, SELDOM)];
