@@ -70,9 +70,12 @@ function mostHeld(groups) {
   const held = (peer) => {
     const all = groups
       .filter((group) => group.workload === 'connections' && group.peer === peer && group.valid)
-      .map((group) => ({ clients: spread(group, 'clients').median, reach: spread(group, 'reachAll').median }))
-      .sort((a, b) => b.clients - a.clients);
-    return all.length > 0 ? `${shown(all[0].clients, 0)}, in ${shown(all[0].reach / 1000, 1)} s` : '–';
+      .map((group) => ['clients', 'reached', 'reachAll'].map((key) => spread(group, key).median))
+      .filter(([clients, reached]) => reached === clients)
+      .sort(([one], [other]) => other - one);
+    if (all.length === 0) return '–';
+    const [[clients, , reach]] = all;
+    return `${shown(clients, 0)}, in ${shown(reach / 1000, 1)} s`;
   };
   return ['the largest crowd that was tried, one message to all of them', ...clusters.map(held), '–'];
 }
