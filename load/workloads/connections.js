@@ -16,8 +16,8 @@ const SELDOM = 100_000;
 const RARELY = 200_000;
 /** So many on average: the kernel deals the connections out by chance, and a process may have 20,000 descriptors. */
 const CLIENTS_PER_WORKER = 18_500;
-/** Memory that stays free, in bytes. */
-const RESERVE = 1.5 * 2 ** 30;
+/** Memory that stays free, in bytes: what is said to everybody waits at everybody's socket, in 1 KB of the kernel's. */
+const RESERVE = 3 * 2 ** 30;
 /** How long one message may take to reach everybody, in ms. */
 const LONGEST_BROADCAST = 180_000;
 

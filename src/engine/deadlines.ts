@@ -4,12 +4,15 @@ export interface Clock {
   now(): number;
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
+  /** Calls back once what has come in was read. */
+  setImmediate(callback: () => void): void;
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimeout: (callback, ms) => setTimeout(callback, ms),
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
+  setImmediate: (callback) => void setImmediate(callback),
 };
 
 /** Something that waits in a {@link DeadlineQueue}. The fields belong to the queue. */
@@ -20,6 +23,9 @@ export interface Waiting<T extends Waiting<T>> {
   next: T | undefined;
 }
 
+/** So late, in ms, a timer is because the process stood still: it had no CPU, or was stopped. */
+const STALLED = 1000;
+
 /**
  * Deadlines that all lie equally far ahead, so that the one that was set first is due first: a linked list through
  * the waiting objects themselves, and one timer for all of them. Two timers per client are what it saves.
@@ -28,6 +34,10 @@ export class DeadlineQueue<T extends Waiting<T>> {
   private head: T | undefined;
   private tail: T | undefined;
   private timer: unknown;
+  /** When the timer should run. */
+  private timerDue = 0;
+  /** The process stood still: what has come in meanwhile is read before deadlines pass that lay in between. */
+  private isCatchingUp = false;
   /** How late a deadline may be found, in ms: those that are due close together are then found in one go. */
   private readonly slack: number;
 
@@ -43,20 +53,18 @@ export class DeadlineQueue<T extends Waiting<T>> {
     this.slack = delay < 1000 ? 0 : Math.min(50, delay / 50);
   }
 
-  /**
-   * Sets the object's deadline, and forgets the one it had in this or another queue.
-   * @param from what the deadline counts from; never before an earlier call's
-   */
-  add(waiting: T, from = this.clock.now()): void {
+  /** Sets the object's deadline, and forgets the one it had in this or another queue. */
+  add(waiting: T): void {
+    const now = this.clock.now();
     waiting.queue?.remove(waiting);
     waiting.queue = this;
     // Whole numbers stand in the object itself; others would be objects of their own.
-    waiting.due = Math.ceil(from + this.delay);
+    waiting.due = Math.ceil(now + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;
     else this.head = waiting;
     this.tail = waiting;
-    this.timer ??= this.clock.setTimeout(this.onTimer, this.delay);
+    if (this.timer === undefined) this.startTimer(now, this.delay);
   }
 
   /** Forgets the object's deadline. The timer is left to find out, which is cheaper than setting it anew. */
@@ -74,7 +82,8 @@ export class DeadlineQueue<T extends Waiting<T>> {
 
   /** Finds out at once whether the object's deadline has passed, where it matters that the timer may be late. */
   check(waiting: T): void {
-    if (waiting.queue !== this || waiting.due > this.clock.now()) return;
+    const now = this.clock.now();
+    if (waiting.queue !== this || waiting.due > now || this.isCatchingUp || this.hasStalled(now)) return;
     this.remove(waiting);
     this.expired(waiting);
   }
@@ -86,9 +95,20 @@ export class DeadlineQueue<T extends Waiting<T>> {
     this.timer = undefined;
   }
 
+  private startTimer(now: number, delay: number): void {
+    this.timerDue = now + delay;
+    this.timer = this.clock.setTimeout(this.onTimer, delay);
+  }
+
+  private hasStalled(now: number): boolean {
+    return now - this.timerDue > STALLED;
+  }
+
   private readonly onTimer = (): void => {
-    this.timer = undefined;
     const now = this.clock.now();
+    this.isCatchingUp = !this.isCatchingUp && this.hasStalled(now);
+    if (this.isCatchingUp) return this.clock.setImmediate(this.onTimer);
+    this.timer = undefined;
     try {
       while (this.head && this.head.due <= now) {
         const waiting = this.head;
@@ -97,9 +117,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
       }
     } finally {
       // Also after an application's listener has thrown: the others go on waiting.
-      if (this.head && this.timer === undefined) {
-        this.timer = this.clock.setTimeout(this.onTimer, Math.max(1, this.head.due - now + this.slack));
-      }
+      if (this.head && this.timer === undefined) this.startTimer(now, Math.max(1, this.head.due - now + this.slack));
     }
   };
 }

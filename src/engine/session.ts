@@ -97,9 +97,8 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
   /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
-    const { due } = this;
     this.host.slow.ping(this);
-    if (this.readyState !== 'closed') this.host.silenceQueue.add(this, due);
+    if (this.readyState !== 'closed') this.host.silenceQueue.add(this);
   }
 
   sendPing(): void {

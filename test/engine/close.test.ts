@@ -207,6 +207,26 @@ describe('the heartbeat', () => {
     expect((await closed)[0]).toBe('ping timeout');
   });
 
+  test('blames no client for the time in which the server stood still', async () => {
+    const clock = new TestClock();
+    const { client, session } = await startWebSocket(times, clock);
+    // It asks late, and waits as long as ever.
+    clock.stall(5000);
+    clock.advance(0);
+    clock.advance(0);
+    expect(await client.next()).toBe('2');
+    clock.advance(399);
+    expect(session.readyState).toBe('open');
+    // The answer is there before the server goes on, and is read after the deadline.
+    const heard = eventOf(session, 'heartbeat');
+    client.send('3');
+    clock.stall(5000);
+    clock.advance(0);
+    await heard;
+    clock.advance(0);
+    expect(session.readyState).toBe('open');
+  });
+
   test('finds a late client out when it comes back, before the timer does', async () => {
     const clock = new TestClock();
     const { client } = await startPolling({ pingInterval: 1000, pingTimeout: 20_000 }, clock);

@@ -82,12 +82,38 @@ describe('deadlines', () => {
   });
 
   test('can be found out before the timer does', () => {
-    queue.add(a, -100);
+    queue.add(a);
+    clock.advance(50);
     queue.add(b);
+    clock.stall(60);
     queue.check(b);
     queue.check(a);
     queue.check(a);
-    expect(passed).toEqual(['a at 0']);
+    expect(passed).toEqual(['a at 110']);
+  });
+
+  test('that passed while the process stood still do so once what came in meanwhile was read', () => {
+    for (const item of [a, b, c]) queue.add(item);
+    clock.stall(5000);
+    queue.check(a);
+    clock.advance(0);
+    queue.check(b);
+    expect(passed).toEqual([]);
+    // That was an answer, which had waited.
+    queue.add(c);
+    clock.advance(0);
+    expect(passed).toEqual(['a at 5000', 'b at 5000']);
+    clock.advance(100);
+    expect(passed).toEqual(['a at 5000', 'b at 5000', 'c at 5100']);
+  });
+
+  test('pass at the second look, however long that takes', () => {
+    queue.add(a);
+    clock.stall(5000);
+    clock.advance(0);
+    clock.stall(5000);
+    clock.advance(0);
+    expect(passed).toEqual(['a at 10000']);
   });
 
   test('still pass after the callback has thrown', () => {
