@@ -44,9 +44,10 @@ export class Crowd {
     const empty = machineMemory().available;
     for (let from = 0; from < this.#members.length; ) {
       const { available } = machineMemory();
-      const each = from > 0 ? (empty - available) / from : 0;
-      const room = each > 0 ? Math.floor((available - reserve) / each) : AT_A_TIME;
-      if (room < 1) return { connected, refused, isFull: true };
+      const each = Math.max(empty - available, 1) / Math.max(from, 1);
+      if (available - each < reserve) return { connected, refused, isFull: true };
+      // Memory that nothing tells of is no limit.
+      const room = Math.floor((available - reserve) / each) || AT_A_TIME;
       const opening = this.#members.slice(from, from + Math.min(AT_A_TIME, room)).map((child, i) => {
         const source = from + i;
         const options = { port: this.peer.port, count: this.#sizes[source], source };

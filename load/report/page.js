@@ -57,9 +57,10 @@ function provenance(rows) {
 }
 
 const legend = `- Figures are medians of the runs, with minimum and maximum below. † fewer than ${ENOUGH_RUNS} runs: the spread says little.
-- **×** is how many times gjallar's figure of the same run it is, the median over the runs. Of a cost or a latency, more than 1× is worse than gjallar; of a rate,
-  less. Where several rows are gjallar's, a row is compared with the one of its kind, else with the first. The latency of
-  a saturated server is compared with nothing: it grows as long as the run lasts.
+- **×** is how many times gjallar's figure of the same run it is, the median over the runs. Of a cost or a latency, more
+  than 1× is worse than gjallar; of a rate, less. Where several rows are gjallar's, a row is compared with the one of
+  its kind, else with the first. The latency of a saturated server is compared with nothing: it grows as long as the run
+  lasts.
 - A row whose runs were all INVALID is struck out, and nothing is compared with it. What makes a row so, what the peers
   are and what \`saturated\` means stands in [load/README.md](../load/README.md).
 - Figures in *italics* are a founding document's, from its machine and its year: they show the shape, not the distance.`;
