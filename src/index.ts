@@ -1,5 +1,12 @@
 /**
- * gjallar as a library: the engine and the rooms, for an application that keeps socket.io and its API.
+ * gjallar as a library. `Server` is socket.io's, on gjallar's engine and rooms:
+ *
+ * ```
+ * import { Server } from 'gjallar';
+ * const io = new Server(httpServer);
+ * ```
+ *
+ * The parts are there for an application with a uWebSockets.js app of its own:
  *
  * ```
  * const app = App();                                   // from uWebSockets.js
@@ -10,10 +17,23 @@
  * app.listen(3000, () => {});
  * ```
  */
+import './compat/uws-environment.js';
 import type { Engine } from './engine/engine.js';
-import { type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
-import { inMemory, refusingLostState } from './rooms/recovery.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
+import { inMemory, withoutLostState } from './rooms/recovery.js';
 
+// uWebSockets.js can only be imported; from here it can be required too.
+export { App, SSLApp, type TemplatedApp } from 'uWebSockets.js';
+export type {
+  BroadcastOperator,
+  DefaultEventsMap,
+  DisconnectReason,
+  Event,
+  ExtendedError,
+  RemoteSocket,
+  ServerOptions,
+} from 'socket.io';
+export { Namespace, Socket } from 'socket.io';
 export type {
   ChatMessage,
   ClientEvents,
@@ -33,16 +53,17 @@ export type { CloseReason, Session } from './engine/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
-export type { AdapterFactory } from './rooms/native-rooms.js';
+export type { AdapterClass, AdapterFactory } from './rooms/native-rooms.js';
+export type { GjallarOptions } from './server/engine-options.js';
+export { type Attachable, Server } from './server/server.js';
 
 /**
  * An adapter whose rooms are uWebSockets.js topics, for `io.adapter()` or the server's `adapter` option.
  * @param engine the engine that the server is bound to
- * @param bus what joins this server with others, such as `createAdapter()` of `@socket.io/redis-adapter`;
- *   without it the server stands alone
- * @throws GjallarError BAD_CONFIG, from the server's constructor or `io.of()`, where the server's option
- *   `connectionStateRecovery` is set and the bus cannot recover anything
+ * @param bus what joins this server with others: the class of an adapter, or a factory such as `createAdapter()` of
+ *   `@socket.io/redis-adapter`; without it the server stands alone. Where it cannot recover anything, the server's option
+ *   `connectionStateRecovery` is turned off with a warning.
  */
-export function createAdapter(engine: Engine, bus: AdapterFactory = inMemory): AdapterFactory {
-  return withNativeRooms(refusingLostState(bus), engine);
+export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass = inMemory): AdapterFactory {
+  return withNativeRooms(withoutLostState(bus), engine);
 }

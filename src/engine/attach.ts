@@ -1,8 +1,8 @@
-import type { TemplatedApp } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, WebSocketBehavior } from 'uWebSockets.js';
 import type { Closing } from './closing.js';
 import type { Exchange, UpgradeExchange } from './exchange.js';
 import type { EngineSettings } from './options.js';
-import { readRequest } from './request.js';
+import { type EngineRequest, readRequest } from './request.js';
 import type { SlowClients } from './slow-clients.js';
 import {
   channelOf,
@@ -24,6 +24,10 @@ export interface AttachOptions {
   addTrailingSlash?: boolean;
   /** Whether the app is an SSLApp: what `handshake.secure` says. @default false */
   secure?: boolean;
+  /** Whether requests below the path are answered too, as engine.io does. @default false */
+  below?: boolean;
+  /** Makes a request of the engine, in the place of what uWebSockets.js tells. */
+  readRequest?: (res: HttpResponse, req: HttpRequest) => EngineRequest;
 }
 
 /** What uWebSockets.js tells the engine. */
@@ -39,13 +43,16 @@ export interface Attached {
 export function attachTo(
   app: TemplatedApp,
   engine: Attached,
-  { path = '/socket.io', addTrailingSlash = true, secure = false }: AttachOptions,
+  { path = '/socket.io', addTrailingSlash = true, secure = false, below = false, readRequest: readOwn }: AttachOptions,
 ): void {
   const bare = path.replace(/\/$/, '');
-  const pattern = addTrailingSlash ? `${bare}/` : bare;
+  const patterns = [addTrailingSlash ? `${bare}/` : bare];
+  if (below) patterns.push(`${bare}/*`);
+  if (below && !addTrailingSlash) patterns.push(`${bare}/`);
   const { slow, closing, settings } = engine;
   const { maxHttpBufferSize, perMessageDeflate, trustProxy } = settings;
-  app.ws<SocketData>(pattern, {
+  const read = readOwn ?? ((res, req) => readRequest(res, req, secure, trustProxy));
+  const behavior: WebSocketBehavior<SocketData> = {
     maxPayloadLength: maxHttpBufferSize,
     maxBackpressure: slow.limit,
     compression: perMessageDeflate ? SHARED_COMPRESSOR : DISABLED,
@@ -53,7 +60,7 @@ export function attachTo(
     idleTimeout: idleTimeoutOf(settings),
     sendPingsAutomatically: false,
     upgrade: (res, req, context) => {
-      const request = readRequest(res, req, secure, trustProxy);
+      const request = read(res, req);
       UwsUpgradeExchange.handle(res, request, context, (exchange) => engine.onUpgrade(exchange));
     },
     open: (ws) => {
@@ -71,10 +78,13 @@ export function attachTo(
       closing.closed(ws);
       receiverOf(ws).onClose(code, Buffer.from(reason).toString());
     },
-  });
-  app.any(pattern, (res, req) => {
-    engine.onRequest(new UwsExchange(res, readRequest(res, req, secure, trustProxy), maxHttpBufferSize));
-  });
+  };
+  for (const pattern of patterns) {
+    app.ws<SocketData>(pattern, behavior);
+    app.any(pattern, (res, req) => {
+      engine.onRequest(new UwsExchange(res, read(res, req), maxHttpBufferSize));
+    });
+  }
 }
 
 /** The longest that uWebSockets.js takes, in s. */

@@ -157,7 +157,14 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this;
   }
 
-  /** Closes all sessions. */
+  /** To be called when an app is closed for good: nothing is published to it from then on. */
+  detach(app: TemplatedApp): this {
+    const index = this.apps.indexOf(app);
+    if (index !== -1) this.apps.splice(index, 1);
+    return this;
+  }
+
+  /** Closes all sessions. New ones may be opened afterwards. */
   close(): this {
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);

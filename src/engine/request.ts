@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { SocketAddress } from 'node:net';
 import { clientAddress } from './limits/client-address.js';
+import { LazyEventEmitter } from './slot-emitter.js';
 
 /** What applications read of the connection a request came over. */
 export interface RequestConnection {
@@ -20,20 +21,22 @@ export interface RequestParts {
 
 /**
  * A request as applications and Connect middleware see it: the part of node:http's IncomingMessage that they read.
- * It is a copy: a uWebSockets.js request is gone after its handler returns.
+ * It is a copy: a uWebSockets.js request is gone after its handler returns. The handshake's request emits `close` when its
+ * session ends.
  */
-export class EngineRequest {
+export class EngineRequest extends LazyEventEmitter {
   readonly method: string;
   /** Path and query, as in node:http. */
   url: string;
   readonly headers: Record<string, string | undefined>;
-  readonly connection: RequestConnection;
+  connection: RequestConnection;
   /** The query's parameters, by name; the last one counts where one is repeated. */
   readonly _query: Record<string, string>;
   /** The response, as long as there is one to write. */
   res: unknown;
 
   constructor(parts: RequestParts) {
+    super();
     this.method = parts.method;
     this.url = parts.url;
     this.headers = parts.headers;
@@ -44,6 +47,15 @@ export class EngineRequest {
   /** The connection under its other name in node:http. */
   get socket(): RequestConnection {
     return this.connection;
+  }
+
+  /** Names and values in turn; uWebSockets.js does not keep how names were written. */
+  get rawHeaders(): string[] {
+    return Object.entries(this.headers).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+  }
+
+  get httpVersion(): string {
+    return '1.1';
   }
 
   /** The request as plain data. */
@@ -87,7 +99,7 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
 }
 
 /** The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket. */
-function addressOf(res: HttpResponse): string {
+export function addressOf(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
   // The client has gone already: nobody knows any more.
   if (bytes.length === 0) return '';

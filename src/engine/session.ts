@@ -246,5 +246,7 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
     this.host.onSessionClosed(this);
     if (closeErrors[reason]) this.host.emit('limit', this, reason);
     this.emit('close', reason, description);
+    // Applications may delete it to save its memory.
+    this.request?.emit('close');
   }
 }

@@ -140,13 +140,19 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
         from['sec-websocket-extensions'] ?? '',
         this.context,
       );
-    // A late upgrade must not be corked: cork() would go on to take the socket for an HTTP one if the upgrade left it at
-    // the same place in memory, and might close it. Within the cork of another socket it is not, and uWebSockets.js
-    // does not complain on the standard error about what is uncorked.
-    const [other] = this.isLate ? openSockets : [];
-    if (other) other.cork(upgrade);
-    else upgrade();
+    upgradeUncorked(this.isLate, upgrade);
   }
+}
+
+/**
+ * A late upgrade, after the request's handler has returned, must not be corked: cork() would go on to take the socket for
+ * an HTTP one if the upgrade left it at the same place in memory, and might close it. Within the cork of another socket
+ * it is not, and uWebSockets.js does not complain on the standard error about what is uncorked.
+ */
+export function upgradeUncorked(isLate: boolean, upgrade: () => void): void {
+  const [other] = isLate ? openSockets : [];
+  if (other) other.cork(upgrade);
+  else upgrade();
 }
 
 /** Some WebSockets that are open: a few, so that there is one left when others close. */

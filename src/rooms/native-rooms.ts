@@ -9,6 +9,18 @@ import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 /** Makes the adapter of a namespace, as `io.adapter()` takes it. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
 
+/** The class of an adapter, which `io.adapter()` takes too. */
+export type AdapterClass = new (nsp: Namespace) => Adapter;
+
+/** What rooms need of the engine. */
+export type RoomsEngine = Pick<Engine, 'outbox' | 'settings'>;
+
+/** Makes an adapter as socket.io does, which calls classes and functions alike with `new`. */
+export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
+  // Arrow functions cannot be called so.
+  return maker.prototype ? new (maker as AdapterClass)(nsp) : (maker as AdapterFactory)(nsp);
+}
+
 /** Calls back for each socket that is to get a broadcast, as the base adapter's `apply` does. */
 type Deliver = (socket: Socket) => void;
 
@@ -33,13 +45,22 @@ const FEWEST_FOR_TOPIC = 3;
  * as each socket's own, cost nothing. If the adapter's steps should be named differently one day, broadcasts are
  * delivered by the adapter itself: slower, and still right.
  */
-export function withNativeRooms(factory: AdapterFactory, engine: Engine): AdapterFactory {
+export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: RoomsEngine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
-  return function nativeRooms(nsp: Namespace): Adapter {
-    const adapter = factory(nsp);
+  function nativeRooms(nsp: Namespace): Adapter {
+    const adapter = makeAdapter(factory, nsp);
     new NativeRooms(adapter, nsp, engine).install();
     return adapter;
-  };
+  }
+  factories.add(nativeRooms);
+  return nativeRooms;
+}
+
+const factories = new WeakSet<AdapterFactory>();
+
+/** Whether a factory makes adapters whose rooms are topics. */
+export function hasNativeRooms(factory: unknown): boolean {
+  return factories.has(factory as AdapterFactory);
 }
 
 class NativeRooms {
@@ -50,9 +71,9 @@ class NativeRooms {
   constructor(
     private readonly adapter: Adapter,
     private readonly nsp: Namespace,
-    private readonly engine: Engine,
+    private readonly engine: RoomsEngine,
   ) {
-    this.topics = new Topics(adapter, nsp, engine.outbox);
+    this.topics = new Topics(adapter, nsp, engine);
     this.observers = new Observers(adapter, (socket) => this.topics.stray(socket));
   }
 

@@ -27,7 +27,7 @@ export class Topics {
   constructor(
     private readonly adapter: Adapter,
     private readonly nsp: Namespace,
-    private readonly outbox: Outbox,
+    private readonly engine: { readonly outbox: Outbox },
   ) {}
 
   membersOf(room: RoomKey): Iterable<SocketId> {
@@ -65,7 +65,7 @@ export class Topics {
   private enterTopic(socket: Socket, topic: Topic): void {
     const channel = isObserved(socket) ? undefined : this.nativeChannelOf(socket.id);
     if (channel) {
-      this.outbox.settle(topic.name);
+      this.engine.outbox.settle(topic.name);
       channel.subscribe(topic.name);
       return;
     }
@@ -77,7 +77,7 @@ export class Topics {
     const topic = this.topics.get(room);
     if (!topic || !this.isMember(room, id)) return;
     if (!topic.strays.delete(id)) {
-      this.outbox.settle(topic.name);
+      this.engine.outbox.settle(topic.name);
       this.nativeChannelOf(id)?.unsubscribe(topic.name);
     }
     if (this.sizeOf(room) === 1) this.topics.delete(room);
@@ -95,7 +95,7 @@ export class Topics {
     for (const room of this.roomsOf(socket.id)) {
       const topic = this.topics.get(room);
       if (!topic || topic.strays.has(socket.id)) continue;
-      this.outbox.settle(topic.name);
+      this.engine.outbox.settle(topic.name);
       this.nativeChannelOf(socket.id)?.unsubscribe(topic.name);
       topic.strays.add(socket.id);
     }

@@ -1,0 +1,47 @@
+import type { HttpRequest } from 'uWebSockets.js';
+
+/** A request as uWebSockets.js has parsed it. */
+export interface RawRequest {
+  readonly method: string;
+  readonly url: string;
+  /** Names and values in turn. Names are in lower case: uWebSockets.js does not keep how they were written. */
+  readonly rawHeaders: string[];
+}
+
+/** Copies a request, which is gone once its handler has returned. */
+export function copyRequest(req: HttpRequest): RawRequest {
+  const rawHeaders: string[] = [];
+  req.forEach((name, value) => {
+    rawHeaders.push(name, value);
+  });
+  const query = req.getQuery();
+  const url = req.getUrl();
+  return { method: req.getCaseSensitiveMethod().toUpperCase(), url: query ? `${url}?${query}` : url, rawHeaders };
+}
+
+/** How the body of a request is framed. */
+export type Framing = 'none' | 'body' | 'ambiguous';
+
+/**
+ * Tells whether a body follows the head, and whether a proxy and uWebSockets.js could disagree on where it ends. Source:
+ * RFC 9112, section 6.3.
+ */
+export function framingOf({ rawHeaders }: RawRequest): Framing {
+  let framing: Framing = 'none';
+  let lengths = 0;
+  let codings = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    const value = rawHeaders[index + 1]!;
+    if (name === 'content-length') {
+      lengths++;
+      if (!/^\d+$/.test(value)) return 'ambiguous';
+      if (Number(value) > 0) framing = 'body';
+    } else if (name === 'transfer-encoding') {
+      codings++;
+      framing = 'body';
+      if (value.toLowerCase() !== 'chunked') return 'ambiguous';
+    }
+  }
+  return lengths + codings > 1 ? 'ambiguous' : framing;
+}

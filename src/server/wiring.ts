@@ -1,0 +1,135 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { Server as HttpServer } from 'node:http';
+import { Server as TlsServer } from 'node:tls';
+import type { Namespace, Server, ServerOptions } from 'socket.io';
+import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
+import { Engine } from '../engine/engine.js';
+import { serveClient } from '../http/client-bundle.js';
+import * as parser from '../parser/parser.js';
+import {
+  type AdapterClass,
+  type AdapterFactory,
+  hasNativeRooms,
+  type RoomsEngine,
+  withNativeRooms,
+} from '../rooms/native-rooms.js';
+import { withoutLostState } from '../rooms/recovery.js';
+import { engineOptionsOf } from './engine-options.js';
+import { EngineRoute } from './engine-route.js';
+import { PortOwner } from './listen/port-owner.js';
+import { NodeListeners } from './node/node-listeners.js';
+
+/** What an http.Server is given beside its own listeners, by all the Socket.IO servers on it. */
+interface Attachment {
+  readonly listeners: NodeListeners;
+  /** Missing where node:http keeps the port. */
+  readonly port: PortOwner | undefined;
+}
+
+const attachments = new WeakMap<object, Attachment>();
+
+/** Puts gjallar's engine and rooms under one of socket.io's servers. */
+export class Wiring implements RoomsEngine {
+  private made: Engine | undefined;
+  private readonly inside: PrivateServer;
+  private httpServers = 0;
+
+  constructor(private readonly io: Server) {
+    this.inside = privateParts(io);
+  }
+
+  /** Made when it is needed first: `attach()` may bring options that the constructor did not have. */
+  private engineWith(options: Partial<ServerOptions>): Engine {
+    this.made ??= new Engine(engineOptionsOf(options));
+    return this.made;
+  }
+
+  get engine(): Engine {
+    return this.engineWith(this.inside.opts);
+  }
+
+  get outbox(): Engine['outbox'] {
+    return this.engine.outbox;
+  }
+
+  get settings(): Engine['settings'] {
+    return this.engine.settings;
+  }
+
+  /** Makes rooms of an adapter topics. */
+  adapterFor(adapter: AdapterFactory | AdapterClass): AdapterFactory {
+    if (hasNativeRooms(adapter)) return adapter as AdapterFactory;
+    return withNativeRooms(withoutLostState(adapter as (nsp: Namespace) => never), this);
+  }
+
+  /** Replaces the default parser with the lean one, which writes the same bytes. */
+  useParser(): void {
+    const { inside } = this;
+    if (inside.opts.parser || inside._parser === parser) return;
+    inside._parser = parser;
+    inside.encoder = new parser.Encoder();
+  }
+
+  /** Answers on an application's HTTP server. */
+  attachServer(server: HttpServer, options: Partial<ServerOptions>): void {
+    const { inside } = this;
+    const engine = this.engineWith(options);
+    const route = this.routeFor(engine, options, inside._serveClient);
+    const attachment = attachmentOf(server);
+    attachment.listeners.add(route, options);
+    attachment.port?.add(route);
+    if (inside._serveClient) inside.attachServe(server);
+    inside.httpServer = server;
+    this.httpServers++;
+    server.once('close', () => {
+      this.httpServers--;
+      if (this.httpServers === 0) engine.close();
+    });
+    this.bind(engine);
+  }
+
+  /** Answers on an application's own uWebSockets.js app. */
+  attachApp(app: TemplatedApp, options: Partial<ServerOptions>): void {
+    const { inside } = this;
+    const engine = this.engineWith(options);
+    const path = pathOf(options);
+    if (inside._serveClient) serveClient(app, { path, origins: originsOf(options) });
+    // An SSLApp differs from an App by the name of its class alone.
+    const secure = app.constructor.name === 'uWS.SSLApp';
+    const { addTrailingSlash = true } = options;
+    engine.attach(app, { path, addTrailingSlash, secure, below: true });
+    this.bind(engine);
+  }
+
+  private routeFor(engine: Engine, options: Partial<ServerOptions>, servesClient: boolean): EngineRoute {
+    return new EngineRoute(engine, pathOf(options), options.addTrailingSlash ?? true, servesClient);
+  }
+
+  private bind(engine: Engine): void {
+    this.inside.eio = engine;
+    // A server may be attached several times; its engine is the same.
+    if (this.inside.engine !== engine) this.io.bind(engine);
+  }
+}
+
+/** Without a slash at its end. */
+function pathOf({ path = '/socket.io' }: Partial<ServerOptions>): string {
+  return path.replace(/\/$/, '');
+}
+
+/** The origins that may load the client's files, where the option `cors` lists them. */
+function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
+  const origin = typeof cors === 'object' ? cors.origin : undefined;
+  const list = [origin].flat().filter((one): one is string => typeof one === 'string');
+  return list.length > 0 ? list : undefined;
+}
+
+function attachmentOf(server: HttpServer): Attachment {
+  let attachment = attachments.get(server);
+  if (!attachment) {
+    const isPlain = server instanceof HttpServer && !(server instanceof TlsServer);
+    attachment = { listeners: new NodeListeners(server), port: isPlain ? new PortOwner(server) : undefined };
+    attachments.set(server, attachment);
+  }
+  return attachment;
+}
