@@ -19,6 +19,8 @@ const layers: Record<string, readonly string[]> = {
   accounts: ['errors'],
   plain: ['accounts', 'engine', 'errors'],
   http: ['accounts', 'engine', 'errors'],
+  compat: ['errors'],
+  server: ['compat', 'engine', 'rooms', 'parser', 'http', 'errors'],
   metrics: ['engine', 'plain', 'chat', 'rooms', 'cluster', 'history'],
   config: ['errors', 'control-characters'],
   'control-characters': [],
@@ -26,8 +28,8 @@ const layers: Record<string, readonly string[]> = {
   log: [],
 };
 
-/** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers. */
-const environmentReaders = ['main.ts', 'worker.ts'];
+/** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers, or uWebSockets.js. */
+const environmentReaders = ['main.ts', 'worker.ts', 'compat/uws-environment.ts'];
 
 interface Import {
   path: string;

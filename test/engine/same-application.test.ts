@@ -6,7 +6,7 @@ import type { ServerOptions } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
-import { type Serve, type Served, serveGjallar, serveStock, type Tls } from './support/application.js';
+import { type Serve, type Served, serveDropIn, serveGjallar, serveStock, type Tls } from './support/application.js';
 import { closeEngines } from './support/engine.js';
 import { type Seen, wholeApplication } from './support/whole-application.js';
 
@@ -32,6 +32,7 @@ async function expectSame(
   const stock = await run(serveStock);
   expect(stock.result).toBeDefined();
   expect(await run(serveGjallar)).toEqual(stock);
+  expect(await run(serveDropIn)).toEqual(stock);
 }
 
 function client({ url }: Served, options: Partial<ManagerOptions & SocketOptions> = {}, namespace = '/'): Socket {

@@ -59,9 +59,11 @@ export class HttpBridge {
     const response = new Response(message);
     response.shouldKeepAlive = req.getHeader('connection') !== 'close';
     captureHead(response, (head) => writer.setHead(head));
-    writer.onDrain = () => drain(response);
-
-    const upload = framing === 'body' ? new Upload(res, message, (bytes) => socket.received(bytes)) : undefined;
+    const upload = framing === 'body' ? new Upload(res, message, writer, (bytes) => socket.received(bytes)) : undefined;
+    writer.onDrain = () => {
+      drain(response);
+      upload?.pace();
+    };
     if (!upload) {
       message.complete = true;
       message.push(null);

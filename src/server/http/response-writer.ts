@@ -21,7 +21,7 @@ export class ResponseWriter {
   /** What a slow client has not taken of a body with a known length. */
   private waiting: Buffer[] = [];
   private callbacks: Written[] = [];
-  private isBehind = false;
+  private behind = false;
   private isEnding = false;
   private isWatching = false;
 
@@ -35,6 +35,11 @@ export class ResponseWriter {
     private readonly clientCloses: boolean,
   ) {}
 
+  /** Whether the client has not taken yet what was written. */
+  get isBehind(): boolean {
+    return this.behind;
+  }
+
   get hasHead(): boolean {
     return this.head !== undefined;
   }
@@ -47,27 +52,27 @@ export class ResponseWriter {
   /** Writes a part of the body. Returns false when the client is behind. */
   write(data: Buffer, written?: Written): boolean {
     if (!this.isOver && this.head) {
-      if (this.isBehind && this.head.length !== undefined) this.waiting.push(data);
+      if (this.behind && this.head.length !== undefined) this.waiting.push(data);
       else this.res.cork(() => this.send(data));
     }
-    if (this.isBehind && written) this.callbacks.push(written);
+    if (this.behind && written) this.callbacks.push(written);
     else if (written) process.nextTick(written);
-    return !this.isBehind;
+    return !this.behind;
   }
 
   /** The application has ended the response. */
   end(): void {
     if (this.isOver || !this.head) return;
-    if (this.isBehind) this.isEnding = true;
+    if (this.behind) this.isEnding = true;
     else this.res.cork(() => this.complete());
   }
 
   /** The client has gone: nothing may be written any more. */
   abort(): void {
     if (this.isOver) return;
-    this.finish();
     const error = new Error('The client has closed the connection');
     for (const written of this.callbacks.splice(0)) process.nextTick(written, error);
+    this.finish();
   }
 
   /** Cuts the connection off. */
@@ -137,7 +142,7 @@ export class ResponseWriter {
   }
 
   private fallBehind(): void {
-    this.isBehind = true;
+    this.behind = true;
     if (this.isWatching) return;
     this.isWatching = true;
     this.res.onWritable(() => {
@@ -148,17 +153,17 @@ export class ResponseWriter {
 
   private catchUp(): void {
     if (this.isOver) return;
-    this.isBehind = false;
+    this.behind = false;
     const waiting = this.waiting.splice(0);
     this.res.cork(() => {
       for (const [index, data] of waiting.entries()) {
         if (this.isOver) return;
-        if (this.isBehind) return void this.waiting.push(...waiting.slice(index));
+        if (this.behind) return void this.waiting.push(...waiting.slice(index));
         this.sendPart(data, this.head!.length!);
       }
-      if (this.isEnding && !this.isBehind && !this.isOver) this.complete();
+      if (this.isEnding && !this.behind && !this.isOver) this.complete();
     });
-    if (!this.isBehind && !this.isOver) this.caughtUp();
+    if (!this.behind && !this.isOver) this.caughtUp();
   }
 
   private caughtUp(): void {

@@ -1,19 +1,30 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { IncomingMessage } from 'node:http';
+import type { ResponseWriter } from './response-writer.js';
+
+/** uWebSockets.js cuts off a client that sends less than 16 KB/s for 10 s, unless its clock is set back in time. */
+const PATIENCE_MS = 2000;
+/** So much of a body may wait for the application at most, where the client cannot be held back. */
+const MAX_UNREAD_BYTES = 64 << 20;
 
 /**
  * Passes the body of a request on to its message, as fast as the application reads. While the application is behind,
  * uWebSockets.js does not read from the client either.
+ *
+ * A paused connection is not written to, and to resume restores what was last paused on any connection. So only
+ * connections without anything to write are paused.
  */
 export class Upload {
   private isPaused = false;
   private isOver = false;
   private isDumped = false;
+  private clockSetBack = performance.now();
 
   /** To be made in the request's handler. `received` is told of each part. */
   constructor(
     private readonly res: HttpResponse,
     private readonly message: IncomingMessage,
+    private readonly writer: ResponseWriter,
     received: (bytes: number) => void,
   ) {
     message._read = () => this.resume();
@@ -21,21 +32,27 @@ export class Upload {
       if (this.isOver) return;
       received(part.byteLength);
       // The part's memory is uWebSockets.js's own.
-      if (part.byteLength > 0 && !this.isDumped) this.push(Buffer.from(new Uint8Array(part).slice()), isLast);
+      if (part.byteLength > 0 && !this.isDumped) message.push(Buffer.from(new Uint8Array(part).slice()));
       if (isLast) this.complete();
+      else this.pace();
     });
   }
 
-  private push(bytes: Buffer, isLast: boolean): void {
-    const wantsMore = this.message.push(bytes);
-    if (isLast || this.isPaused) return;
-    if (wantsMore) {
-      // uWebSockets.js cuts off a client that sends less than 16 KB/s; to resume restarts its 10 s.
-      this.res.resume();
-    } else {
-      this.isPaused = true;
-      this.res.pause();
+  /** Holds the client back where the application is behind. To be called again when the client has caught up itself. */
+  pace(): void {
+    const { message, res } = this;
+    if (this.isOver || this.isPaused) return;
+    if (this.writer.isBehind) {
+      if (message.readableLength > MAX_UNREAD_BYTES) message.socket.destroy();
+      return;
     }
+    const now = performance.now();
+    const isFull = !this.isDumped && message.readableLength >= message.readableHighWaterMark;
+    if (!isFull && now - this.clockSetBack < PATIENCE_MS) return;
+    this.clockSetBack = now;
+    this.isPaused = true;
+    res.pause();
+    if (!isFull) this.resume();
   }
 
   private resume(): void {
