@@ -22,7 +22,7 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     });
     const io = closeLater(new Server(http));
     // A connection that polling came over may have ended by the time that the client is connected.
-    io.engine.use((message: { socket: TLSSocket; name?: string }, _response: unknown, next: () => void) => {
+    io.engine.use((message: { socket: TLSSocket; name?: unknown }, _response: unknown, next: () => void) => {
       message.name ??= message.socket.getPeerCertificate().subject.CN;
       next();
     });
