@@ -22,8 +22,7 @@ import type { Engine } from './engine/engine.js';
 import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
 import { inMemory, withoutLostState } from './rooms/recovery.js';
 
-// uWebSockets.js can only be imported; from here it can be required too.
-export { App, SSLApp, type TemplatedApp } from 'uWebSockets.js';
+export type { TemplatedApp } from 'uWebSockets.js';
 export type {
   BroadcastOperator,
   DefaultEventsMap,
@@ -45,6 +44,8 @@ export type {
   ServerEvents,
   WhoReply,
 } from './chat/protocol.js';
+// uWebSockets.js can only be imported; from here it can be required too.
+export { App, SSLApp } from './compat/uws.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/middleware.js';
 export type { EngineOptions } from './engine/options.js';

@@ -6,8 +6,11 @@ import { StaticFiles } from './static-files.js';
 
 /** The client's bundle at a path that ends in a slash. */
 export function addClientBundle(files: StaticFiles, path: string): StaticFiles {
-  const folder = join(dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist');
-  return files.add(path, folder, (name) => /^socket\.io.*\.js(\.map)?$/.test(name));
+  const require = createRequire(import.meta.url);
+  const folder = join(dirname(require.resolve('socket.io/package.json')), 'client-dist');
+  const { version } = require('socket.io/package.json') as { version: string };
+  // The tag that socket.io itself gives them, so that browsers may keep what they have from there.
+  return files.add(path, folder, (name) => /^socket\.io.*\.js(\.map)?$/.test(name), `"${version}"`);
 }
 
 export interface ServeClientOptions {

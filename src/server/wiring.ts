@@ -97,7 +97,7 @@ export class Wiring implements RoomsEngine {
     // An SSLApp differs from an App by the name of its class alone.
     const secure = app.constructor.name === 'uWS.SSLApp';
     const { addTrailingSlash = true } = options;
-    engine.attach(app, { path, addTrailingSlash, secure, below: true });
+    engine.attach(app, { path, addTrailingSlash, secure });
     this.bind(engine);
   }
 

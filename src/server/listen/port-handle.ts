@@ -1,7 +1,7 @@
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import { us_listen_socket_close } from 'uWebSockets.js';
 import type { AddressInfo } from 'node:net';
 import type { ListenHandle } from '../../compat/node-net.js';
+import { us_listen_socket_close } from '../../compat/uws.js';
 
 /** No other process of the same user may share the port. */
 const EXCLUSIVE = 1;

@@ -1,8 +1,9 @@
-import { App, type TemplatedApp } from 'uWebSockets.js';
+import type { TemplatedApp } from 'uWebSockets.js';
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
+import { App } from '../../compat/uws.js';
 import type { EngineRoute } from '../engine-route.js';
 import { HttpBridge } from '../http/http-bridge.js';
 import { WebSocketBridge } from '../upgrade/websocket-bridge.js';

@@ -1,10 +1,4 @@
-import {
-  App,
-  type HttpResponse,
-  type TemplatedApp,
-  type us_listen_socket,
-  us_listen_socket_close,
-} from 'uWebSockets.js';
+import type { HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -12,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { App, us_listen_socket_close } from '../../compat/uws.js';
 import type { EngineRequest } from '../../engine/request.js';
 import type { EngineRoute } from '../engine-route.js';
 import { NodeRequest } from './node-request.js';
