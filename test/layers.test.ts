@@ -18,7 +18,7 @@ const layers: Record<string, readonly string[]> = {
   chat: ['accounts', 'history', 'errors', 'control-characters'],
   accounts: ['errors'],
   plain: ['accounts', 'engine', 'errors'],
-  http: ['accounts', 'engine', 'errors'],
+  http: ['accounts', 'compat', 'engine', 'errors'],
   compat: ['errors'],
   server: ['compat', 'engine', 'rooms', 'parser', 'http', 'errors'],
   metrics: ['engine', 'plain', 'chat', 'rooms', 'cluster', 'history'],

@@ -3,8 +3,10 @@
  *
  * Checked with socket.io 4.6.0, 4.7.5 and 4.8.4. `test/compat/socket-io.test.ts` fails where one is missing.
  */
+import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Server, ServerOptions } from 'socket.io';
 import { GjallarError } from '../errors.js';
 
@@ -42,16 +44,21 @@ export function methodsOf(prototype: object): ReplacedMethods {
   return prototype as ReplacedMethods;
 }
 
-/** The names of the private parts that a copy of socket.io's Server lacks. */
+/** The names of what a copy of socket.io's Server lacks; serverSideEmitWithAck() came with 4.6. */
 export function missingInServer(prototype: object): string[] {
-  return ['adapter', 'initEngine', 'attachApp', 'attachServe', 'attach', 'bind', 'of'].filter(
+  return ['adapter', 'initEngine', 'attachApp', 'attachServe', 'attach', 'bind', 'of', 'serverSideEmitWithAck'].filter(
     (name) => typeof (prototype as Record<string, unknown>)[name] !== 'function',
   );
 }
 
+/** The folder of the socket.io that this package finds. Before 4.8 it does not export its package.json. */
+export function packageFolder(): string {
+  return join(dirname(createRequire(import.meta.url).resolve('socket.io')), '..');
+}
+
 /** The version of the socket.io that this package finds. */
 export function installedVersion(): string {
-  return (createRequire(import.meta.url)('socket.io/package.json') as { version: string }).version;
+  return (JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as { version: string }).version;
 }
 
 /** @throws GjallarError BAD_CONFIG where a version of socket.io is none that works */

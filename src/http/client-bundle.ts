@@ -1,16 +1,14 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { installedVersion, packageFolder } from '../compat/socket-io-server.js';
 import { Cors } from './cors.js';
 import { StaticFiles } from './static-files.js';
 
 /** The client's bundle at a path that ends in a slash. */
 export function addClientBundle(files: StaticFiles, path: string): StaticFiles {
-  const require = createRequire(import.meta.url);
-  const folder = join(dirname(require.resolve('socket.io/package.json')), 'client-dist');
-  const { version } = require('socket.io/package.json') as { version: string };
+  const folder = join(packageFolder(), 'client-dist');
   // The tag that socket.io itself gives them, so that browsers may keep what they have from there.
-  return files.add(path, folder, (name) => /^socket\.io.*\.js(\.map)?$/.test(name), `"${version}"`);
+  return files.add(path, folder, (name) => /^socket\.io.*\.js(\.map)?$/.test(name), `"${installedVersion()}"`);
 }
 
 export interface ServeClientOptions {
