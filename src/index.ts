@@ -55,7 +55,7 @@ export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
 export type { AdapterClass, AdapterFactory } from './rooms/native-rooms.js';
-export type { GjallarOptions } from './server/engine-options.js';
+export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
 export { type Attachable, Server } from './server/server.js';
 
 /**

@@ -29,7 +29,7 @@ const layers: Record<string, readonly string[]> = {
 };
 
 /** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers, or uWebSockets.js. */
-const environmentReaders = ['main.ts', 'worker.ts', 'compat/uws-environment.ts'];
+const environmentReaders = ['main.ts', 'worker.ts', 'compat/uws-environment.ts', 'server/environment.ts'];
 
 interface Import {
   path: string;

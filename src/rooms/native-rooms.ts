@@ -2,6 +2,7 @@ import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
 import type { Engine } from '../engine/engine.js';
 import type { NativeChannel } from '../engine/exchange.js';
+import { Session } from '../engine/session.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { Observers } from './observers.js';
 import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
@@ -63,6 +64,8 @@ export function hasNativeRooms(factory: unknown): boolean {
   return factories.has(factory as AdapterFactory);
 }
 
+let hasWarned = false;
+
 class NativeRooms {
   private readonly topics: Topics;
   private readonly observers: Observers;
@@ -88,6 +91,7 @@ class NativeRooms {
       // A socket that is in its own room is connected; what it joined in a middleware counts from then on.
       const socket = this.nsp.sockets.get(id);
       if (!socket) return result;
+      this.warnOfOtherEngine(socket);
       if (rooms.has(id)) {
         this.observers.watch(socket);
         this.topics.enter(socket, this.topics.roomsOf(id));
@@ -118,6 +122,17 @@ class NativeRooms {
         apply.call(adapter, options, deliver);
       }
     };
+  }
+
+  /** Rooms work with any engine, but only gjallar's reaches them as topics. */
+  private warnOfOtherEngine({ conn }: Socket): void {
+    if (hasWarned || (conn as unknown) instanceof Session || conn.constructor.name !== 'Socket') return;
+    hasWarned = true;
+    process.emitWarning(
+      "Clients connect over socket.io's own engine, which io.attach() and io.listen() set up. Remove those calls, or " +
+        "import Server from 'gjallar'. See docs/compatibility.md of gjallar.",
+      { type: 'GjallarWarning', code: 'GJALLAR_OTHER_ENGINE' },
+    );
   }
 
   /** Delivers a broadcast. Returns false when sending to each socket is as cheap. */

@@ -3,8 +3,17 @@ import type { EngineOptions } from '../engine/options.js';
 import type { TransportName } from '../engine/transports/transport.js';
 import { warnOnce } from './warn.js';
 
+/** What has the port of a plain http.Server: uWebSockets.js, or node:http as ever. */
+export type PortOwnerName = 'uws' | 'node';
+
 /** Options for socket.io's Server, and gjallar's own for the engine below it. */
-export type GjallarOptions = ServerOptions & Omit<EngineOptions, keyof ServerOptions>;
+export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
+  /**
+   * What has the port of a plain http.Server. "uws" serves HTTP and Socket.IO fastest. "node" is for what only node:http
+   * can do, such as HTTP/1.0 and trailers; Socket.IO's WebSockets then cost more. @default GJALLAR_PORT_OWNER, or "uws"
+   */
+  portOwner?: PortOwnerName;
+}
 
 /** What of `perMessageDeflate` has a meaning here. */
 const deflateOptions = ['threshold'];

@@ -14,8 +14,9 @@ import {
   withNativeRooms,
 } from '../rooms/native-rooms.js';
 import { withoutLostState } from '../rooms/recovery.js';
-import { engineOptionsOf } from './engine-options.js';
+import { engineOptionsOf, type GjallarOptions, type PortOwnerName } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
+import { portOwnerOfEnvironment } from './environment.js';
 import { PortOwner } from './listen/port-owner.js';
 import { NodeListeners } from './node/node-listeners.js';
 
@@ -40,7 +41,9 @@ export class Wiring implements RoomsEngine {
 
   /** Made when it is needed first: `attach()` may bring options that the constructor did not have. */
   private engineWith(options: Partial<ServerOptions>): Engine {
-    this.made ??= new Engine(engineOptionsOf(options));
+    const { engine: bound } = this.inside;
+    // The application may have bound one itself: with two of them, a room would be split.
+    this.made ??= bound instanceof Engine ? bound : new Engine(engineOptionsOf(options));
     return this.made;
   }
 
@@ -71,11 +74,11 @@ export class Wiring implements RoomsEngine {
   }
 
   /** Answers on an application's HTTP server. */
-  attachServer(server: HttpServer, options: Partial<ServerOptions>): void {
+  attachServer(server: HttpServer, options: Partial<GjallarOptions>): void {
     const { inside } = this;
     const engine = this.engineWith(options);
     const route = this.routeFor(engine, options, inside._serveClient);
-    const attachment = attachmentOf(server);
+    const attachment = attachmentOf(server, options.portOwner ?? portOwnerOfEnvironment());
     attachment.listeners.add(route, options);
     attachment.port?.add(route);
     if (inside._serveClient) inside.attachServe(server);
@@ -124,11 +127,11 @@ function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-function attachmentOf(server: HttpServer): Attachment {
+function attachmentOf(server: HttpServer, owner: PortOwnerName): Attachment {
   let attachment = attachments.get(server);
   if (!attachment) {
-    const isPlain = server instanceof HttpServer && !(server instanceof TlsServer);
-    attachment = { listeners: new NodeListeners(server), port: isPlain ? new PortOwner(server) : undefined };
+    const canMove = owner === 'uws' && server instanceof HttpServer && !(server instanceof TlsServer);
+    attachment = { listeners: new NodeListeners(server), port: canMove ? new PortOwner(server) : undefined };
     attachments.set(server, attachment);
   }
   return attachment;

@@ -1,4 +1,6 @@
+import { createConnection } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { Server as StockServer } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import * as stockParser from 'socket.io-parser';
 import { App, createAdapter, Engine, parser, Server } from '../../src/index.js';
@@ -138,4 +140,48 @@ test('an adapter of gjallar is taken as it is', async () => {
   const adapter = createAdapter(engine);
   const io = new Server({ adapter: adapter as never });
   expect(io.adapter()).toBe(adapter);
+});
+
+test('an engine that the application has bound itself is attached', async () => {
+  const engine = new Engine();
+  const io = new Server({ adapter: createAdapter(engine) as never }).bind(engine as never);
+  const { http, url } = await run(Server);
+  io.attach(http, { path: '/own' });
+  expect(io.engine).toBe(engine);
+  io.on('connection', (socket) => socket.emit('hello'));
+  await nextEvent(client(url, { path: '/own' }), 'hello');
+});
+
+test("rooms on socket.io's own engine give a warning, and work", async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  const { io, url } = await run(StockServer as unknown as typeof Server, undefined, {
+    adapter: createAdapter(new Engine()) as never,
+  });
+  io.on('connection', (socket) => socket.join('room'));
+  const clients = [1, 2, 3, 4].map(() => client(url));
+  await Promise.all(clients.map((one) => nextEvent(one, 'connect')));
+  const heard = Promise.all(clients.map((one) => nextEvent(one, 'said')));
+  io.to('room').emit('said');
+  await heard;
+  expect(warn.mock.calls).toEqual([
+    [expect.stringContaining('io.attach()'), { type: 'GjallarWarning', code: 'GJALLAR_OTHER_ENGINE' }],
+  ]);
+  warn.mockRestore();
+});
+
+test('node:http may keep the port, and does what only it can do', async () => {
+  const { io, port, url } = await run(Server, (_message, response) => response.end('fine'), { portOwner: 'node' });
+  const socket = createConnection(port, '127.0.0.1');
+  socket.write('GET / HTTP/1.0\r\n\r\n');
+  let text = '';
+  for await (const part of socket) text += part;
+  expect(text).toMatch(/200 OK[\s\S]*fine/);
+  io.on('connection', (one) => one.join('room'));
+  const clients = [['polling'], ['websocket'], ['websocket'], ['polling', 'websocket']].map((transports) =>
+    client(url, { transports }),
+  );
+  await Promise.all(clients.map((one) => nextEvent(one, 'connect')));
+  const heard = Promise.all(clients.map((one) => nextEvent(one, 'said')));
+  io.to('room').emit('said', 'x');
+  await heard;
 });

@@ -16,11 +16,13 @@ import { PortHandle } from './port-handle.js';
 export class PortOwner {
   private readonly routes: EngineRoute[] = [];
   private current: OwnedPort | undefined;
+  private isLeftToNode = false;
 
   constructor(private readonly server: Server) {
     const { listen, closeAllConnections } = server;
     // Whoever connects within the call's own turn must not end up in the queue of a socket that is about to close.
     server.listen = (...args: unknown[]) => {
+      this.isLeftToNode = needsNode(args[0]);
       (listen as (...args: unknown[]) => void).apply(server, args);
       this.takeOver();
       return server;
@@ -43,7 +45,7 @@ export class PortOwner {
   private takeOver(): void {
     const { server } = this;
     // Workers of node:cluster share a port that their primary listens on.
-    if (cluster.isWorker) return;
+    if (this.isLeftToNode || cluster.isWorker) return;
     const handle = tcpHandleOf(server);
     if (!handle) return;
     const local = server.address() as AddressInfo;
@@ -55,6 +57,12 @@ export class PortOwner {
     this.current = owned;
     for (const route of this.routes) owned.add(route);
   }
+}
+
+/** Whether the options of `listen()` ask for what uWebSockets.js cannot do. */
+function needsNode(options: unknown): boolean {
+  const { ipv6Only, reusePort } = Object(options) as { ipv6Only?: boolean; reusePort?: boolean };
+  return Boolean(ipv6Only || reusePort);
 }
 
 /** A port as long as it is listened on, and until the last connection has ended. */
