@@ -39,33 +39,47 @@ export interface Frame {
 
 /** Reads the frames that a server writes, which are not masked, from pieces of any size. */
 export class FrameReader {
-  private rest = EMPTY;
+  private pieces: Buffer[] = [];
+  private available = 0;
+  /** So many bytes have to be there before the next frame can be complete. */
+  private needed = 2;
 
   /** Takes a piece, and returns the frames that are complete with it. */
   push(piece: Buffer): Frame[] {
-    let data = this.rest.length > 0 ? Buffer.concat([this.rest, piece]) : piece;
+    this.pieces.push(piece);
+    this.available += piece.length;
     const frames: Frame[] = [];
-    for (;;) {
-      const head = headOf(data);
-      if (!head || data.length < head.end) break;
+    if (this.available < this.needed) return frames;
+    let data = this.pieces.length > 1 ? Buffer.concat(this.pieces) : piece;
+    let end = endOf(data);
+    while (data.length >= end) {
       frames.push({
         opcode: data[0]! & 0x0f,
         isFinal: (data[0]! & FINAL) !== 0,
-        payload: data.subarray(head.start, head.end),
+        payload: data.subarray(startOf(data), end),
       });
-      data = data.subarray(head.end);
+      data = data.subarray(end);
+      end = endOf(data);
     }
-    this.rest = Buffer.from(data);
+    this.needed = end;
+    this.available = data.length;
+    // A copy: the piece is the application's own.
+    this.pieces = data.length > 0 ? [Buffer.from(data)] : [];
     return frames;
   }
 }
 
-/** Where the payload of the first frame starts and ends; undefined where its length has not come yet. */
-function headOf(data: Buffer): { start: number; end: number } | undefined {
-  if (data.length < 2) return undefined;
+/** Where the payload of the first frame starts. */
+function startOf(data: Buffer): number {
   const short = data[1]! & 0x7f;
-  const start = short < 126 ? 2 : short === 126 ? 4 : 10;
-  if (data.length < start) return undefined;
-  const length = short < 126 ? short : short === 126 ? data.readUInt16BE(2) : Number(data.readBigUInt64BE(2));
-  return { start, end: start + length };
+  return short < 126 ? 2 : short === 126 ? 4 : 10;
+}
+
+/** Where the first frame ends, or the head that tells so. */
+function endOf(data: Buffer): number {
+  if (data.length < 2) return 2;
+  const start = startOf(data);
+  if (data.length < start) return start;
+  if (start === 2) return start + (data[1]! & 0x7f);
+  return start + (start === 4 ? data.readUInt16BE(2) : Number(data.readBigUInt64BE(2)));
 }
