@@ -29,6 +29,8 @@ interface PrivateResponse {
   _header: string;
   _headerSent: boolean;
   chunkedEncoding: boolean;
+  /** What the header Keep-Alive tells, in ms. */
+  _keepAliveTimeout: number;
   _closed: boolean;
 }
 
@@ -81,8 +83,9 @@ export function dumpUnread(message: IncomingMessage): void {
  * Has the head of a response passed to `onHead` as text instead of being written to its socket. What is written to the
  * socket from then on is the body alone, without chunk sizes.
  */
-export function captureHead(response: ServerResponse, onHead: (head: string) => void): void {
+export function captureHead(server: Server, response: ServerResponse, onHead: (head: string) => void): void {
   const inside = response as unknown as PrivateResponse;
+  inside._keepAliveTimeout = server.keepAliveTimeout;
   const store = inside._storeHeader;
   inside._storeHeader = (firstLine, headers) => {
     store.call(inside, firstLine, headers);

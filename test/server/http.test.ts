@@ -84,7 +84,9 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
       const sent = ask(port, { path, agent });
       sent.on('socket', (socket) => sockets.add(socket));
       const { body, headers } = await answerTo(sent);
-      expect([body, headers.connection]).toEqual(['fine', path === '/last' ? 'close' : 'keep-alive']);
+      const isLast = path === '/last';
+      expect([body, headers.connection]).toEqual(['fine', isLast ? 'close' : 'keep-alive']);
+      expect(headers['keep-alive']).toBe(isLast ? undefined : 'timeout=5');
     }
     expect(sockets.size).toBe(1);
     agent.destroy();

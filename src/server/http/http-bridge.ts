@@ -58,7 +58,7 @@ export class HttpBridge {
     const message = createMessage(Message, server, socket as unknown as Socket, request);
     const response = new Response(message);
     response.shouldKeepAlive = req.getHeader('connection') !== 'close';
-    captureHead(response, (head) => writer.setHead(head));
+    captureHead(server, response, (head) => writer.setHead(head));
     const upload = framing === 'body' ? new Upload(res, message, writer, (bytes) => socket.received(bytes)) : undefined;
     writer.onDrain = () => {
       drain(response);
