@@ -42,8 +42,14 @@ const needsDrain = symbolOf(new OutgoingMessage(), 'kNeedDrain') as keyof Outgoi
 /** node:http's own listener of `connection`, which reads HTTP from the socket. It is the same for all servers. */
 const parsesRequests = createServer().listeners('connection')[0];
 
+/** What a server makes its messages and responses of. */
+export interface HttpClasses {
+  readonly Message: MessageClass;
+  readonly Response: ResponseClass;
+}
+
 /** The classes that a server makes its messages and responses of: its options may name others than node:http's. */
-export function classesOf(server: Server): { Message: MessageClass; Response: ResponseClass } {
+export function classesOf(server: Server): HttpClasses {
   const options = server as unknown as Record<symbol, unknown>;
   const message = symbolOf(server, 'IncomingMessage');
   const response = symbolOf(server, 'ServerResponse');

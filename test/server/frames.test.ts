@@ -77,6 +77,6 @@ describe('bodies of requests', () => {
     [['content-length', '+5'], 'ambiguous'],
     [['transfer-encoding', 'gzip, chunked'], 'ambiguous'],
   ])('%j are framed as %s', (rawHeaders, framing) => {
-    expect(framingOf({ method: 'POST', url: '/', rawHeaders })).toBe(framing);
+    expect(framingOf({ rawHeaders })).toBe(framing);
   });
 });

@@ -6,6 +6,8 @@ export interface RawRequest {
   readonly url: string;
   /** Names and values in turn. Names are in lower case: uWebSockets.js does not keep how they were written. */
   readonly rawHeaders: string[];
+  /** Whether the client ends the connection with it. */
+  readonly isLast: boolean;
 }
 
 /** Copies a request, which is gone once its handler has returned. */
@@ -16,7 +18,12 @@ export function copyRequest(req: HttpRequest): RawRequest {
   });
   const query = req.getQuery();
   const url = req.getUrl();
-  return { method: req.getCaseSensitiveMethod().toUpperCase(), url: query ? `${url}?${query}` : url, rawHeaders };
+  return {
+    method: req.getCaseSensitiveMethod().toUpperCase(),
+    url: query ? `${url}?${query}` : url,
+    rawHeaders,
+    isLast: req.getHeader('connection') === 'close',
+  };
 }
 
 /** How the body of a request is framed. */
@@ -26,7 +33,7 @@ export type Framing = 'none' | 'body' | 'ambiguous';
  * Tells whether a body follows the head, and whether a proxy and uWebSockets.js could disagree on where it ends. Source:
  * RFC 9112, section 6.3.
  */
-export function framingOf({ rawHeaders }: RawRequest): Framing {
+export function framingOf({ rawHeaders }: Pick<RawRequest, 'rawHeaders'>): Framing {
   let framing: Framing = 'none';
   let lengths = 0;
   let codings = 0;

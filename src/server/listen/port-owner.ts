@@ -78,8 +78,8 @@ class OwnedPort {
     private readonly local: AddressInfo,
   ) {
     const endIfIdle = () => this.endIfIdle();
-    this.bridge = new HttpBridge(server, () => local, endIfIdle);
-    this.webSockets = new WebSocketBridge(server, this.bridge, () => local, endIfIdle);
+    this.bridge = new HttpBridge(server, local, endIfIdle);
+    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle);
     this.app.any('/*', this.bridge.handle);
     this.webSockets.attach(this.app);
   }

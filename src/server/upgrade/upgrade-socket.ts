@@ -1,7 +1,7 @@
 import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
-import type { Server } from 'node:http';
 import { upgradeUncorked } from '../../engine/uws-exchange.js';
-import { BridgeSocket, type Ends } from '../http/bridge-socket.js';
+import { BridgeSocket } from '../http/bridge-socket.js';
+import type { Ends } from '../http/connection-facts.js';
 import { ResponseWriter } from '../http/response-writer.js';
 import { clientFrame, closePayload, type Frame, FrameReader, opcodes } from './frames.js';
 import { type UpgradeHead, UpgradeHeadReader } from './upgrade-response.js';
@@ -35,13 +35,12 @@ export class UpgradeSocket extends BridgeSocket {
   private waiting: Done | undefined;
 
   constructor(
-    server: Server,
     ends: Ends,
     private readonly res: HttpResponse,
     private readonly key: string,
     private readonly context: us_socket_context_t,
   ) {
-    super(server, ends, { allowHalfOpen: true });
+    super(ends);
     res.onAborted(() => {
       this.isGone = true;
       this.refusal?.abort();

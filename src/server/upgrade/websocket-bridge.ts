@@ -21,7 +21,7 @@ export class WebSocketBridge {
   constructor(
     private readonly server: Server,
     private readonly http: HttpBridge,
-    private readonly local: () => AddressInfo,
+    private readonly local: AddressInfo,
     private readonly onIdle: () => void,
   ) {}
 
@@ -53,8 +53,8 @@ export class WebSocketBridge {
     if (server.listenerCount('upgrade') === 0) return this.http.handle(res, req);
     const request = copyRequest(req);
     const rawHeaders = withoutExtensions(request.rawHeaders);
-    const ends = { remoteAddress: addressOf(res), local: this.local() };
-    const socket = new UpgradeSocket(server, ends, res, req.getHeader('sec-websocket-key'), context);
+    const ends = { server, remoteAddress: addressOf(res), local: this.local };
+    const socket = new UpgradeSocket(ends, res, req.getHeader('sec-websocket-key'), context);
     const { Message } = classesOf(server);
     const message = createMessage(Message, server, socket as unknown as Socket, { ...request, rawHeaders });
     (message as { upgrade?: boolean }).upgrade = true;

@@ -1,0 +1,19 @@
+/** The time-out of a socket: it fires once nothing was read or written for so long. */
+export class IdleTimer {
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly fire: () => void) {}
+
+  /** @param timeout in ms; 0 turns it off */
+  set(timeout: number): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (timeout <= 0) return;
+    this.timer = setTimeout(this.fire, timeout);
+    this.timer.unref();
+  }
+
+  touch(): void {
+    this.timer?.refresh();
+  }
+}
