@@ -3,7 +3,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Server as StockServer } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import * as stockParser from 'socket.io-parser';
-import { App, createAdapter, Engine, parser, Server } from '../../src/index.js';
+import { App, createAdapter, Engine, parser, Server, type Socket } from '../../src/index.js';
 import { closeEngines, listen } from '../engine/support/engine.js';
 import { nextEvent } from '../support/clients.js';
 import { get } from './support/requests.js';
@@ -184,4 +184,18 @@ test('node:http may keep the port, and does what only it can do', async () => {
   const heard = Promise.all(clients.map((one) => nextEvent(one, 'said')));
   io.to('room').emit('said', 'x');
   await heard;
+});
+
+test.each([['polling'], ['websocket']])('socket.request is what applications expect, on %s', async (transport) => {
+  const { io, url } = await run(Server);
+  const connected = nextEvent<[Socket]>(io, 'connection');
+  const one = client(url, { transports: [transport], extraHeaders: { 'x-mine': 'yes' } });
+  const [socket] = await connected;
+  const { request } = socket;
+  expect(request).toMatchObject({ method: 'GET', httpVersion: '1.1', headers: { 'x-mine': 'yes' } });
+  expect(request.rawHeaders).toEqual(expect.arrayContaining(['x-mine', 'yes']));
+  expect(request.socket.remoteAddress).toBe('127.0.0.1');
+  const gone = nextEvent(request, 'close');
+  one.disconnect();
+  await gone;
 });
