@@ -2,15 +2,15 @@
 import cluster from 'node:cluster';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { Primary } from './cluster/primary.js';
+import { Primary } from './cluster/primary/primary.js';
 import { helpText } from './config/help.js';
 import { isUnlimited } from './config/is-unlimited.js';
 import { loadConfig } from './config/load.js';
 import type { Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
-import { busNameOf } from './rooms/bus/choose.js';
-import { runWorker } from './worker.js';
+import { busNameOf } from './rooms/backplanes/registry.js';
+import { runWorker } from './runtime/worker.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;

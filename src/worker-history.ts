@@ -11,7 +11,7 @@ import { RedisHistoryStore, redisClientOptions } from './history/redis.js';
 import { SqliteHistoryStore } from './history/sqlite.js';
 import type { HistoryStore } from './history/store.js';
 import { archiveMetrics, MeasuredHistory } from './metrics/history.js';
-import { register } from './metrics/metric.js';
+import { register } from './operations/metrics/metric.js';
 
 /** What keeps the messages, and how to let go of it. */
 export interface KeptMessages {

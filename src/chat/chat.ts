@@ -4,19 +4,19 @@ import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive.js';
 import type { HistoryStore } from '../history/store.js';
-import { Answering } from './answering.js';
+import { Answering } from './in-flight-events.js';
 import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import { Conversations } from './conversations.js';
 import { ChatCounters } from './counters.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { Expiry, identify, identifyByToken } from './identify.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
-import { asChatMessage, deliverHere, type Said } from './post.js';
-import { PresenceTeller } from './presence.js';
+import { asChatMessage, deliverHere, type Said } from './conversations/post.js';
+import { PresenceTeller } from './presence/broadcaster.js';
 import type { Failure } from './protocol.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
-import { Roster } from './roster.js';
-import { type ChatStats, readStats } from './stats.js';
+import { Roster } from './presence/registry.js';
+import { type ChatStats, readStats } from './presence/stats.js';
 
 export interface Chat {
   /** Says something in a room without being in it; see {@link publish}. */

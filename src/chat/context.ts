@@ -1,13 +1,13 @@
 import type { Server, Socket } from 'socket.io';
 import type { Accounts } from '../accounts/identity.js';
-import type { Answering } from './answering.js';
+import type { Answering } from './in-flight-events.js';
 import type { Conversations } from './conversations.js';
 import type { ChatCounters } from './counters.js';
 import type { Expiry } from './identify.js';
-import type { Said } from './post.js';
-import type { PresenceTeller } from './presence.js';
+import type { Said } from './conversations/post.js';
+import type { PresenceTeller } from './presence/broadcaster.js';
 import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
-import type { Roster } from './roster.js';
+import type { Roster } from './presence/registry.js';
 
 export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
 export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;

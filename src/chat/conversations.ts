@@ -10,7 +10,7 @@ import type {
   Position,
   StoredMessage,
 } from '../history/store.js';
-import { type Conversation, conversationOf, keyOf } from './conversation.js';
+import { type Conversation, conversationOf, keyOf } from './conversations/conversation.js';
 import { Feed } from './feed.js';
 
 /** What workers tell each other of conversations. */

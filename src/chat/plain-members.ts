@@ -4,7 +4,7 @@ import { GjallarError } from '../errors.js';
 import type { ChatContext } from './context.js';
 import { identify } from './identify.js';
 import { readRoom, readText } from './input.js';
-import { postToRoom } from './post.js';
+import { postToRoom } from './conversations/post.js';
 
 /** A member without Socket.IO, who is in one room and gets its texts alone. */
 export interface PlainMember {

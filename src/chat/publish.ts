@@ -3,7 +3,7 @@ import { GjallarError } from '../errors.js';
 import type { NewMessage, Page } from '../history/store.js';
 import type { ChatContext } from './context.js';
 import { readBatch, readName, readPage, readPostKey, readRoom, readText } from './input.js';
-import { asChatMessage, postToRoom } from './post.js';
+import { asChatMessage, postToRoom } from './conversations/post.js';
 import type { ChatMessage, PostReply } from './protocol.js';
 
 /** Who a message is from when a caller that may write in any name gives none. */

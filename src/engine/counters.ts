@@ -1,4 +1,4 @@
-import type { CloseReason } from './session.js';
+import type { CloseReason } from './session/session.js';
 
 /** What the sessions of one engine count, since its start: plain numbers, for whoever wants to read them. */
 export class EngineCounters {

@@ -1,28 +1,28 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { EventEmitter } from 'node:events';
 import cors from 'cors';
-import { Admission } from './admission.js';
-import { type Attached, type AttachOptions, attachTo } from './attach.js';
-import { Closing } from './closing.js';
+import { Admission } from './http/admission.js';
+import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
+import { Closing } from './delivery/closing.js';
 import { EngineCounters } from './counters.js';
 import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
-import type { Exchange, UpgradeExchange } from './exchange.js';
-import { Handshake, type HandshakeHost, openingsFor } from './handshake.js';
+import type { Exchange, UpgradeExchange } from './http/exchange.js';
+import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
 import { AddressLimits } from './limits/address-limits.js';
 import { MessageLimits } from './limits/message-limits.js';
-import type { Middleware } from './middleware.js';
+import type { Middleware } from './http/middleware.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
-import { Apps, Outbox } from './outbox.js';
-import type { EngineRequest } from './request.js';
-import { HeaderMaker } from './response-headers.js';
-import type { Session } from './session.js';
-import { randomId } from './session-id.js';
-import { SlowClients } from './slow-clients.js';
-import { TransportMaker } from './transports/maker.js';
+import { Apps, Outbox } from './delivery/outbox.js';
+import type { EngineRequest } from './http/request.js';
+import { HeaderMaker } from './http/response-headers.js';
+import type { Session } from './session/session.js';
+import { randomId } from './session/session-id.js';
+import { SlowClients } from './delivery/slow-clients.js';
+import { TransportMaker } from './transports/registry.js';
 import type { Transport, TransportName } from './transports/transport.js';
-import { type MovingSession, UnclaimedSessions } from './unclaimed.js';
+import { type MovingSession, UnclaimedSessions } from './session/pending-sessions.js';
 
-export type { AttachOptions } from './attach.js';
+export type { AttachOptions } from './uws/attach.js';
 
 /** Takes requests for sessions of another worker. Returns false for an id that is nobody's. */
 export interface Relay {

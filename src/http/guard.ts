@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { EngineRequest } from '../engine/request.js';
+import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
 
 /** Who may look at what is the operator's alone. */

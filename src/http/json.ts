@@ -1,4 +1,4 @@
-import type { BodyError, Exchange } from '../engine/exchange.js';
+import type { BodyError, Exchange } from '../engine/http/exchange.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import type { Headers } from './headers.js';
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
-import { connections, endResponse } from '../engine/uws-exchange.js';
+import { connections, endResponse } from '../engine/uws/uws-exchange.js';
 import type { Headers } from './headers.js';
 
 /** A file that is served from memory. */

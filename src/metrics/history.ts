@@ -2,7 +2,7 @@ import { Histogram, type Registry } from 'prom-client';
 import type { Archiver } from '../history/archiver.js';
 import { HistoryError } from '../history/errors.js';
 import type { AppendResult, Changes, HistoryStore, NewMessage, Page, PageQuery, Position } from '../history/store.js';
-import { counter, gauge, type Metric } from './metric.js';
+import { counter, gauge, type Metric } from '../operations/metrics/metric.js';
 
 /** In seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
-import { LONG, RecentStrings } from '../engine/recent-strings.js';
-import { currentTick } from '../engine/tick.js';
+import { LONG, RecentStrings } from '../engine/delivery/recent-strings.js';
+import { currentTick } from '../engine/delivery/tick.js';
 import { checkDepth } from './depth.js';
 
 /**

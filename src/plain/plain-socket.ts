@@ -2,8 +2,8 @@ import type { WebSocket } from 'uWebSockets.js';
 import { atTime } from '../accounts/identity.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
-import type { FrameReceiver } from '../engine/exchange.js';
-import type { SocketData } from '../engine/uws-exchange.js';
+import type { FrameReceiver } from '../engine/http/exchange.js';
+import type { SocketData } from '../engine/uws/uws-exchange.js';
 import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 
 /** Somebody who was let into a room. */

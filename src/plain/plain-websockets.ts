@@ -3,8 +3,8 @@ import type { EngineCounters } from '../engine/counters.js';
 import { type Clock, DeadlineQueue, systemClock } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
 import { isForeign } from '../engine/limits/origin.js';
-import { type EngineRequest, readRequest } from '../engine/request.js';
-import { DISABLED, noteClosed, noteOpen, type SocketData, UwsUpgradeExchange } from '../engine/uws-exchange.js';
+import { type EngineRequest, readRequest } from '../engine/http/request.js';
+import { DISABLED, noteClosed, noteOpen, type SocketData, UwsUpgradeExchange } from '../engine/uws/uws-exchange.js';
 import { GjallarError } from '../errors.js';
 import { type Guest, PlainSocket } from './plain-socket.js';
 

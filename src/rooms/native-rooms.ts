@@ -1,9 +1,9 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
 import type { Engine } from '../engine/engine.js';
-import type { NativeChannel } from '../engine/exchange.js';
+import type { NativeChannel } from '../engine/http/exchange.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
-import { Observers } from './observers.js';
+import { Observers } from './outgoing-listeners.js';
 import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 
 /** Makes the adapter of a namespace, as `io.adapter()` takes it. */

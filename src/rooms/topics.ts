@@ -1,10 +1,10 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, SocketId } from 'socket.io-adapter';
-import { isNative, type NativeChannel } from '../engine/exchange.js';
-import type { Outbox } from '../engine/outbox.js';
-import type { Session } from '../engine/session.js';
+import { isNative, type NativeChannel } from '../engine/http/exchange.js';
+import type { Outbox } from '../engine/delivery/outbox.js';
+import type { Session } from '../engine/session/session.js';
 import { WebSocketTransport } from '../engine/transports/websocket.js';
-import { isObserved } from './observers.js';
+import { isObserved } from './outgoing-listeners.js';
 
 /** A room that was broadcast to: a topic, and the members whom topics do not reach. */
 export interface Topic {

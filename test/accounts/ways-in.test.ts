@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
 import { handlers } from '../../src/chat/handlers/index.js';
-import { routes } from '../../src/http/api.js';
+import { routes } from '../../src/api/api.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { PresenceTeller } from '../../src/chat/presence.js';
+import { PresenceTeller } from '../../src/chat/presence/broadcaster.js';
 import type { Presence, RosterMessage } from '../../src/chat/protocol.js';
-import { MOST_NAMED, Roster } from '../../src/chat/roster.js';
+import { MOST_NAMED, Roster } from '../../src/chat/presence/registry.js';
 
 beforeEach(() => {
   jest.useFakeTimers();

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { kinds, Mesh } from '../../src/cluster/mesh.js';
+import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { idPrefixOf } from '../../src/cluster/relay/relay.js';
 import { closeWebSockets, openWebSocket, type RawWebSocket } from '../engine/support/raw.js';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { Mesh } from '../../src/cluster/mesh.js';
+import { Mesh } from '../../src/cluster/mesh/mesh.js';
 import { idPrefixOf, Relay } from '../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { closeEngines, eventOf, startEngine } from '../engine/support/engine.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { ALIVE_INTERVAL } from '../../src/cluster/protocol.js';
-import { Vitals } from '../../src/cluster/vitals.js';
+import { Vitals } from '../../src/cluster/primary/watchdog.js';
 
 let hung: number[];
 let vitals: Vitals;

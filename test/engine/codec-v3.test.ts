@@ -8,8 +8,8 @@ import {
   encodeBase64,
   encodeBinary,
   encodePayload,
-} from '../../src/engine/codec-v3.js';
-import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/packet.js';
+} from '../../src/engine/protocol/codec-v3.js';
+import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/protocol/packet.js';
 
 const text = fc.string({ unit: 'grapheme', minLength: 1 });
 const packet: fc.Arbitrary<Packet> = fc.oneof(

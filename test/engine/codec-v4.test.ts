@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodePayload, decodeText, encodePayload, encodeText } from '../../src/engine/codec-v4.js';
-import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/packet.js';
+import { decodePayload, decodeText, encodePayload, encodeText } from '../../src/engine/protocol/codec-v4.js';
+import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/protocol/packet.js';
 
 /** Text that can stand in a payload: the separator of packets cannot be told from data. */
 const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => !value.includes('\x1e'));

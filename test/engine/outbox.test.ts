@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { NativeChannel } from '../../src/engine/exchange.js';
-import type { Session } from '../../src/engine/session.js';
+import type { NativeChannel } from '../../src/engine/http/exchange.js';
+import type { Session } from '../../src/engine/session/session.js';
 import type { WebSocketTransport } from '../../src/engine/transports/websocket.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { NativeChannel } from '../../src/engine/exchange.js';
+import type { NativeChannel } from '../../src/engine/http/exchange.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import type { Session } from '../../src/engine/session.js';
+import type { Session } from '../../src/engine/session/session.js';
 import type { WebSocketTransport } from '../../src/engine/transports/websocket.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';

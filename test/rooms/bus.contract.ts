@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Bus } from '../../src/rooms/bus/bus.js';
+import type { Bus } from '../../src/rooms/backplanes/backplane.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';

@@ -1,6 +1,6 @@
-import { redisBus } from '../../src/rooms/bus/redis.js';
-import { redisShardedBus } from '../../src/rooms/bus/redis-sharded.js';
-import { redisStreamsBus } from '../../src/rooms/bus/redis-streams.js';
+import { redisBus } from '../../src/rooms/backplanes/redis/classic.js';
+import { redisShardedBus } from '../../src/rooms/backplanes/redis/sharded.js';
+import { redisStreamsBus } from '../../src/rooms/backplanes/redis/streams.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { type BusFixture, busContract } from './bus.contract.js';
 import { Machine } from './support/node.js';

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Bus, BusEvents } from '../../src/rooms/bus/bus.js';
-import { Outage } from '../../src/rooms/bus/outage.js';
-import { redisBus } from '../../src/rooms/bus/redis.js';
-import { redisShardedBus } from '../../src/rooms/bus/redis-sharded.js';
-import { redisStreamsBus } from '../../src/rooms/bus/redis-streams.js';
+import type { Bus, BusEvents } from '../../src/rooms/backplanes/backplane.js';
+import { Outage } from '../../src/rooms/backplanes/connection-health.js';
+import { redisBus } from '../../src/rooms/backplanes/redis/classic.js';
+import { redisShardedBus } from '../../src/rooms/backplanes/redis/sharded.js';
+import { redisStreamsBus } from '../../src/rooms/backplanes/redis/streams.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';

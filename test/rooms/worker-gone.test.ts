@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { Mesh } from '../../src/cluster/mesh.js';
-import { embeddedBus } from '../../src/rooms/bus/embedded.js';
-import { linksOf } from '../../src/worker-bus.js';
+import { Mesh } from '../../src/cluster/mesh/mesh.js';
+import { embeddedBus } from '../../src/rooms/backplanes/embedded/embedded.js';
+import { linksOf } from '../../src/runtime/backplane.js';
 import { until } from '../support/redis.js';
 import { startMember } from './support/node.js';
 

@@ -1,5 +1,5 @@
-import type { ResponseHeaders } from '../../engine/exchange.js';
-import type { RequestParts } from '../../engine/request.js';
+import type { ResponseHeaders } from '../../engine/http/exchange.js';
+import type { RequestParts } from '../../engine/http/request.js';
 
 /**
  * What the relay sends between a *receiver*, the worker on whose port a client's connection is, and the *owner*, the

@@ -6,10 +6,10 @@ import type {
   FrameReceiver,
   ResponseHeaders,
   UpgradeExchange,
-} from '../../engine/exchange.js';
-import type { MiddlewareResponse } from '../../engine/middleware.js';
-import { EngineRequest } from '../../engine/request.js';
-import type { SlowClients } from '../../engine/slow-clients.js';
+} from '../../engine/http/exchange.js';
+import type { MiddlewareResponse } from '../../engine/http/middleware.js';
+import { EngineRequest } from '../../engine/http/request.js';
+import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import {
   encodeBody,
   type Op,

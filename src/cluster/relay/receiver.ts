@@ -1,5 +1,5 @@
-import type { Closing } from '../../engine/closing.js';
-import type { Channel, Exchange, FrameReceiver, ResponseHeaders, UpgradeExchange } from '../../engine/exchange.js';
+import type { Closing } from '../../engine/delivery/closing.js';
+import type { Channel, Exchange, FrameReceiver, ResponseHeaders, UpgradeExchange } from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
 import {
   decodeBody,

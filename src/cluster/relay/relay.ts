@@ -1,8 +1,8 @@
-import type { Closing } from '../../engine/closing.js';
-import type { Exchange, UpgradeExchange } from '../../engine/exchange.js';
-import type { SlowClients } from '../../engine/slow-clients.js';
-import type { MovingSession } from '../../engine/unclaimed.js';
-import { type Kind, kinds, type Mesh } from '../mesh.js';
+import type { Closing } from '../../engine/delivery/closing.js';
+import type { Exchange, UpgradeExchange } from '../../engine/http/exchange.js';
+import type { SlowClients } from '../../engine/delivery/slow-clients.js';
+import type { MovingSession } from '../../engine/session/pending-sessions.js';
+import { type Kind, kinds, type Mesh } from '../mesh/mesh.js';
 import {
   decodeBody,
   decodeMessage,

@@ -1,5 +1,5 @@
 import type { Clock } from '../deadlines.js';
-import type { PacketData } from '../packet.js';
+import type { PacketData } from '../protocol/packet.js';
 import { Allowance, type RateLimits } from './rates.js';
 
 interface Allowances {

@@ -1,4 +1,4 @@
-import type { EngineRequest } from '../request.js';
+import type { EngineRequest } from '../http/request.js';
 
 /**
  * Whether a browser sends the request for a page of another origin that is not in the list. CORS keeps such a page from

@@ -3,12 +3,12 @@ import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
 import { handshakeErrors } from '../../errors.js';
-import * as v3 from '../codec-v3.js';
-import * as v4 from '../codec-v4.js';
-import type { Exchange, ResponseHeaders } from '../exchange.js';
-import { respond } from '../middleware.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
-import { LazyEventEmitter } from '../slot-emitter.js';
+import * as v3 from '../protocol/codec-v3.js';
+import * as v4 from '../protocol/codec-v4.js';
+import type { Exchange, ResponseHeaders } from '../http/exchange.js';
+import { respond } from '../http/middleware.js';
+import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../protocol/packet.js';
+import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 /** How responses are compressed: from `threshold` bytes on, with zlib's options. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../errors.js';
-import type { Packet, PacketData, PacketOptions, PacketType } from '../packet.js';
+import type { Packet, PacketData, PacketOptions, PacketType } from '../protocol/packet.js';
 
 /** The revision of the Engine.IO protocol: 4 since Socket.IO v3, 3 for Socket.IO v2 clients. */
 export type Protocol = 3 | 4;

@@ -1,13 +1,13 @@
 import { closeCodeOf, type ErrorCode } from '../../errors.js';
-import type { Closing } from '../closing.js';
-import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../codec-v3.js';
-import { decodeText, encodeText } from '../codec-v4.js';
-import type { Channel, FrameReceiver } from '../exchange.js';
-import type { Outbox } from '../outbox.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
-import { LONG, type RecentStrings } from '../recent-strings.js';
-import { LazyEventEmitter } from '../slot-emitter.js';
-import { currentTick } from '../tick.js';
+import type { Closing } from '../delivery/closing.js';
+import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
+import { decodeText, encodeText } from '../protocol/codec-v4.js';
+import type { Channel, FrameReceiver } from '../http/exchange.js';
+import type { Outbox } from '../delivery/outbox.js';
+import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../protocol/packet.js';
+import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
+import { LazyEventEmitter } from '../session/compact-emitter.js';
+import { currentTick } from '../delivery/tick.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 /** What the WebSockets of one engine have in common. */

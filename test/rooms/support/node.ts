@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
-import { Mesh } from '../../../src/cluster/mesh.js';
+import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
-import type { Bus } from '../../../src/rooms/bus/bus.js';
-import { embeddedBus } from '../../../src/rooms/bus/embedded.js';
+import type { Bus } from '../../../src/rooms/backplanes/backplane.js';
+import { embeddedBus } from '../../../src/rooms/backplanes/embedded/embedded.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
-import { linksOf } from '../../../src/worker-bus.js';
+import { linksOf } from '../../../src/runtime/backplane.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {

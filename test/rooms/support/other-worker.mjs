@@ -1,11 +1,11 @@
 // Another worker of the machine, on the embedded bus, in a process that can be killed. It is there when it writes a line.
 import { App } from 'uWebSockets.js';
 import { Server } from 'socket.io';
-import { Mesh } from '../../../dist/cluster/mesh.js';
+import { Mesh } from '../../../dist/cluster/mesh/mesh.js';
 import { Engine } from '../../../dist/index.js';
-import { embeddedBus } from '../../../dist/rooms/bus/embedded.js';
+import { embeddedBus } from '../../../dist/rooms/backplanes/embedded/embedded.js';
 import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
-import { linksOf } from '../../../dist/worker-bus.js';
+import { linksOf } from '../../../dist/runtime/backplane.js';
 
 const [directory, id, ...others] = process.argv.slice(2);
 const mesh = new Mesh(Number(id), directory);

@@ -1,0 +1,88 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Exchange } from '../engine/http/exchange.js';
+import { type EngineRequest, readRequest } from '../engine/http/request.js';
+import { UwsExchange } from '../engine/uws/uws-exchange.js';
+import { GjallarError } from '../errors.js';
+import type { Cors } from '../http/cors.js';
+import { dataHeaders, type Headers } from '../http/headers.js';
+import { sendError, sendFailure, sendJson } from '../http/json.js';
+import { drain, type OperatorOptions, readStats } from './operator.js';
+import { packageRoot } from '../http/package-root.js';
+import { publish, type RoomsOptions, readMessages } from './rooms.js';
+
+export interface ApiOptions extends RoomsOptions, OperatorOptions {
+  cors: Cors;
+  /** Longest body, in bytes. */
+  maxBody: number;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+  /** Told of errors that are not the caller's. */
+  onError(error: unknown): void;
+}
+
+export interface Call {
+  exchange: Exchange;
+  request: EngineRequest;
+  /** The parameters of the path, percent-encoded as they came. */
+  parameters: string[];
+  /** What a success is answered with. */
+  status: number;
+}
+
+type Operation = (call: Call, options: ApiOptions) => Promise<object>;
+type Operations = Readonly<Record<string, Operation>>;
+
+/** The API's routes as the OpenAPI document names them, besides its own. */
+export const routes: Readonly<Record<string, Operations>> = {
+  '/api/rooms/{room}/messages': { GET: readMessages, POST: publish },
+  '/api/stats': { GET: readStats },
+  '/api/drain': { POST: drain },
+};
+
+/** Answers the API's routes, and everything else under /api/ with an error. Call it before the app listens. */
+export function serveApi(app: TemplatedApp, options: ApiOptions): void {
+  const { cors, secure, maxBody } = options;
+  const description = JSON.parse(readFileSync(join(packageRoot(), 'docs', 'openapi.json'), 'utf8')) as object;
+  const patterns = Object.entries(routes).map(([path, operations]) => ({ pattern: patternOf(path), operations }));
+  const fixed = dataHeaders(secure);
+  app.any('/api/*', (res, req) => {
+    const request = readRequest(res, req, secure);
+    const exchange = new UwsExchange(res, request, maxBody);
+    if (exchange.finished) return;
+    const { origin } = request.headers;
+    const headers = { ...fixed, ...cors.headersFor(origin) };
+    const [path = ''] = request.url.split('?');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (path === '/api/openapi.json' && method === 'GET') return sendJson(exchange, 200, headers, description);
+    for (const { pattern, operations } of patterns) {
+      const match = pattern.exec(path);
+      if (!match) continue;
+      const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
+      if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
+      const call = { exchange, request, parameters: match.slice(1), status: 200 };
+      return void answer(call, operations[method], options, headers);
+    }
+    sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
+  });
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`);
+}
+
+async function answer(
+  call: Call,
+  operation: Operation | undefined,
+  options: ApiOptions,
+  headers: Headers,
+): Promise<void> {
+  try {
+    if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
+    const answer = await operation(call, options);
+    sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
+  } catch (error) {
+    sendError(call.exchange, headers, error, options.onError);
+  }
+}

@@ -1,0 +1,63 @@
+import type { Identity } from '../accounts/identity.js';
+import type { EngineRequest } from '../engine/http/request.js';
+import { GjallarError } from '../errors.js';
+import type { Call } from './api.js';
+import { isSame } from '../http/guard.js';
+import { readJson } from '../http/json.js';
+
+/** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
+export interface Rooms {
+  /** @param readInput called once the caller may publish there */
+  publish(
+    caller: Identity | undefined,
+    room: string,
+    readInput: () => Promise<unknown>,
+    key: string | undefined,
+  ): Promise<object>;
+  /** Tells who has a token; undefined where there are none. */
+  readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
+  read(caller: Identity | undefined, room: string, query: unknown): Promise<object>;
+}
+
+export interface RoomsOptions {
+  /** Without it, and without tokens, everything is refused. */
+  apiKey: string | undefined;
+  rooms: Rooms;
+}
+
+export async function publish({ exchange, request, parameters }: Call, options: RoomsOptions): Promise<object> {
+  const caller = await authorize(request, options);
+  const room = decode(parameters[0]!);
+  return options.rooms.publish(caller, room, () => readJson(exchange), request.headers['idempotency-key']);
+}
+
+export async function readMessages({ request, parameters }: Call, options: RoomsOptions): Promise<object> {
+  const caller = await authorize(request, options);
+  const { epoch, ...numbers } = request._query;
+  const query = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, integer(value)]));
+  return options.rooms.read(caller, decode(parameters[0]!), epoch === undefined ? query : { ...query, epoch });
+}
+
+/** What is no plain integer stays the text it is, and is refused as such. */
+function integer(text: string): number | string {
+  return /^\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+/** Who calls; undefined for who has the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
+async function authorize({ headers }: EngineRequest, { apiKey, rooms }: RoomsOptions): Promise<Identity | undefined> {
+  if (apiKey === undefined && !rooms.identify) throw new GjallarError('API_OFF');
+  const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (given === undefined) throw new GjallarError('UNAUTHORIZED');
+  if (apiKey !== undefined && isSame(given, apiKey)) return undefined;
+  if (!rooms.identify) throw new GjallarError('UNAUTHORIZED');
+  return rooms.identify(given);
+}
+
+/** The room of an address. @throws GjallarError BAD_ROOM */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new GjallarError('BAD_ROOM');
+  }
+}

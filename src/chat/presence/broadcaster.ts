@@ -1,0 +1,63 @@
+import type { Presence } from '../protocol.js';
+import { MOST_NAMED, type Roster } from './registry.js';
+
+/** How often a room's members are told of changes at most: so many ms lie between. */
+const INTERVAL = 250;
+
+interface Told {
+  members: number;
+  users: Set<string>;
+}
+
+/**
+ * Tells the members of a room who came and who left, gathered, so that many people who arrive at once cost few
+ * deliveries. Each worker tells its own members.
+ */
+export class PresenceTeller {
+  private readonly told = new Map<string, Told>();
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(
+    private readonly roster: Pick<Roster, 'usersOf'>,
+    private readonly send: (presence: Presence) => void,
+    private readonly hasMembers: (room: string) => boolean,
+  ) {}
+
+  /** To be called before somebody joins: who is there already has not just come. */
+  watch(room: string): void {
+    if (!this.told.has(room)) this.told.set(room, this.roster.usersOf(room));
+  }
+
+  /** To be called when the users of a room have changed. */
+  note(room: string): void {
+    if (this.timers.has(room) || !this.told.has(room)) return;
+    this.timers.set(
+      room,
+      setTimeout(() => this.tell(room), INTERVAL),
+    );
+  }
+
+  close(): void {
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    this.timers.clear();
+  }
+
+  private tell(room: string): void {
+    this.timers.delete(room);
+    const before = this.told.get(room);
+    if (!before) return;
+    if (!this.hasMembers(room)) {
+      this.told.delete(room);
+      return;
+    }
+    const { members, users } = this.roster.usersOf(room);
+    this.told.set(room, { members, users });
+    if (members > MOST_NAMED) {
+      if (members !== before.members) this.send({ room, members });
+      return;
+    }
+    const joined = [...users].filter((user) => !before.users.has(user));
+    const left = [...before.users].filter((user) => !users.has(user));
+    if (joined.length > 0 || left.length > 0) this.send({ room, members, joined, left });
+  }
+}

@@ -1,0 +1,190 @@
+import { rmSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { Backlogs } from './slow-peers.js';
+import { FrameReader, frame } from './framing.js';
+import { socketOf } from '../protocol.js';
+
+/** What a message between workers is for; each kind has one listener. */
+export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
+export type Kind = (typeof kinds)[keyof typeof kinds];
+
+export type MeshListener = (from: number, payload: Buffer) => void;
+
+/**
+ * The links between the workers of one machine: a Unix socket for each pair and direction, so that what one worker
+ * sends to another arrives in order, or not at all once one of them is gone. Nobody in the middle.
+ *
+ * A new worker says hello to each worker that is there, and they link back to it: when `join` is done, everything sent
+ * by any of them reaches it.
+ *
+ * ```
+ * NEW                                    EACH OTHER
+ *  │  connect, hello(id)                  │
+ *  │ ───────────────────────────────────▶ │
+ *  │                 connect, welcome(id) │
+ *  │ ◀─────────────────────────────────── │
+ * ```
+ *
+ * A worker that does not read what it is sent is given up, since a link that has lost something must not go on.
+ */
+export class Mesh {
+  private readonly links = new Map<number, Socket>();
+  private readonly welcomed = new Map<number, () => void>();
+  private readonly listeners = new Map<Kind, MeshListener>();
+  private readonly leaveListeners: ((id: number) => void)[] = [];
+  /** Links from others, by worker once it has said who it is. */
+  private readonly incoming = new Map<Socket, number | undefined>();
+  private readonly backlogs = new Backlogs<Socket>((link) => this.giveUp(link));
+  private server: Server | undefined;
+
+  /**
+   * @param id this worker's id, unique for the lifetime of the primary
+   * @param directory where the workers' sockets are
+   * @param onStuck called with the id of a worker that does not read what it is sent. It is as good as gone here, and
+   *   has to be ended: to it, this one is still there.
+   */
+  constructor(
+    readonly id: number,
+    private readonly directory: string,
+    private readonly onStuck: (id: number) => void = () => {},
+  ) {}
+
+  /** The ids of the other workers that can be reached. */
+  get members(): number[] {
+    return [...this.links.keys()];
+  }
+
+  /** Bytes that the other workers have not read yet. */
+  get pendingBytes(): number {
+    let bytes = 0;
+    for (const link of this.links.values()) bytes += link.writableLength;
+    return bytes;
+  }
+
+  has(id: number): boolean {
+    return this.links.has(id);
+  }
+
+  /** Starts to accept links. */
+  listen(): Promise<void> {
+    this.server = createServer((socket) => this.accept(socket));
+    // A worker whose primary was killed is ended by the cluster module at once.
+    process.once('exit', this.removeSocket);
+    return new Promise((resolve, reject) => {
+      this.server!.once('error', reject);
+      // The primary has no part in it: links are made without its accepting them, and its death is no error here.
+      this.server!.listen({ path: this.pathOf(this.id), exclusive: true }, resolve);
+    });
+  }
+
+  /** Links with the workers that are there. A worker that has died meanwhile is left out. */
+  async join(others: readonly number[]): Promise<void> {
+    await Promise.all(
+      others.map(
+        (id) =>
+          new Promise<void>((resolve) => {
+            this.welcomed.set(id, resolve);
+            this.onLeave((gone) => gone === id && resolve());
+            this.link(id, kinds.hello);
+          }),
+      ),
+    );
+  }
+
+  listenTo(kind: Kind, listener: MeshListener): void {
+    this.listeners.set(kind, listener);
+  }
+
+  /** Calls back with the id of each worker that has gone. */
+  onLeave(listener: (id: number) => void): void {
+    this.leaveListeners.push(listener);
+  }
+
+  /** Sends to one worker. Returns false when there is no such worker. */
+  send(to: number, kind: Kind, payload: Uint8Array): boolean {
+    const link = this.links.get(to);
+    if (!link) return false;
+    this.write(link, frame(kind, payload));
+    return true;
+  }
+
+  /** Sends to all other workers. */
+  broadcast(kind: Kind, payload: Uint8Array): void {
+    if (this.links.size === 0) return;
+    const message = frame(kind, payload);
+    for (const link of this.links.values()) this.write(link, message);
+  }
+
+  close(): void {
+    this.leaveListeners.length = 0;
+    this.server?.close();
+    this.backlogs.close();
+    for (const socket of [...this.links.values(), ...this.incoming.keys()]) socket.destroy();
+    this.links.clear();
+    process.off('exit', this.removeSocket);
+    this.removeSocket();
+  }
+
+  private readonly removeSocket = (): void => {
+    rmSync(this.pathOf(this.id), { force: true });
+  };
+
+  private pathOf(id: number): string {
+    return socketOf(this.directory, id);
+  }
+
+  private link(id: number, greeting: Kind): void {
+    const socket = createConnection(this.pathOf(id));
+    this.links.set(id, socket);
+    socket.on('error', () => {});
+    socket.on('close', () => this.onGone(id, socket));
+    // Nothing comes in over this link; it is read so that its end is noticed.
+    socket.resume();
+    this.write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
+  }
+
+  private onGone(id: number, link: Socket): void {
+    if (this.links.get(id) !== link) return;
+    this.links.delete(id);
+    for (const listener of [...this.leaveListeners]) listener(id);
+  }
+
+  private giveUp(link: Socket): void {
+    link.destroy();
+    const [id] = [...this.links].find(([, socket]) => socket === link) ?? [];
+    if (id === undefined) return;
+    // What it still says comes from nobody.
+    for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
+    this.onStuck(id);
+    this.onGone(id, link);
+  }
+
+  /** Everything written in one tick goes out in one write. */
+  private write(socket: Socket, message: Buffer): void {
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(message);
+    this.backlogs.check(socket);
+  }
+
+  private accept(socket: Socket): void {
+    this.incoming.set(socket, undefined);
+    let from: number | undefined;
+    const reader = new FrameReader((kind, payload) => {
+      if (from === undefined) {
+        from = payload.readUIntLE(0, 3);
+        this.incoming.set(socket, from);
+        if (kind === kinds.hello) this.link(from, kinds.welcome);
+        else this.welcomed.get(from)?.();
+        this.welcomed.delete(from);
+        return;
+      }
+      this.listeners.get(kind as Kind)?.(from, payload);
+    });
+    socket.on('data', (chunk) => reader.push(chunk));
+    socket.on('error', () => {});
+    socket.on('close', () => this.incoming.delete(socket));
+  }
+}

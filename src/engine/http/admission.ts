@@ -1,0 +1,62 @@
+import { handshakeErrors } from '../../errors.js';
+import type { EngineCounters } from '../counters.js';
+import type { Exchange } from './exchange.js';
+import type { AddressLimits } from '../limits/address-limits.js';
+import { isForeign } from '../limits/origin.js';
+import { applyMiddleware, type Middleware, respond } from './middleware.js';
+import type { EngineSettings } from '../options.js';
+import type { Session } from '../session/session.js';
+import { type Refusal, verify } from './verify.js';
+
+/** Decides which requests are let in: middleware first, then the protocol's checks, then `allowRequest`. */
+export class Admission {
+  readonly middleware: Middleware[] = [];
+
+  /**
+   * @param addresses limits for each address, if there are any
+   * @param emit tells of what was refused, as the engine's event `connection_error`
+   */
+  constructor(
+    private readonly settings: EngineSettings,
+    private readonly sessions: ReadonlyMap<string, Session>,
+    private readonly addresses: AddressLimits | undefined,
+    private readonly counters: EngineCounters,
+    private readonly emit: (event: 'connection_error', details: object) => void,
+  ) {}
+
+  /** Goes on if nothing speaks against the request. */
+  admit(exchange: Exchange, isUpgrade: boolean, next: () => void): void {
+    const { request } = exchange;
+    if (this.addresses && !request._query.sid && request.method === 'GET') {
+      const refused = this.addresses.knock(request.connection.remoteAddress);
+      if (refused) return this.refuseBy(exchange, refused);
+    }
+    applyMiddleware(this.middleware, exchange, (error) => {
+      if (exchange.finished) return;
+      if (error)
+        return this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context: { name: 'MIDDLEWARE_FAILURE' } });
+      const refusal = verify(request, isUpgrade, this.settings.transports, this.sessions);
+      if (refusal) return this.refuse(exchange, refusal);
+      const { allowRequest, origins, trustProxy } = this.settings;
+      if (isForeign(request, origins, trustProxy > 0)) return this.refuseBy(exchange, 'ORIGIN_FORBIDDEN');
+      if (!allowRequest || request._query.sid) return next();
+      allowRequest(request, (message, success) => {
+        if (success) next();
+        else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });
+      });
+    });
+  }
+
+  /** Refuses a request by one of the limits. */
+  refuseBy(exchange: Exchange, code: keyof EngineCounters['refused']): void {
+    this.counters.refused[code]++;
+    this.refuse(exchange, { error: handshakeErrors[code], context: { name: code } });
+  }
+
+  refuse(exchange: Exchange, { error, context }: Refusal): void {
+    const { code, status } = error;
+    this.emit('connection_error', { req: exchange.request, code, message: error.message, context });
+    const message = typeof context.message === 'string' ? context.message : error.message;
+    respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
+  }
+}

@@ -1,0 +1,152 @@
+import { handshakeErrors } from '../../errors.js';
+import type { Admission } from '../http/admission.js';
+import type { Exchange, FrameReceiver, UpgradeExchange } from '../http/exchange.js';
+import type { AddressLimits } from '../limits/address-limits.js';
+import type { EngineSettings } from '../options.js';
+import { EngineRequest } from '../http/request.js';
+import type { HeaderMaker } from '../http/response-headers.js';
+import { Session } from './session.js';
+import type { SessionHost } from './session-host.js';
+import { protocolOf, type TransportMaker } from '../transports/registry.js';
+import type { Transport, TransportName } from '../transports/transport.js';
+import type { MovingSession, UnclaimedSessions } from './pending-sessions.js';
+
+/** What a handshake needs of its engine. */
+export interface HandshakeHost extends SessionHost {
+  readonly settings: EngineSettings;
+  readonly addresses: AddressLimits | undefined;
+  readonly relay: { readonly hasOthers: boolean } | undefined;
+  generateId(request: EngineRequest): string | PromiseLike<string>;
+}
+
+/** Opens sessions: with a poll, with a WebSocket, or with what another worker has given away. */
+export class Handshake {
+  constructor(
+    private readonly host: HandshakeHost,
+    private readonly sessions: Map<string, Session>,
+    private readonly unclaimed: UnclaimedSessions,
+    private readonly admission: Admission,
+    private readonly make: TransportMaker,
+    private readonly headers: HeaderMaker,
+  ) {}
+
+  /** Opens a session on polling. */
+  polling(exchange: Exchange): Promise<void> {
+    return this.open(
+      exchange,
+      (request) => this.make.polling(request),
+      (session, transport) => {
+        transport.onRequest(exchange);
+        // Socket.IO v2 clients wait for the application to speak first.
+        const mayMove = session.protocol === 4 && this.host.settings.allowUpgrades && this.host.relay?.hasOthers;
+        if (mayMove) this.unclaimed.hold(session);
+        else this.host.emit('connection', session);
+      },
+    );
+  }
+
+  /** Opens a session on a WebSocket. */
+  webSocket(exchange: UpgradeExchange): Promise<void> {
+    return this.open(
+      exchange,
+      (request) => this.make.webSocket(request),
+      (session, transport) => {
+        exchange.accept(this.headers.ofUpgrade(exchange, session.id), transport);
+        if (transport.channel) this.host.emit('connection', session);
+        else session.close(true);
+      },
+    );
+  }
+
+  /** Goes on with a session that another worker has given away. */
+  adopt({ id, parts, early }: MovingSession): void {
+    const request = new EngineRequest(parts);
+    const transport = this.make.polling(request);
+    const session = new Session(id, this.host, transport, request);
+    this.sessions.set(id, session);
+    this.host.addresses?.adopt(session, session.remoteAddress);
+    session.startHeartbeat();
+    this.host.emit('connection', session);
+    for (const data of early) session.onPacket(transport, 'message', data);
+  }
+
+  /** Lets a session that is on polling try the WebSocket that its client has opened. */
+  upgrade(exchange: UpgradeExchange, session: Session): void {
+    this.unclaimed.claim(session.id);
+    const headers = this.headers.ofUpgrade(exchange, session.id);
+    if (session.upgrading || session.upgraded || session.transport.name === 'websocket') {
+      return exchange.accept(headers, closed);
+    }
+    const candidate = this.make.webSocket(exchange.request, session.protocol);
+    session.probeUpgrade(candidate);
+    exchange.accept(headers, candidate);
+    if (!candidate.channel) session.probe?.end();
+  }
+
+  /** Opens a session, unless its client is refused or has gone. */
+  private async open<T extends Transport>(
+    exchange: Exchange,
+    make: (request: EngineRequest) => T,
+    opened: (session: Session, transport: T) => void,
+  ): Promise<void> {
+    const given = this.idFor(exchange);
+    // Waiting for what is there already would take the answer out of the request's own write.
+    const id = typeof given === 'object' ? await given : given;
+    if (id === undefined || exchange.finished) return;
+    const transport = make(exchange.request);
+    const session = this.createSession(id, transport, exchange);
+    if (session) opened(session, transport);
+  }
+
+  private createSession(id: string, transport: Transport, exchange: Exchange): Session | undefined {
+    const session = new Session(id, this.host, transport, exchange.request);
+    if (this.host.addresses?.enter(session, session.remoteAddress) === false) {
+      this.admission.refuseBy(exchange, 'TOO_MANY_CONNECTIONS');
+      return undefined;
+    }
+    this.sessions.set(id, session);
+    session.open();
+    return session;
+  }
+
+  /** The id of a new session; undefined where the client was refused. */
+  private idFor(exchange: Exchange): string | undefined | Promise<string | undefined> {
+    const { request } = exchange;
+    const protocol = protocolOf(request);
+    if (protocol === 3 && !this.host.settings.allowEIO3) {
+      this.admission.refuse(exchange, {
+        error: handshakeErrors.UNSUPPORTED_PROTOCOL_VERSION,
+        context: { protocol },
+      });
+      return undefined;
+    }
+    const fail = (error: unknown) => {
+      const context = { name: 'ID_GENERATION_ERROR', error };
+      this.admission.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context });
+      return undefined;
+    };
+    try {
+      const generated = this.host.generateId(request);
+      return typeof generated === 'string' ? generated : Promise.resolve(generated).catch(fail);
+    } catch (error) {
+      return fail(error);
+    }
+  }
+}
+
+/** The receiver of a WebSocket that nobody wants: its client is told by a close frame, as by engine.io. */
+const closed: FrameReceiver = {
+  onOpen: (channel) => channel.end(),
+  onMessage: () => {},
+  onDrain: () => {},
+  onOverflow: () => {},
+  onClose: () => {},
+};
+
+/** What the handshake tells a client of each transport behind the session's id. Source: Engine.IO v4, "Handshake". */
+export function openingsFor(settings: EngineSettings): Readonly<Record<TransportName, string>> {
+  const { allowUpgrades, transports, pingInterval, pingTimeout, maxHttpBufferSize: maxPayload } = settings;
+  const opening = (upgrades: string[]) => JSON.stringify({ upgrades, pingInterval, pingTimeout, maxPayload }).slice(1);
+  const canUpgrade = allowUpgrades && transports.includes('websocket');
+  return { polling: opening(canUpgrade ? ['websocket'] : []), websocket: opening([]) };
+}

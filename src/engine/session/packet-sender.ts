@@ -1,0 +1,132 @@
+import {
+  type Packet,
+  type PacketData,
+  type PacketOptions,
+  type PacketType,
+  type SendData,
+  toPacketData,
+} from '../protocol/packet.js';
+import type { SessionHost } from './session-host.js';
+import { SlotEmitter } from './compact-emitter.js';
+import type { Transport } from '../transports/transport.js';
+
+export type SendCallback = (transport: Transport) => void;
+
+/** The half of a session that sends: what waits until the transport can take it. */
+export abstract class PacketSender extends SlotEmitter {
+  readyState: 'open' | 'closing' | 'closed' = 'open';
+
+  protected buffer: Packet[] | undefined = undefined;
+  protected callbacks: SendCallback[] | undefined = undefined;
+  /** About how many bytes are in the buffer. */
+  private bufferBytes = 0;
+
+  constructor(
+    protected readonly host: SessionHost,
+    public transport: Transport,
+  ) {
+    super();
+  }
+
+  /** Packets that wait for a transport which can take them. */
+  get writeBuffer(): Packet[] {
+    this.buffer ??= [];
+    return this.buffer;
+  }
+
+  /**
+   * Bytes that wait for the client, apart from what the system's own buffers hold. They become fewer before `drain` is
+   * emitted: who sends much waits for that when much waits.
+   */
+  get bufferedAmount(): number {
+    return this.bufferBytes + this.transport.bufferedAmount;
+  }
+
+  /**
+   * Sends a message. `callback`, which may also come second, is called when the message has left for the transport.
+   * Nothing (`null`) makes an empty message.
+   */
+  send(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
+    const payload = typeof data === 'string' || Buffer.isBuffer(data) ? data : toPacketData(data);
+    if (typeof options === 'function') this.sendPacket('message', payload, undefined, options);
+    else this.sendPacket('message', payload, options, callback);
+    return this;
+  }
+
+  /** The same as {@link send}. */
+  write(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
+    return this.send(data, options, callback);
+  }
+
+  /** The callbacks of packets that wait, under engine.io's name. */
+  get packetsFn(): readonly SendCallback[] {
+    return this.callbacks ?? [];
+  }
+
+  /** The callbacks of packets that the transport still has, under engine.io's name: here it never keeps any. */
+  get sentCallbackFn(): readonly SendCallback[] {
+    return [];
+  }
+
+  protected sendPacket(type: PacketType, data?: PacketData, options = defaultOptions, callback?: SendCallback): void {
+    if (this.readyState !== 'open') return;
+    if (type === 'message') this.host.counters.sent++;
+    const isWatched = this.isObserved || this.host.isWatchingPackets;
+    if (!isWatched && !callback && !this.buffer && this.transport.canSend) {
+      // What nearly all packets are: nobody looks, nothing waits.
+      this.transport.sendOne(type, data, options);
+      return;
+    }
+    const { slow } = this.host;
+    if (slow.limit > 0 && this.bufferBytes > slow.limit && type === 'message' && !this.transport.canSend) {
+      slow.overflow(this);
+      return;
+    }
+    const packet: Packet = { type, data, options };
+    if (isWatched) {
+      packet.options = { ...options, compress: options.compress !== false };
+      this.emit('packetCreate', packet);
+    }
+    this.writeBuffer.push(packet);
+    this.bufferBytes += data?.length ?? 0;
+    if (callback) {
+      this.callbacks ??= [];
+      this.callbacks.push(callback);
+    }
+    this.flush();
+  }
+
+  /** Hands what waits to the transport, if it can take it. */
+  flush(): void {
+    const packets = this.buffer;
+    if (this.readyState === 'closed' || !packets || !this.transport.canSend) return;
+    if (packets.length === 0) return;
+    this.emit('flush', packets);
+    this.host.emit('flush', this, packets);
+    this.buffer = undefined;
+    this.bufferBytes = 0;
+    this.transport.send(packets);
+    this.emit('drain');
+    this.host.emit('drain', this);
+  }
+
+  onReady(): void {
+    this.flush();
+  }
+
+  onProgress(): void {
+    if (this.isObserved) this.emit('drain');
+    if (this.host.isWatchingPackets) this.host.emit('drain', this);
+  }
+
+  /** More waits for the client than may wait. */
+  abstract onOverflow(): void;
+
+  onDrain(transport: Transport): void {
+    const { callbacks } = this;
+    this.callbacks = undefined;
+    for (const callback of callbacks ?? []) callback(transport);
+  }
+}
+
+const defaultOptions: PacketOptions = Object.freeze({ compress: true });

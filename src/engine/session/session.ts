@@ -1,0 +1,250 @@
+import type { ErrorCode } from '../../errors.js';
+import type { DeadlineQueue, Waiting } from '../deadlines.js';
+import type { MessageLimits } from '../limits/message-limits.js';
+import type { PacketData, PacketType } from '../protocol/packet.js';
+import { PacketSender } from './packet-sender.js';
+import { UpgradeProbe } from './upgrade-probe.js';
+import type { EngineRequest } from '../http/request.js';
+import type { SessionHost } from './session-host.js';
+import type { PollingTransport } from '../transports/polling.js';
+import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
+import type { WebSocketTransport } from '../transports/websocket.js';
+
+/**
+ * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
+ * The reasons are engine.io's, and those of the limits here.
+ */
+export type CloseReason =
+  | 'transport close'
+  | 'transport error'
+  | 'ping timeout'
+  | 'parse error'
+  | 'forced close'
+  /** More than `maxBackpressure` bytes waited for the client. */
+  | 'slow client'
+  /** The client went on sending more than `rateLimit` allows. */
+  | 'rate limit';
+
+/** What the client is told in the close frame of its WebSocket, where it is closed for a limit. */
+const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
+  'slow client': 'SLOW_CLIENT',
+  'rate limit': 'RATE_LIMITED',
+};
+
+/**
+ * One Engine.IO session: what socket.io calls `conn`.
+ *
+ * Events: `data` and `message` (payload), `packet` (received), `packetCreate` (about to be sent), `flush` (write
+ * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
+ * Source: Engine.IO v4; the surface is that of engine.io's Socket.
+ */
+export class Session extends PacketSender implements TransportOwner, Waiting<Session> {
+  /** The upgrade that is being tried. */
+  probe: UpgradeProbe | undefined = undefined;
+
+  queue: DeadlineQueue<Session> | undefined = undefined;
+  due = 0;
+  previous: Session | undefined = undefined;
+  next: Session | undefined = undefined;
+
+  /**
+   * @param id known to nobody but this client
+   * @param request the handshake's request
+   */
+  constructor(
+    readonly id: string,
+    host: SessionHost,
+    transport: Transport,
+    readonly request: EngineRequest,
+  ) {
+    super(host, transport);
+    transport.owner = this;
+  }
+
+  get protocol(): Protocol {
+    return this.transport.protocol;
+  }
+
+  /** Whether the session has moved from polling to WebSocket. */
+  get upgraded(): boolean {
+    return this.transport.name === 'websocket' && this.request?._query.transport === 'polling';
+  }
+
+  /** The client's address, as long as nobody has deleted the request to save its memory. */
+  get remoteAddress(): string {
+    return this.request?.connection.remoteAddress ?? '';
+  }
+
+  get upgrading(): boolean {
+    return this.probe !== undefined;
+  }
+
+  /** Sends the handshake's packets and starts the heartbeat. Source: Engine.IO v4, "Handshake". */
+  open(): void {
+    const { settings, counters } = this.host;
+    counters.opened++;
+    this.sendPacket('open', `{"sid":${JSON.stringify(this.id)},${this.host.openingFor(this.transport)}`);
+    if (settings.initialPacket) this.sendPacket('message', settings.initialPacket);
+    this.startHeartbeat();
+  }
+
+  startHeartbeat(): void {
+    // In revision 4 the server sends pings; in revision 3 the client did.
+    if (this.protocol === 4) this.host.pingQueue.add(this);
+    else this.host.silenceQueueV3.add(this);
+  }
+
+  /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
+  onDeadline(silent: boolean): void {
+    if (silent) return this.onSessionClose('ping timeout');
+    this.host.slow.ping(this);
+    if (this.readyState !== 'closed') this.host.silenceQueue.add(this);
+  }
+
+  sendPing(): void {
+    this.sendPacket('ping');
+  }
+
+  onPacket(_transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
+    if (this.readyState !== 'open') return false;
+    const { messageLimits } = this.host;
+    if (messageLimits && !this.isAccepted(messageLimits, data)) return false;
+    if (this.isObserved) this.emit('packet', { type, data });
+    switch (type) {
+      case 'message':
+        this.host.counters.received++;
+        this.emit('data', data ?? '');
+        if (this.isObserved) this.emit('message', data ?? '');
+        return true;
+      case 'ping':
+        if (this.protocol === 4) return this.invalid();
+        this.host.silenceQueueV3.add(this);
+        this.sendPacket('pong');
+        this.emit('heartbeat');
+        return true;
+      case 'pong':
+        if (this.protocol === 3) return this.invalid();
+        this.host.pingQueue.add(this);
+        this.emit('heartbeat');
+        return true;
+      default:
+        return true;
+    }
+  }
+
+  private isAccepted(limits: MessageLimits, data: PacketData | undefined): boolean {
+    const outcome = limits.take(this, data);
+    if (outcome === 'within') return true;
+    this.host.counters.overLimit++;
+    if (outcome === 'over') return true;
+    this.onSessionClose('rate limit');
+    return false;
+  }
+
+  /** Whether the client has sent more than `rateLimit` allows: then what it has sent last is better not done. */
+  get isOverLimit(): boolean {
+    return this.host.messageLimits?.isOver(this) ?? false;
+  }
+
+  private invalid(): boolean {
+    this.onSessionClose('transport error', new Error('invalid heartbeat direction'));
+    return false;
+  }
+
+  onError(_transport: Transport, message: string, description?: unknown): void {
+    if (message === 'parse error') this.onSessionClose('parse error');
+    else
+      this.onSessionClose(
+        'transport error',
+        Object.assign(new Error(message), { type: 'TransportError', description }),
+      );
+  }
+
+  onClose(_transport: Transport, description?: unknown): void {
+    this.onSessionClose('transport close', description);
+  }
+
+  override onProgress(): void {
+    this.host.slow.progressed(this);
+    super.onProgress();
+  }
+
+  onOverflow(): void {
+    this.onSessionClose('slow client');
+  }
+
+  /** Starts to try whether the client can move to a WebSocket. */
+  probeUpgrade(candidate: WebSocketTransport): void {
+    this.probe = new UpgradeProbe(this, candidate, this.host.settings.upgradeTimeout);
+  }
+
+  /** Moves to the transport that was probed. */
+  upgradeTo(transport: Transport): void {
+    const before = this.polling;
+    this.transport.owner = nobody;
+    before?.leave();
+    this.transport = transport;
+    transport.owner = this;
+    this.host.onSessionUpgraded(this);
+    this.emit('upgrade', transport);
+    this.flush();
+    if (this.readyState === 'closing') transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  /** Whether the client's requests, if it makes any, are all answered, or wait for the server to say something. */
+  get isQuiet(): boolean {
+    return !this.upgrading && (this.polling?.isQuiet ?? true);
+  }
+
+  /** The polling transport, as long as the session is on it. */
+  get polling(): PollingTransport | undefined {
+    return this.transport.name === 'polling' ? (this.transport as PollingTransport) : undefined;
+  }
+
+  /**
+   * Closes the session, after what it has to send has been sent.
+   * @param discard closes at once, and gives up what was to be sent
+   */
+  close(discard = false): void {
+    if (discard && this.readyState !== 'closed') return this.closeTransport(true);
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.closeTransport(false));
+    else this.closeTransport(false);
+  }
+
+  private closeTransport(discard: boolean): void {
+    if (discard) this.transport.discard();
+    this.transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  /** Ends the session here without a word: it goes on elsewhere. */
+  moveAway(): void {
+    this.readyState = 'closed';
+    this.queue?.remove(this);
+    this.transport.owner = nobody;
+    this.host.onSessionClosed(this);
+  }
+
+  private onSessionClose(reason: CloseReason, description?: unknown): void {
+    if (this.readyState === 'closed') return;
+    this.readyState = 'closed';
+    this.host.counters.closed[reason]++;
+    this.queue?.remove(this);
+    this.host.slow.forget(this);
+    this.probe?.end();
+    this.callbacks = undefined;
+    // The buffer can still be read in the 'close' event.
+    process.nextTick(() => {
+      this.buffer = undefined;
+    });
+    const { transport } = this;
+    transport.owner = nobody;
+    // The session cannot be found any more, so there is no next poll to wait for.
+    transport.discard();
+    transport.close(undefined, closeErrors[reason]);
+    this.host.onSessionClosed(this);
+    if (closeErrors[reason]) this.host.emit('limit', this, reason);
+    this.emit('close', reason, description);
+  }
+}

@@ -1,0 +1,77 @@
+import { AggregatorRegistry, Registry } from 'prom-client';
+import { Inquiry } from '../../cluster/mesh/worker-query.js';
+import type { Mesh } from '../../cluster/mesh/mesh.js';
+import { counter, gauge, type Metric, register } from './metric.js';
+import { processMetrics } from './process.js';
+
+/** What primary and start know, and no worker counts. */
+export interface MachineFacts {
+  version: string;
+  /** How many workers there should be. */
+  workers: number;
+  /** How many have died since the start. */
+  deaths(): number;
+}
+
+/** How long the other workers have to answer, in ms; Prometheus waits ten seconds. */
+const PATIENCE = 1000;
+
+/** The metrics of this worker, each with the label `worker`, and the way to those of all workers of the machine. */
+export class WorkerMetrics {
+  readonly registry = new Registry();
+  private readonly inquiry: Inquiry;
+
+  constructor(
+    mesh: Mesh,
+    private readonly facts: MachineFacts,
+  ) {
+    this.registry.setDefaultLabels({ worker: String(mesh.id) });
+    this.add(processMetrics());
+    this.inquiry = new Inquiry(mesh, () => this.registry.getMetricsAsJSON());
+  }
+
+  add(metrics: readonly Metric[]): void {
+    register(this.registry, metrics);
+  }
+
+  /**
+   * The metrics of all workers of the machine, in the text format of Prometheus. A worker that does not answer in time
+   * is left out, and told as not up.
+   */
+  async scrape(): Promise<string> {
+    const answers = (await this.inquiry.ask(PATIENCE)) as Map<number, object[] | undefined>;
+    const machine = new Registry();
+    register(machine, machineMetrics(answers, this.facts));
+    const parts = [await machine.getMetricsAsJSON(), ...answers.values()].filter((part) => part !== undefined);
+    return AggregatorRegistry.aggregate(parts).metrics();
+  }
+}
+
+function machineMetrics(answers: Map<number, unknown>, { version, workers, deaths }: MachineFacts): Metric[] {
+  return [
+    {
+      name: 'gjallar_build_info',
+      type: 'gauge',
+      help: 'Always 1; which version of what runs.',
+      labels: ['version', 'node'],
+      read: () => [[version, process.version, 1]],
+    },
+    {
+      name: 'gjallar_worker_up',
+      type: 'gauge',
+      help: 'Whether the worker answers within a second: 0 is one that is stuck or overloaded.',
+      labels: ['worker'],
+      read: () => [...answers].map(([id, answer]) => [String(id), Number(answer !== undefined)]),
+    },
+    gauge(
+      'gjallar_workers_configured',
+      'How many workers there should be; more than are up while some are replaced.',
+      () => workers,
+    ),
+    counter(
+      'gjallar_worker_deaths_total',
+      'Workers that have died and were replaced, since the start of the server.',
+      deaths,
+    ),
+  ];
+}

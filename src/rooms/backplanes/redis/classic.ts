@@ -1,0 +1,64 @@
+import { createAdapter } from '@socket.io/redis-adapter';
+import { Redis } from 'ioredis';
+import type { Namespace } from 'socket.io';
+import type { Bus, BusEvents } from '../backplane.js';
+import { Outage } from '../connection-health.js';
+import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { Subscriptions } from './subscriptions.js';
+
+type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
+
+/** What the adapters do with the client that they publish with. */
+interface PublishingClient {
+  publish(channel: string, message: string | Buffer): Promise<number>;
+  send_command(command: string, args: string[], done: CountCallback): unknown;
+  on(event: string, listener: () => void): void;
+  off(event: string, listener: () => void): void;
+}
+
+/**
+ * The classic Redis bus: joins workers on any number of machines, and other Socket.IO servers and emitters that use
+ * `@socket.io/redis-adapter`, through pub/sub.
+ */
+export function redisBus(url: string, events: BusEvents): Bus {
+  const outage = new Outage(events);
+  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const [publisher, subscriber] = redis;
+  const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update);
+  observe(redis, outage, update);
+  const endWatch = keepWatch(() => redis);
+  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions);
+  return {
+    name: 'redis',
+    factory: (nsp: Namespace) => countingServers(createFor(nsp)),
+    ready: () => outage.whenUp().then(() => subscriptions.settled()),
+    traffic: outage,
+    close: () => {
+      endWatch();
+      for (const connection of redis) connection.disconnect();
+    },
+  };
+}
+
+/** Tells when connections come and go. */
+export function observe(connections: Iterable<Redis>, outage: Outage, update: () => void): void {
+  for (const redis of connections) {
+    redis.on('error', (error: Error) => {
+      outage.reason = error.message || error.name;
+    });
+    redis.on('ready', update);
+    redis.on('close', update);
+  }
+}
+
+/** A client to publish with that counts what it cannot send. */
+export function publishingClient(redis: Redis, outage: Outage): PublishingClient {
+  return {
+    publish: (channel, message) => outage.send(message.length, () => redis.publish(channel, message)),
+    send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),
+    // The connection's errors have a listener already.
+    on: () => {},
+    off: () => {},
+  };
+}

@@ -1,0 +1,137 @@
+import { EventEmitter } from 'node:events';
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { connectionOptions } from './connection.js';
+import { ShardConnection } from './shard-connection.js';
+import { slotOf } from './slots.js';
+
+/** The reply to CLUSTER SLOTS: for each range of slots its master, then its replicas. */
+type SlotsReply = [first: number, last: number, master: [host: string, port: number], ...replicas: unknown[]][];
+
+/** How often the cluster is asked who has which slots, in ms. */
+const REFRESH_INTERVAL = 5000;
+/** The same while something is wrong. */
+const RETRY_INTERVAL = 500;
+
+/**
+ * The subscriptions of a bus on a cluster, in the form of the client that socket.io's sharded adapter takes. A sharded
+ * channel is served by the master of its slot alone: there is one connection to each master that has any. When slots
+ * move or masters change, the channels follow.
+ */
+export class ShardedSubscriptions extends EventEmitter {
+  private readonly wanted = new Set<string>();
+  private readonly shards = new Map<string, ShardConnection>();
+  /** The master of each slot, as `host:port`. */
+  private owners: string[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private isRefreshing = false;
+  private isClosed = false;
+
+  /** @param onChange called when {@link isComplete} may have changed */
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly options: RedisOptions,
+    private readonly onChange: () => void,
+    private readonly onError: (error: Error) => void,
+  ) {
+    super();
+    // The sharded adapter tells namespaces apart by the channel.
+    this.setMaxListeners(0);
+    cluster.on('ready', () => this.refresh());
+    cluster.on('refresh', () => this.refresh());
+    this.plan();
+  }
+
+  /** Whether every master has confirmed its channels. */
+  get isComplete(): boolean {
+    return this.owners.length > 0 && [...this.shards.values()].every((shard) => shard.isComplete);
+  }
+
+  /** Whether something was asked for that is not confirmed yet. */
+  get isPending(): boolean {
+    for (const shard of this.shards.values()) if (shard.isPending) return true;
+    return false;
+  }
+
+  /** The connections, to be watched. */
+  *connections(): Iterable<Redis> {
+    for (const shard of this.shards.values()) yield shard.redis;
+  }
+
+  /** Resolves when what was asked for so far is confirmed, or cannot be for now. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.shards.values()].map((shard) => shard.settled()));
+  }
+
+  ssubscribe(channel: string): void {
+    this.wanted.add(channel);
+    const owner = this.owners[slotOf(channel)];
+    if (owner) this.shardOf(owner).want(channel);
+  }
+
+  sunsubscribe(channel: string): void {
+    this.wanted.delete(channel);
+    const owner = this.owners[slotOf(channel)];
+    if (owner) this.shards.get(owner)?.forget(channel);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    for (const shard of this.shards.values()) shard.close();
+    this.shards.clear();
+  }
+
+  private plan(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL : RETRY_INTERVAL).unref();
+  }
+
+  /** Asks who has which slots, and lets the channels follow. */
+  private async refresh(): Promise<void> {
+    if (this.isRefreshing || this.isClosed) return;
+    this.isRefreshing = true;
+    try {
+      if (this.cluster.status === 'ready') this.place((await this.cluster.call('CLUSTER', 'SLOTS')) as SlotsReply);
+    } catch (error) {
+      this.onError(error as Error);
+    }
+    this.isRefreshing = false;
+    if (!this.isClosed) this.plan();
+  }
+
+  private place(reply: SlotsReply): void {
+    if (this.isClosed) return;
+    const owners: string[] = [];
+    for (const [first, last, [host, port]] of reply) {
+      for (let slot = first; slot <= last; slot++) owners[slot] = `${host}:${port}`;
+    }
+    this.owners = owners;
+    const channels = new Map<string, Set<string>>();
+    for (const channel of this.wanted) {
+      const owner = owners[slotOf(channel)];
+      if (!owner) continue;
+      const its = channels.get(owner) ?? new Set();
+      channels.set(owner, its.add(channel));
+    }
+    for (const [owner, shard] of this.shards) {
+      if (channels.has(owner)) continue;
+      shard.close();
+      this.shards.delete(owner);
+    }
+    for (const [owner, its] of channels) this.shardOf(owner).replace(its);
+    this.onChange();
+  }
+
+  private shardOf(owner: string): ShardConnection {
+    const known = this.shards.get(owner);
+    if (known) return known;
+    const colon = owner.lastIndexOf(':');
+    const address = { host: owner.slice(0, colon), port: Number(owner.slice(colon + 1)) };
+    const redis = new Redis({ ...connectionOptions, ...this.options, ...address });
+    redis.on('error', this.onError);
+    redis.on('smessageBuffer', (...values) => this.emit('smessageBuffer', ...values));
+    const shard = new ShardConnection(redis, this.onChange, () => this.refresh());
+    this.shards.set(owner, shard);
+    return shard;
+  }
+}

@@ -1,0 +1,73 @@
+import { createShardedAdapter } from '@socket.io/redis-adapter';
+import { Cluster } from 'ioredis';
+import type { Namespace } from 'socket.io';
+import type { ClusterAdapter, Room, SocketId } from 'socket.io-adapter';
+import type { Bus, BusEvents } from '../backplane.js';
+import { localFirst } from '../local-first.js';
+import { Outage } from '../connection-health.js';
+import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { clusterAddress } from './urls.js';
+import { ShardedSubscriptions } from './sharded-subscriptions.js';
+
+/**
+ * The sharded bus: `@socket.io/redis-adapter`'s sharded adapter on a Redis Cluster. Each room has a channel of its own,
+ * served by one master, so that the cluster carries more the larger it is. Between rooms there is no order.
+ * @param url one or several nodes of the cluster, separated by commas
+ */
+export function redisShardedBus(url: string, events: BusEvents): Bus {
+  const { nodes, options } = clusterAddress(url);
+  const outage = new Outage(events);
+  const cluster = new Cluster(nodes, {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: connectionOptions.retryStrategy,
+    slotsRefreshInterval: 5000,
+    redisOptions: { ...withoutQueue, ...options },
+  });
+  const update = () => outage.update(cluster.status === 'ready' && subscriptions.isComplete);
+  const onError = (error: Error) => {
+    outage.reason = error.message || error.name;
+  };
+  const subscriptions = new ShardedSubscriptions(cluster, options, update, onError);
+  cluster.on('error', onError);
+  cluster.on('node error', onError);
+  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
+  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
+  const client = {
+    isCluster: true,
+    nodes: () =>
+      cluster.nodes('master').map((node) => ({
+        send_command: (command: string, args: string[]) => node.call(command, args),
+      })),
+    spublish: (channel: string, message: string | Buffer) =>
+      outage.send(message.length, () => cluster.spublish(channel, message)),
+  };
+  const createFor = createShardedAdapter(client, subscriptions);
+  return {
+    name: 'redis-sharded',
+    factory: (nsp: Namespace) =>
+      waitingForRooms(localFirst(countingServers(createFor(nsp) as unknown as ClusterAdapter)), subscriptions),
+    ready: () => outage.whenUp().then(() => subscriptions.settled()),
+    traffic: outage,
+    close: () => {
+      endWatch();
+      subscriptions.close();
+      cluster.disconnect();
+    },
+  };
+}
+
+const { enableOfflineQueue: _, retryStrategy: __, ...withoutQueue } = connectionOptions;
+
+/**
+ * Lets `socket.join()` return a promise as long as the channel of a new room is not confirmed: who waits for it misses
+ * nothing that is sent from then on.
+ */
+function waitingForRooms<T extends ClusterAdapter>(adapter: T, subscriptions: ShardedSubscriptions): T {
+  const addAll = adapter.addAll.bind(adapter);
+  adapter.addAll = (id: SocketId, rooms: Set<Room>) => {
+    addAll(id, rooms);
+    // A socket's own room has no channel.
+    if (!rooms.has(id) && subscriptions.isPending) return subscriptions.settled();
+  };
+  return adapter;
+}

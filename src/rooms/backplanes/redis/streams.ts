@@ -1,0 +1,66 @@
+import { createAdapter } from '@socket.io/redis-streams-adapter';
+import { Redis } from 'ioredis';
+import type { Namespace } from 'socket.io';
+import type { ClusterAdapter } from 'socket.io-adapter';
+import type { Bus, BusEvents } from '../backplane.js';
+import { localFirst } from '../local-first.js';
+import { Outage } from '../connection-health.js';
+import { observe, publishingClient } from './classic.js';
+import { BLOCK, connectionOptions, countingServers, keepWatch } from './connection.js';
+import { StreamReader } from './stream-reader.js';
+import { Subscriptions } from './subscriptions.js';
+
+/** The stream that carries broadcasts; the adapter's default, so that other servers and emitters take part. */
+const STREAM = 'socket.io';
+
+/**
+ * The bus of `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream, so that a worker which was cut
+ * off reads what it has missed.
+ */
+export function redisStreamsBus(url: string, events: BusEvents): Bus {
+  const outage = new Outage(events);
+  const redis = [1, 2, 3].map(() => new Redis(url, connectionOptions)) as [Redis, Redis, Redis];
+  const [publisher, subscriber, reading] = redis;
+  const update = () =>
+    outage.update(publisher.status === 'ready' && reading.status === 'ready' && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update);
+  const reader = new StreamReader(reading, STREAM);
+  observe(redis, outage, update);
+  const endWatch = keepWatch(() => [publisher, subscriber]);
+  // The adapter makes two connections more by duplicating this one: first what it reads the stream with, then what it
+  // subscribes with.
+  const duplicates: unknown[] = [reader, subscriptions];
+  const client = { ...streamClient(publisher, outage), duplicate: () => duplicates.shift() };
+  const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK });
+  return {
+    name: 'redis-streams',
+    factory: (nsp: Namespace) => localFirst(countingServers(createFor(nsp) as ClusterAdapter)),
+    ready: async () => {
+      await outage.whenUp();
+      // The adapter subscribes in a callback of a promise.
+      await Promise.all([reader.started, new Promise((resolve) => setImmediate(resolve))]);
+      await subscriptions.settled();
+    },
+    traffic: outage,
+    close: () => {
+      endWatch();
+      reader.close();
+      for (const connection of redis) connection.disconnect();
+    },
+  };
+}
+
+/** What the adapter does with the client that it is given. */
+function streamClient(redis: Redis, outage: Outage) {
+  const sizeOf = (values: readonly unknown[]) => values.reduce((sum: number, value) => sum + String(value).length, 0);
+  return {
+    ...publishingClient(redis, outage),
+    options: {},
+    xadd: (values: (string | number)[]) =>
+      outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>),
+    xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to),
+    set: (key: string, value: string, unit: 'PX', ms: number) =>
+      outage.send(value.length, () => redis.set(key, value, unit, ms)),
+    multi: () => redis.multi(),
+  };
+}

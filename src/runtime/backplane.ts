@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
+import type { Bus, BusEvents } from '../rooms/backplanes/backplane.js';
+import type { WorkerLinks } from '../rooms/backplanes/embedded/embedded.js';
+
+/** How long a start waits for the bus before it goes on without it, in ms. */
+const START_TIMEOUT = 5000;
+
+/** Resolves when the bus is ready, or when that has taken too long: what is local works without it. */
+export async function readyInTime(bus: Bus): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, START_TIMEOUT);
+  });
+  await Promise.race([bus.ready(), timeout]);
+  clearTimeout(timer);
+}
+
+/** Logs each outage once when it begins and once when it ends, and keeps it among the worker's problems meanwhile. */
+export function busEvents(bus: string, problems: Set<string>, log: Logger): BusEvents {
+  const problem = 'Redis is away: rooms do not span workers and machines';
+  return {
+    onDown: (reason) => {
+      problems.add(problem);
+      log.error({ bus, reason }, problem);
+    },
+    onUp: (unsent) => {
+      problems.delete(problem);
+      log.info({ bus, unsent }, 'the bus is up');
+    },
+  };
+}
+
+/** What the embedded bus, or something else with a kind of its own, runs on: the mesh of this machine's workers. */
+export function linksOf(mesh: Mesh, kind: Kind = kinds.bus): WorkerLinks {
+  return {
+    id: mesh.id,
+    get members() {
+      return mesh.members;
+    },
+    send: (to, payload) => mesh.send(to, kind, payload),
+    broadcast: (payload) => mesh.broadcast(kind, payload),
+    onMessage: (listener) => mesh.listenTo(kind, listener),
+    onLeave: (listener) => mesh.onLeave(listener),
+  };
+}
