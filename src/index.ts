@@ -27,8 +27,8 @@ export type {
 } from './chat/protocol.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
-export type { EngineOptions } from './engine/options.js';
 export type { EngineRequest } from './engine/http/request.js';
+export type { EngineOptions } from './engine/options.js';
 export type { CloseReason, Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';

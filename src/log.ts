@@ -9,11 +9,11 @@ export function createLog(level: string, bindings: Record<string, unknown>): Log
   const options = { level, base: { pid: process.pid, ...bindings }, serializers: { error: shown } };
   if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,hostname' }));
   // Who reads the log may stop to read it. Then the server must not wait, and keeps no more than this.
-  return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MOST_UNWRITTEN }));
+  return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES }));
 }
 
 /** In bytes; what is logged beyond is lost. */
-const MOST_UNWRITTEN = 1_000_000;
+const MAX_UNWRITTEN_BYTES = 1_000_000;
 
 /**
  * What the log tells of an error. Not whatever else it carries: Redis's has the command that failed, which may be the

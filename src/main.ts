@@ -9,7 +9,7 @@ import { loadConfig } from './config/load.js';
 import type { Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
-import { busNameOf } from './rooms/backplanes/registry.js';
+import { backplaneNameOf } from './rooms/backplanes/registry.js';
 import { runWorker } from './runtime/worker.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -64,7 +64,7 @@ async function runPrimary(config: Config): Promise<void> {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (stopping) primary.hurry();
+      if (stopping) primary.stopNow();
       else void stop(0);
     });
   }
@@ -76,7 +76,7 @@ async function runPrimary(config: Config): Promise<void> {
     const scheme = config.tlsKey ? 'https' : 'http';
     const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${busNameOf(config)} bus`);
+    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${backplaneNameOf(config)} bus`);
     if (!config.jwtSecret && !config.jwksUrl) {
       log.info('names are free: anybody may come as anybody; JWT_SECRET or JWKS_URL asks for tokens');
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {

@@ -40,7 +40,7 @@ function matches(pattern: string, room: string): boolean {
 }
 
 /** The longest time that a timer of Node's can be set to, in ms. */
-const LONGEST = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls back at a time, in ms since 1970, however far away. Returns what cancels it. */
 export function atTime(time: number | undefined, callback: () => void): () => void {
@@ -48,7 +48,7 @@ export function atTime(time: number | undefined, callback: () => void): () => vo
   let timer: NodeJS.Timeout;
   const wait = () => {
     const left = time - Date.now();
-    timer = left > LONGEST ? setTimeout(wait, LONGEST) : setTimeout(callback, Math.max(0, left));
+    timer = left > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS) : setTimeout(callback, Math.max(0, left));
   };
   wait();
   return () => clearTimeout(timer);

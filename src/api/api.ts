@@ -1,15 +1,15 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Exchange } from '../engine/http/exchange.js';
+import type { HttpExchange } from '../engine/http/exchange.js';
 import { type EngineRequest, readRequest } from '../engine/http/request.js';
-import { UwsExchange } from '../engine/uws/uws-exchange.js';
+import { UwsHttpExchange } from '../engine/uws/uws-exchange.js';
 import { GjallarError } from '../errors.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
-import { drain, type OperatorOptions, readStats } from './operator.js';
 import { packageRoot } from '../http/package-root.js';
+import { drain, type OperatorOptions, readStats } from './operator.js';
 import { publish, type RoomsOptions, readMessages } from './rooms.js';
 
 export interface ApiOptions extends RoomsOptions, OperatorOptions {
@@ -23,7 +23,7 @@ export interface ApiOptions extends RoomsOptions, OperatorOptions {
 }
 
 export interface Call {
-  exchange: Exchange;
+  exchange: HttpExchange;
   request: EngineRequest;
   /** The parameters of the path, percent-encoded as they came. */
   parameters: string[];
@@ -49,7 +49,7 @@ export function serveApi(app: TemplatedApp, options: ApiOptions): void {
   const fixed = dataHeaders(secure);
   app.any('/api/*', (res, req) => {
     const request = readRequest(res, req, secure);
-    const exchange = new UwsExchange(res, request, maxBody);
+    const exchange = new UwsHttpExchange(res, request, maxBody);
     if (exchange.finished) return;
     const { origin } = request.headers;
     const headers = { ...fixed, ...cors.headersFor(origin) };

@@ -1,10 +1,10 @@
 import { isForeign } from '../engine/limits/origin.js';
 import { GjallarError } from '../errors.js';
-import type { Call } from './api.js';
 import { type Admin, requireAdmin } from '../http/guard.js';
+import type { Call } from './api.js';
 
 /** How many rooms are listed at most, and where nothing is asked for. */
-export const MOST_ROOMS = 1000;
+export const MAX_ROOMS_LISTED = 1000;
 const DEFAULT_ROOMS = 100;
 
 /** What the operator looks at, and does. */
@@ -13,7 +13,7 @@ export interface OperatorOptions {
   admin: Admin | undefined;
   /** Whether rooms are named although there is no {@link admin}. */
   namesRooms: boolean;
-  /** Totals, and the {@link MOST_ROOMS} largest rooms. */
+  /** Totals, and the {@link MAX_ROOMS_LISTED} largest rooms. */
   stats(): Promise<{ totals: object; rooms: readonly object[] }>;
   /** Whether what proxies say of the host counts. */
   isProxied: boolean;
@@ -27,8 +27,8 @@ export interface OperatorOptions {
 export async function readStats({ request }: Call, options: OperatorOptions): Promise<object> {
   requireAdmin(request, options.admin);
   const { limit = String(DEFAULT_ROOMS) } = request._query;
-  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MOST_ROOMS) {
-    throw new GjallarError('BAD_PAGE', `The limit is a number of rooms from 1 to ${MOST_ROOMS}.`);
+  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MAX_ROOMS_LISTED) {
+    throw new GjallarError('BAD_PAGE', `The limit is a number of rooms from 1 to ${MAX_ROOMS_LISTED}.`);
   }
   const { totals, rooms } = await options.stats();
   return options.admin || options.namesRooms ? { totals, rooms: rooms.slice(0, Number(limit)) } : { totals };

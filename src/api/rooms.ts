@@ -1,9 +1,9 @@
 import type { Identity } from '../accounts/identity.js';
 import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
-import type { Call } from './api.js';
 import { isSame } from '../http/guard.js';
 import { readJson } from '../http/json.js';
+import type { Call } from './api.js';
 
 /** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
 export interface Rooms {

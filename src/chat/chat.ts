@@ -4,19 +4,19 @@ import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive.js';
 import type { HistoryStore } from '../history/store.js';
-import { Answering } from './in-flight-events.js';
 import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import { asChatMessage, deliverHere, type Said } from './conversations/post.js';
 import { Conversations } from './conversations.js';
 import { ChatCounters } from './counters.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { Expiry, identify, identifyByToken } from './identify.js';
+import { InFlightEvents } from './in-flight-events.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
-import { asChatMessage, deliverHere, type Said } from './conversations/post.js';
-import { PresenceTeller } from './presence/broadcaster.js';
+import { PresenceBroadcaster } from './presence/broadcaster.js';
+import { PresenceRegistry } from './presence/registry.js';
+import { type ChatStats, readStats } from './presence/stats.js';
 import type { Failure } from './protocol.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
-import { Roster } from './presence/registry.js';
-import { type ChatStats, readStats } from './presence/stats.js';
 
 export interface Chat {
   /** Says something in a room without being in it; see {@link publish}. */
@@ -65,9 +65,9 @@ export function startChat(
   { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
-  const roster = new Roster(randomUUID(), {
-    tell: (message) => io.serverSideEmit('roster', message),
-    changed: (room) => presence.note(room),
+  const presenceRegistry = new PresenceRegistry(randomUUID(), {
+    send: (message) => io.serverSideEmit('roster', message),
+    changed: (room) => presenceBroadcaster.note(room),
     // What the one that has gone posted last may not have been told to everybody.
     gone: () => conversations?.verify(),
     totals: () => ({
@@ -75,9 +75,9 @@ export function startChat(
       messages: counters.roomMessages + counters.directMessages,
     }),
   });
-  const presence: PresenceTeller = new PresenceTeller(
-    roster,
-    (told) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(told.room)).emit('presence', told),
+  const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
+    presenceRegistry,
+    (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
     (room) => hasRoom(ioRoomOf(room)),
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
@@ -99,18 +99,18 @@ export function startChat(
   };
   const context: ChatContext = {
     io,
-    roster,
-    presence,
+    presenceRegistry,
+    presenceBroadcaster,
     conversations,
     workerId,
     deliver,
     accounts,
     expiry: new Expiry(),
-    answering: new Answering(),
+    inFlight: new InFlightEvents(),
     counters,
   };
 
-  io.on('roster', (message) => roster.receive(message));
+  io.on('roster', (message) => presenceRegistry.receive(message));
   io.on('news', (news) => conversations?.receive(news));
   io.on('said', (room, messages) => {
     for (const message of messages) deliver(room, message);
@@ -134,7 +134,7 @@ export function startChat(
     });
     socket.on('disconnecting', () => {
       context.expiry.forget(socket);
-      for (const room of roomsOf(socket)) roster.remove(room, socket.data.name);
+      for (const room of roomsOf(socket)) presenceRegistry.remove(room, socket.data.name);
     });
   });
   return {
@@ -142,13 +142,13 @@ export function startChat(
     publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
     counters,
-    stats: (limit) => readStats(roster, limit),
+    stats: (limit) => readStats(presenceRegistry, limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
-    isAnswering: (conn) => context.answering.has(conn),
+    isAnswering: (conn) => context.inFlight.has(conn),
     close: () => {
       conversations?.close();
-      presence.close();
-      roster.close();
+      presenceBroadcaster.close();
+      presenceRegistry.close();
     },
   };
 }
@@ -195,7 +195,7 @@ async function answer(
   // A client that gives no input may still want to know what became of it.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   const { conn } = socket;
-  context.answering.begin(conn);
+  context.inFlight.begin(conn);
   try {
     const result = await handler(context, socket, input);
     callback?.({ ok: true, ...result });
@@ -205,7 +205,7 @@ async function answer(
     context.counters.failed(failure.code);
     callback?.(failure);
   } finally {
-    context.answering.end(conn);
+    context.inFlight.end(conn);
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Server, Socket } from 'socket.io';
 import type { Accounts } from '../accounts/identity.js';
-import type { Answering } from './in-flight-events.js';
+import type { Said } from './conversations/post.js';
 import type { Conversations } from './conversations.js';
 import type { ChatCounters } from './counters.js';
 import type { Expiry } from './identify.js';
-import type { Said } from './conversations/post.js';
-import type { PresenceTeller } from './presence/broadcaster.js';
+import type { InFlightEvents } from './in-flight-events.js';
+import type { PresenceBroadcaster } from './presence/broadcaster.js';
+import type { PresenceRegistry } from './presence/registry.js';
 import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
-import type { Roster } from './presence/registry.js';
 
 export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
 export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
@@ -15,15 +15,15 @@ export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, S
 /** What the handlers of client events work with. */
 export interface ChatContext {
   readonly io: ChatServer;
-  readonly roster: Roster;
-  readonly presence: PresenceTeller;
+  readonly presenceRegistry: PresenceRegistry;
+  readonly presenceBroadcaster: PresenceBroadcaster;
   /** The messages that are kept; undefined where the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;
   /** Tells who somebody is by their token; undefined where names are free. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
-  readonly answering: Answering;
+  readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
   /** Delivers a room's message to this worker's members, of whatever kind. */
   deliver(room: string, message: Said): void;

@@ -1,5 +1,5 @@
 /** The connections whose events are being answered, and how many of each. */
-export class Answering {
+export class InFlightEvents {
   private readonly counts = new Map<object, number>();
 
   has(connection: object): boolean {

@@ -29,8 +29,8 @@ const page = z.object({
 });
 
 /** The most messages of one batch. */
-export const MOST_IN_BATCH = 100;
-const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MOST_IN_BATCH);
+export const MAX_BATCH = 100;
+const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MAX_BATCH);
 const postKey = z
   .string()
   .regex(/^[\x20-\x7e]{1,200}$/)

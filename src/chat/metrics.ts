@@ -1,5 +1,5 @@
-import type { Chat } from './chat.js';
 import type { Metric } from '../operations/metrics/metric.js';
+import type { Chat } from './chat.js';
 
 /** What is said, and what is refused. */
 export function chatMetrics({ counters }: Chat): Metric[] {

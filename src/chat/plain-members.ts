@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
 import type { ChatContext } from './context.js';
+import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
 import { readRoom, readText } from './input.js';
-import { postToRoom } from './conversations/post.js';
 
 /** A member without Socket.IO, who is in one room and gets its texts alone. */
 export interface PlainMember {
@@ -21,7 +21,7 @@ export interface PlainDelivery {
   publish(room: string, text: string): void;
 }
 
-/** This worker's members without Socket.IO: the roster counts them like all others. */
+/** This worker's members without Socket.IO: the presenceRegistry counts them like all others. */
 export class PlainMembers {
   /** How many there are. */
   size = 0;
@@ -51,8 +51,8 @@ export class PlainMembers {
         state = 'in';
         this.size++;
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);
-        context.presence.watch(room);
-        context.roster.add(room, name);
+        context.presenceBroadcaster.watch(room);
+        context.presenceRegistry.add(room, name);
         await context.conversations?.follow({ room });
       },
       say: async (text) => {
@@ -66,7 +66,7 @@ export class PlainMembers {
           const left = this.rooms.get(room)! - 1;
           if (left > 0) this.rooms.set(room, left);
           else this.rooms.delete(room);
-          context.roster.remove(room, name);
+          context.presenceRegistry.remove(room, name);
         }
         state = 'gone';
       },

@@ -129,7 +129,7 @@ export interface ServerEvents {
 
 /** What the chats of different workers tell each other. */
 export interface InterServerEvents {
-  roster: (message: RosterMessage) => void;
+  roster: (message: PresenceRegistryMessage) => void;
   news: (news: ConversationNews) => void;
   said: (room: string, messages: NewMessage[]) => void;
   heads: (heads: ConversationHeads) => void;
@@ -146,7 +146,7 @@ export interface WorkerTotals {
   messages: number;
 }
 
-export type RosterMessage = { node: string } & (
+export type PresenceRegistryMessage = { node: string } & (
   | /** What has changed, since change `sequence - 1`. */
   { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** Everything, as of change `sequence`. */
   | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** Still there, and at change `sequence`. */

@@ -2,8 +2,8 @@ import { type Identity, requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
 import type { NewMessage, Page } from '../history/store.js';
 import type { ChatContext } from './context.js';
-import { readBatch, readName, readPage, readPostKey, readRoom, readText } from './input.js';
 import { asChatMessage, postToRoom } from './conversations/post.js';
+import { readBatch, readName, readPage, readPostKey, readRoom, readText } from './input.js';
 import type { ChatMessage, PostReply } from './protocol.js';
 
 /** Who a message is from when a caller that may write in any name gives none. */

@@ -7,7 +7,7 @@ export type FromWorker =
   | { type: 'meshed' }
   /** This worker listens on the port. */
   | { type: 'listening' }
-  /** This worker's loop turns: said once in every {@link ALIVE_INTERVAL}, from `meshed` on. */
+  /** This worker's loop turns: said once in every {@link ALIVE_INTERVAL_MS}, from `meshed` on. */
   | { type: 'alive' }
   /** Another worker does not read what this one sends it, and is gone for this one. */
   | { type: 'stuck'; worker: number }
@@ -31,10 +31,10 @@ export type FromPrimary =
   /** Take no new clients, send those that are there away over `over` ms, and finish. */
   | { type: 'stop'; over: number }
   /** Finish at once. */
-  | { type: 'hurry' };
+  | { type: 'stopNow' };
 
 /** In ms. */
-export const ALIVE_INTERVAL = 1000;
+export const ALIVE_INTERVAL_MS = 1000;
 
 /** The environment variable with the folder of the workers' sockets. */
 export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';

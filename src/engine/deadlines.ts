@@ -24,7 +24,7 @@ export interface Waiting<T extends Waiting<T>> {
 }
 
 /** So late, in ms, a timer is because the process stood still: it had no CPU, or was stopped. */
-const STALLED = 1000;
+const STALL_MS = 1000;
 
 /**
  * Deadlines that all lie equally far ahead, so that the one that was set first is due first: a linked list through
@@ -101,7 +101,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
   }
 
   private hasStalled(now: number): boolean {
-    return now - this.timerDue > STALLED;
+    return now - this.timerDue > STALL_MS;
   }
 
   private readonly onTimer = (): void => {

@@ -1,37 +1,37 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { EventEmitter } from 'node:events';
 import cors from 'cors';
-import { Admission } from './http/admission.js';
-import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
-import { Closing } from './delivery/closing.js';
 import { EngineCounters } from './counters.js';
 import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
-import type { Exchange, UpgradeExchange } from './http/exchange.js';
-import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
-import { AddressLimits } from './limits/address-limits.js';
-import { MessageLimits } from './limits/message-limits.js';
-import type { Middleware } from './http/middleware.js';
-import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
+import { Closing } from './delivery/closing.js';
 import { Apps, Outbox } from './delivery/outbox.js';
+import { SlowClients } from './delivery/slow-clients.js';
+import { Admission } from './http/admission.js';
+import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
+import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
+import { AddressLimits } from './limits/address-limits.js';
+import { MessageLimits } from './limits/message-limits.js';
+import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
+import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
+import { type MovingSession, PendingSessions } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
-import { SlowClients } from './delivery/slow-clients.js';
 import { TransportMaker } from './transports/registry.js';
 import type { Transport, TransportName } from './transports/transport.js';
-import { type MovingSession, UnclaimedSessions } from './session/pending-sessions.js';
+import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
 
 export type { AttachOptions } from './uws/attach.js';
 
 /** Takes requests for sessions of another worker. Returns false for an id that is nobody's. */
 export interface Relay {
-  request(sid: string, exchange: Exchange): boolean;
+  request(sid: string, exchange: HttpExchange): boolean;
   upgrade(sid: string, exchange: UpgradeExchange): boolean;
   /** Whether there is another worker that a session could move to. */
   readonly hasOthers: boolean;
   /** A session of this worker has moved to WebSocket, or has ended: no request for it will come any more. */
-  settled(sid: string): void;
+  noMoreRequests(sid: string): void;
 }
 
 /**
@@ -69,7 +69,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** What is sent over WebSockets goes through here. */
   readonly outbox: Outbox;
 
-  private readonly unclaimed = new UnclaimedSessions((session) => this.emit('connection', session));
+  private readonly pending = new PendingSessions((session) => this.emit('connection', session));
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly admission: Admission;
@@ -96,7 +96,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     );
     const headers = new HeaderMaker(cookie, (event, added, request) => this.emit(event, added, request));
     const make = new TransportMaker(this.settings, this.outbox, this.closing, headers);
-    this.handshake = new Handshake(this, this.sessions, this.unclaimed, this.admission, make, headers);
+    this.handshake = new Handshake(this, this.sessions, this.pending, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
   }
 
@@ -110,7 +110,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   }
 
   /** How many messages were dropped because their client was too far behind (`slowPolicy: 'drop'`). */
-  get skippedDeliveries(): number {
+  get droppedDeliveries(): number {
     return this.slow.skipped?.count ?? 0;
   }
 
@@ -170,7 +170,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   }
 
   /** Takes a request that is no upgrade. */
-  onRequest(exchange: Exchange): void {
+  onRequest(exchange: HttpExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
     if (sid && !this.findSession(sid) && this.relay?.request(sid, exchange)) return;
@@ -202,8 +202,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
    * Gives a session away that no application knows of yet. Returns undefined where it has to stay.
    * @returns what has to move, and the poll that waits, to be passed on to where the session is then
    */
-  release(sid: string): { moving: MovingSession; poll: Exchange | undefined } | undefined {
-    const released = this.unclaimed.release(sid);
+  release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined {
+    const released = this.pending.release(sid);
     released?.session.moveAway();
     return released;
   }
@@ -220,11 +220,11 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   onSessionClosed(session: Session): void {
     this.sessions.delete(session.id);
     this.addresses?.leave(session);
-    this.unclaimed.forget(session.id);
-    this.relay?.settled(session.id);
+    this.pending.forget(session.id);
+    this.relay?.noMoreRequests(session.id);
   }
 
   onSessionUpgraded(session: Session): void {
-    this.relay?.settled(session.id);
+    this.relay?.noMoreRequests(session.id);
   }
 }

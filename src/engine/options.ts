@@ -1,8 +1,8 @@
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
-import type { RateLimits } from './limits/rates.js';
 import type { EngineRequest } from './http/request.js';
+import type { RateLimits } from './limits/rates.js';
 import type { HttpCompression } from './transports/polling.js';
 import type { TransportName } from './transports/transport.js';
 

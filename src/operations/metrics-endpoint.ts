@@ -1,6 +1,6 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { readRequest } from '../engine/http/request.js';
-import { UwsExchange } from '../engine/uws/uws-exchange.js';
+import { UwsHttpExchange } from '../engine/uws/uws-exchange.js';
 import { type Admin, requireAdmin } from '../http/guard.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendError } from '../http/json.js';
@@ -22,7 +22,7 @@ export function serveMetrics(app: TemplatedApp, { admin, metrics, secure, onErro
   const headers = dataHeaders(secure);
   onRead(app, '/metrics', (res, req) => {
     const request = readRequest(res, req, secure);
-    const exchange = new UwsExchange(res, request, 0);
+    const exchange = new UwsHttpExchange(res, request, 0);
     const answer = async () => {
       try {
         requireAdmin(request, admin);

@@ -21,7 +21,7 @@ const {
 type Decoded = (packet: Packet) => void;
 
 /** Under how many event names and namespaces one text is remembered. */
-const MOST_EVENTS = 4;
+const MAX_EVENTS = 4;
 
 /** The digits of BINARY_EVENT and BINARY_ACK: packets with attachments. */
 const BINARY_EVENT = 53;
@@ -123,7 +123,7 @@ function hasAttachments(text: string): boolean {
 }
 
 /** How many namespaces a client may connect to in one go. */
-const MOST_CONNECTS = 100;
+const MAX_CONNECTS = 100;
 let connecting: Decoder | undefined;
 let connectingIn = -1;
 let connects = 0;
@@ -137,7 +137,7 @@ function countConnect(decoder: Decoder): void {
   if (connecting !== decoder || connectingIn !== tick) connects = 0;
   connecting = decoder;
   connectingIn = tick;
-  if (++connects > MOST_CONNECTS) throw new Error('too many CONNECT packets at once');
+  if (++connects > MAX_CONNECTS) throw new Error('too many CONNECT packets at once');
 }
 
 interface EncodedEvent {
@@ -163,7 +163,7 @@ export class Encoder extends FullEncoder {
     let same = known.find((candidate) => candidate.event === event && candidate.nsp === packet.nsp);
     if (!same) {
       same = { event, nsp: packet.nsp, encoded: super.encode(packet) as string[] };
-      if (known.length < MOST_EVENTS) known.push(same);
+      if (known.length < MAX_EVENTS) known.push(same);
     }
     return same.encoded;
   }

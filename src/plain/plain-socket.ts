@@ -7,7 +7,7 @@ import type { SocketData } from '../engine/uws/uws-exchange.js';
 import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 
 /** Somebody who was let into a room. */
-export interface Guest {
+export interface Member {
   readonly room: string;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
@@ -20,7 +20,7 @@ export interface Guest {
 }
 
 /** How much may be said before the room is joined. */
-const MOST_WAITING = 100;
+const MAX_WAITING_TEXTS = 100;
 
 /** One plain WebSocket: a member of one room. */
 export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
@@ -37,7 +37,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   private cancelExpiry: (() => void) | undefined;
 
   constructor(
-    private readonly guest: Guest,
+    private readonly member: Member,
     private readonly topic: string,
     private readonly engine: Engine,
     private readonly all: Set<PlainSocket>,
@@ -49,7 +49,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.all.add(this);
     ws.subscribe(this.topic);
     this.silence.add(this);
-    this.cancelExpiry = atTime(this.guest.expires, () => this.refuse('TOKEN_EXPIRED'));
+    this.cancelExpiry = atTime(this.member.expires, () => this.refuse('TOKEN_EXPIRED'));
     void this.enter();
   }
 
@@ -62,14 +62,14 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     if (isBinary) return this.refuse('BAD_FRAME');
     const text = Buffer.from(message as ArrayBuffer).toString();
     const { messageLimits, counters } = this.engine;
-    if (messageLimits && messageLimits.take(this, text) !== 'within') {
+    if (messageLimits && messageLimits.consume(this, text) !== 'within') {
       counters.overLimit++;
       return this.refuse('RATE_LIMITED');
     }
     // Some clients keep their connection open with empty messages.
     if (text === '') return;
     if (!this.waiting) void this.say(text);
-    else if (this.waiting.length < MOST_WAITING) this.waiting.push(text);
+    else if (this.waiting.length < MAX_WAITING_TEXTS) this.waiting.push(text);
     else this.refuse('HISTORY_UNAVAILABLE');
   }
 
@@ -89,7 +89,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.all.delete(this);
     this.queue?.remove(this);
     this.engine.slow.forget(this);
-    this.guest.leave();
+    this.member.leave();
   }
 
   /** The client has given a sign of life. */
@@ -135,7 +135,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   private async enter(): Promise<void> {
     try {
-      await this.guest.enter();
+      await this.member.enter();
       const waiting = this.waiting ?? [];
       this.waiting = this.ws && undefined;
       for (const text of waiting) void this.say(text);
@@ -147,7 +147,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   private async say(text: string): Promise<void> {
     this.saying++;
     try {
-      await this.guest.say(text);
+      await this.member.say(text);
     } catch (error) {
       this.fail(error);
     } finally {

@@ -2,20 +2,20 @@ import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
 import type { EngineCounters } from '../engine/counters.js';
 import { type Clock, DeadlineQueue, systemClock } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
-import { isForeign } from '../engine/limits/origin.js';
 import { type EngineRequest, readRequest } from '../engine/http/request.js';
+import { isForeign } from '../engine/limits/origin.js';
 import { DISABLED, noteClosed, noteOpen, type SocketData, UwsUpgradeExchange } from '../engine/uws/uws-exchange.js';
 import { GjallarError } from '../errors.js';
-import { type Guest, PlainSocket } from './plain-socket.js';
+import { type Member, PlainSocket } from './plain-socket.js';
 
 /** Lets people into rooms: the chat, seen from here. */
-export interface Door {
+export interface RoomGateway {
   /**
    * Checks who wants to come in, before there is a WebSocket.
    * @param query the address's parameters, as they came from outside
    * @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN
    */
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<Guest>;
+  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
 }
 
 export interface PlainOptions {
@@ -61,7 +61,7 @@ export class PlainWebSockets {
   }
 
   /** Answers on every path that is no other's. Call it before the app listens. */
-  attach(app: TemplatedApp, door: Door, { secure = false }: { secure?: boolean } = {}): this {
+  attach(app: TemplatedApp, gateway: RoomGateway, { secure = false }: { secure?: boolean } = {}): this {
     const { slow, closing, settings, addresses } = this.engine;
     const socketOf = (ws: WebSocket<SocketData>) => (ws as unknown as SocketData).receiver as PlainSocket;
     app.ws<SocketData>('/*', {
@@ -73,7 +73,7 @@ export class PlainWebSockets {
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => {
         const request = readRequest(res, req, secure, settings.trustProxy);
-        UwsUpgradeExchange.handle(res, request, context, (exchange) => void this.admit(exchange, door));
+        UwsUpgradeExchange.handle(res, request, context, (exchange) => void this.admit(exchange, gateway));
       },
       open: (ws) => {
         noteOpen(ws);
@@ -122,19 +122,19 @@ export class PlainWebSockets {
     this.silence.close();
   }
 
-  private async admit(exchange: UwsUpgradeExchange, door: Door): Promise<void> {
+  private async admit(exchange: UwsUpgradeExchange, gateway: RoomGateway): Promise<void> {
     const { request } = exchange;
     try {
       const [path = ''] = request.url.split('?');
       if (RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
       this.checkSender(request);
-      const guest = await door.admit(decode(path.slice(1)), request._query);
-      const topic = topicOf(guest.room);
+      const member = await gateway.admit(decode(path.slice(1)), request._query);
+      const topic = topicOf(member.room);
       // Who comes gets what is said from now on.
       const { outbox, addresses } = this.engine;
       outbox.settle(topic);
       if (exchange.finished) return;
-      const socket = new PlainSocket(guest, topic, this.engine, this.sockets, this.silence);
+      const socket = new PlainSocket(member, topic, this.engine, this.sockets, this.silence);
       if (addresses?.enter(socket, request.connection.remoteAddress) === false)
         throw this.refusal('TOO_MANY_CONNECTIONS');
       exchange.accept({}, socket);
@@ -151,7 +151,7 @@ export class PlainWebSockets {
   private checkSender(request: EngineRequest): void {
     const { settings, addresses } = this.engine;
     if (isForeign(request, settings.origins, settings.trustProxy > 0)) throw this.refusal('ORIGIN_FORBIDDEN');
-    const refused = addresses?.knock(request.connection.remoteAddress);
+    const refused = addresses?.checkConnectionRate(request.connection.remoteAddress);
     if (refused) throw this.refusal(refused);
   }
 

@@ -1,9 +1,9 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
 import type { Engine } from '../engine/engine.js';
-import type { NativeChannel } from '../engine/http/exchange.js';
+import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
-import { Observers } from './outgoing-listeners.js';
+import { OutgoingListeners } from './outgoing-listeners.js';
 import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 
 /** Makes the adapter of a namespace, as `io.adapter()` takes it. */
@@ -24,7 +24,7 @@ interface BroadcastPacket {
 }
 
 /** Below so many members, sending to each is as cheap as a topic. */
-const FEWEST_FOR_TOPIC = 3;
+const MIN_TOPIC_MEMBERS = 3;
 
 /**
  * Makes rooms of an adapter uWebSockets.js topics, whatever bus the adapter speaks to other workers.
@@ -44,7 +44,7 @@ export function withNativeRooms(factory: AdapterFactory, engine: Engine): Adapte
 
 class NativeRooms {
   private readonly topics: Topics;
-  private readonly observers: Observers;
+  private readonly listeners: OutgoingListeners;
   private broadcast: { packet: BroadcastPacket; encoded: EncodedPackets } | undefined;
 
   constructor(
@@ -53,7 +53,7 @@ class NativeRooms {
     private readonly engine: Engine,
   ) {
     this.topics = new Topics(adapter, nsp, engine.outbox);
-    this.observers = new Observers(adapter, (socket) => this.topics.stray(socket));
+    this.listeners = new OutgoingListeners(adapter, (socket) => this.topics.deliverDirectly(socket));
   }
 
   install(): void {
@@ -68,7 +68,7 @@ class NativeRooms {
       const socket = this.nsp.sockets.get(id);
       if (!socket) return result;
       if (rooms.has(id)) {
-        this.observers.watch(socket);
+        this.listeners.watch(socket);
         this.topics.enter(socket, this.topics.roomsOf(id));
       } else {
         this.topics.enter(socket, rooms);
@@ -104,15 +104,17 @@ class NativeRooms {
     const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
     rooms.sort((a, b) => this.topics.sizeOf(b) - this.topics.sizeOf(a));
     const [largest, ...others] = rooms as [RoomKey, ...RoomKey[]];
-    if (this.topics.sizeOf(largest) < FEWEST_FOR_TOPIC) return false;
+    if (this.topics.sizeOf(largest) < MIN_TOPIC_MEMBERS) return false;
 
     const topic = this.topics.topicOf(largest);
     const done = this.exceptedSids(options);
-    const except: NativeChannel[] = [];
+    const except: NativeWebSocket[] = [];
     for (const id of done) {
-      const channel =
-        this.topics.isMember(largest, id) && !topic.strays.has(id) ? this.topics.nativeChannelOf(id) : undefined;
-      if (channel) except.push(channel);
+      const webSocket =
+        this.topics.isMember(largest, id) && !topic.directRecipients.has(id)
+          ? this.topics.nativeSocketOf(id)
+          : undefined;
+      if (webSocket) except.push(webSocket);
     }
     if (options.flags?.volatile) except.push(...this.congested(largest, topic, done));
     const compress = options.flags?.compress !== false;
@@ -124,14 +126,19 @@ class NativeRooms {
       const socket = this.nsp.sockets.get(id);
       if (socket) deliver(socket);
     };
-    for (const id of topic.strays) send(id);
+    for (const id of topic.directRecipients) send(id);
     for (const room of others) {
       for (const id of this.topics.membersOf(room)) if (!this.topics.isMember(largest, id)) send(id);
     }
     return true;
   }
 
-  private publish(topic: string, message: string | Buffer, compress: boolean, except: readonly NativeChannel[]): void {
+  private publish(
+    topic: string,
+    message: string | Buffer,
+    compress: boolean,
+    except: readonly NativeWebSocket[],
+  ): void {
     const isBinary = typeof message !== 'string';
     // "4" is a message of Engine.IO; binary ones have no such mark on a WebSocket.
     const frame = isBinary ? message : `4${message}`;
@@ -147,11 +154,11 @@ class NativeRooms {
   }
 
   /** Members that cannot take a volatile packet now. */
-  private *congested(room: RoomKey, topic: Topic, done: Set<SocketId>): Iterable<NativeChannel> {
+  private *congested(room: RoomKey, topic: Topic, done: Set<SocketId>): Iterable<NativeWebSocket> {
     for (const id of this.topics.membersOf(room)) {
-      if (done.has(id) || topic.strays.has(id)) continue;
-      const channel = this.topics.nativeChannelOf(id);
-      if (channel && channel.getBufferedAmount() > 0) yield channel;
+      if (done.has(id) || topic.directRecipients.has(id)) continue;
+      const webSocket = this.topics.nativeSocketOf(id);
+      if (webSocket && webSocket.getBufferedAmount() > 0) yield webSocket;
     }
   }
 }

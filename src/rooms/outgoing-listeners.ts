@@ -34,7 +34,7 @@ const accessor: PropertyDescriptor & ThisType<Inside> = {
  * Tells of sockets that get listeners with `onAnyOutgoing()`. Those are to be told of broadcasts too, which a topic
  * does not do, and asking each socket for each broadcast is what topics are there to spare.
  */
-export class Observers {
+export class OutgoingListeners {
   /** @param tell called with each socket that gets a listener */
   constructor(adapter: Adapter, tell: (socket: Socket) => void) {
     onObserved.set(adapter, tell);

@@ -1,7 +1,7 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, SocketId } from 'socket.io-adapter';
-import { isNative, type NativeChannel } from '../engine/http/exchange.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
+import { isNative, type NativeWebSocket } from '../engine/http/exchange.js';
 import type { Session } from '../engine/session/session.js';
 import { WebSocketTransport } from '../engine/transports/websocket.js';
 import { isObserved } from './outgoing-listeners.js';
@@ -9,7 +9,7 @@ import { isObserved } from './outgoing-listeners.js';
 /** A room that was broadcast to: a topic, and the members whom topics do not reach. */
 export interface Topic {
   readonly name: string;
-  readonly strays: Set<SocketId>;
+  readonly directRecipients: Set<SocketId>;
 }
 
 /** The room that all sockets of the namespace are in. No room of an application is a symbol. */
@@ -46,7 +46,10 @@ export class Topics {
   topicOf(room: RoomKey): Topic {
     const known = this.topics.get(room);
     if (known) return known;
-    const topic = { name: this.nsp.name + (room === ALL ? '' : SEPARATOR + room), strays: new Set<SocketId>() };
+    const topic = {
+      name: this.nsp.name + (room === ALL ? '' : SEPARATOR + room),
+      directRecipients: new Set<SocketId>(),
+    };
     this.topics.set(room, topic);
     for (const id of this.membersOf(room)) {
       const socket = this.nsp.sockets.get(id);
@@ -63,22 +66,22 @@ export class Topics {
   }
 
   private enterTopic(socket: Socket, topic: Topic): void {
-    const channel = isObserved(socket) ? undefined : this.nativeChannelOf(socket.id);
-    if (channel) {
+    const webSocket = isObserved(socket) ? undefined : this.nativeSocketOf(socket.id);
+    if (webSocket) {
       this.outbox.settle(topic.name);
-      channel.subscribe(topic.name);
+      webSocket.subscribe(topic.name);
       return;
     }
-    topic.strays.add(socket.id);
+    topic.directRecipients.add(socket.id);
     this.awaitUpgrade(socket);
   }
 
   leave(id: SocketId, room: RoomKey): void {
     const topic = this.topics.get(room);
     if (!topic || !this.isMember(room, id)) return;
-    if (!topic.strays.delete(id)) {
+    if (!topic.directRecipients.delete(id)) {
       this.outbox.settle(topic.name);
-      this.nativeChannelOf(id)?.unsubscribe(topic.name);
+      this.nativeSocketOf(id)?.unsubscribe(topic.name);
     }
     if (this.sizeOf(room) === 1) this.topics.delete(room);
   }
@@ -90,14 +93,14 @@ export class Topics {
   }
 
   /** From now on broadcasts are sent to this socket by itself. */
-  stray(socket: Socket): void {
+  deliverDirectly(socket: Socket): void {
     if (!this.adapter.sids.has(socket.id)) return;
     for (const room of this.roomsOf(socket.id)) {
       const topic = this.topics.get(room);
-      if (!topic || topic.strays.has(socket.id)) continue;
+      if (!topic || topic.directRecipients.has(socket.id)) continue;
       this.outbox.settle(topic.name);
-      this.nativeChannelOf(socket.id)?.unsubscribe(topic.name);
-      topic.strays.add(socket.id);
+      this.nativeSocketOf(socket.id)?.unsubscribe(topic.name);
+      topic.directRecipients.add(socket.id);
     }
   }
 
@@ -105,25 +108,25 @@ export class Topics {
     return [ALL, ...(this.adapter.sids.get(id) ?? [])];
   }
 
-  /** A client on polling is a stray until it has moved to a WebSocket. */
+  /** A client on polling is a deliverDirectly until it has moved to a WebSocket. */
   private awaitUpgrade(socket: Socket): void {
     if (this.awaitingUpgrade.has(socket.id)) return;
     this.awaitingUpgrade.add(socket.id);
     socket.conn.once('upgrade', () => {
-      if (!this.awaitingUpgrade.delete(socket.id) || !this.nativeChannelOf(socket.id)) return;
+      if (!this.awaitingUpgrade.delete(socket.id) || !this.nativeSocketOf(socket.id)) return;
       for (const room of this.roomsOf(socket.id)) {
         const topic = this.topics.get(room);
-        if (topic?.strays.delete(socket.id)) this.enterTopic(socket, topic);
+        if (topic?.directRecipients.delete(socket.id)) this.enterTopic(socket, topic);
       }
     });
   }
 
-  /** The socket's channel if topics reach it: a WebSocket on this worker's own port, of the current protocol. */
-  nativeChannelOf(id: SocketId): NativeChannel | undefined {
+  /** The socket's webSocket if topics reach it: a WebSocket on this worker's own port, of the current protocol. */
+  nativeSocketOf(id: SocketId): NativeWebSocket | undefined {
     const session = this.nsp.sockets.get(id)?.conn as unknown as Session | undefined;
     const transport = session?.transport;
     if (!(transport instanceof WebSocketTransport) || transport.protocol !== 4) return undefined;
-    const { channel } = transport;
-    return channel && isNative(channel) ? channel : undefined;
+    const { webSocket } = transport;
+    return webSocket && isNative(webSocket) ? webSocket : undefined;
   }
 }

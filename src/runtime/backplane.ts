@@ -1,23 +1,23 @@
 import type { Logger } from 'pino';
 import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
-import type { Bus, BusEvents } from '../rooms/backplanes/backplane.js';
+import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
 import type { WorkerLinks } from '../rooms/backplanes/embedded/embedded.js';
 
 /** How long a start waits for the bus before it goes on without it, in ms. */
-const START_TIMEOUT = 5000;
+const START_TIMEOUT_MS = 5000;
 
 /** Resolves when the bus is ready, or when that has taken too long: what is local works without it. */
-export async function readyInTime(bus: Bus): Promise<void> {
+export async function readyInTime(bus: Backplane): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, START_TIMEOUT);
+    timer = setTimeout(resolve, START_TIMEOUT_MS);
   });
   await Promise.race([bus.ready(), timeout]);
   clearTimeout(timer);
 }
 
 /** Logs each outage once when it begins and once when it ends, and keeps it among the worker's problems meanwhile. */
-export function busEvents(bus: string, problems: Set<string>, log: Logger): BusEvents {
+export function backplaneEvents(bus: string, problems: Set<string>, log: Logger): BackplaneEvents {
   const problem = 'Redis is away: rooms do not span workers and machines';
   return {
     onDown: (reason) => {

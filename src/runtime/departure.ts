@@ -1,7 +1,6 @@
 import { type us_listen_socket, us_listen_socket_close } from 'uWebSockets.js';
 import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Chat } from '../chat/chat.js';
-import { type Crowd, drain } from './drain.js';
 import type { ReceivedConnection } from '../cluster/relay/receiver.js';
 import type { Relay } from '../cluster/relay/relay.js';
 import type { Engine } from '../engine/engine.js';
@@ -9,6 +8,7 @@ import type { Session } from '../engine/session/session.js';
 import { connections } from '../engine/uws/uws-exchange.js';
 import type { PlainSocket } from '../plain/plain-socket.js';
 import type { PlainWebSockets } from '../plain/plain-websockets.js';
+import { type DrainGroup, drain } from './drain.js';
 
 /** What a worker's clients are connected to. */
 export interface ServingParts {
@@ -27,27 +27,27 @@ const closings = { restart: [1012, 'service restart'], stop: [1001, 'the server 
 /** Tells a worker's clients to go elsewhere, spread over so many ms, and answers what they have asked for. */
 export async function sendAway(parts: ServingParts, why: Why, over: number, signal: AbortSignal): Promise<void> {
   // Where nobody listens any more polls have nowhere to go, so their clients cannot wait for their turn.
-  const crowds = [sessionsOf(parts, why === 'stop'), plainSocketsOf(parts.plain, why), passedOnBy(parts.relay)];
-  await drain({ crowds, over, isIdle: () => connections.waiting === 0, signal });
+  const groups = [sessionsOf(parts, why === 'stop'), plainSocketsOf(parts.plain, why), passedOnBy(parts.relay)];
+  await drain({ groups, over, isIdle: () => connections.waiting === 0, signal });
 }
 
 /** Sends the clients away, and those who come after them, again and again. */
 export async function keepSendingAway(parts: ServingParts, over: number, signal: AbortSignal): Promise<void> {
-  const crowds = [sessionsOf(parts, false), plainSocketsOf(parts.plain, 'restart')];
+  const groups = [sessionsOf(parts, false), plainSocketsOf(parts.plain, 'restart')];
   while (!signal.aborted) {
-    const turn = sleep(Math.max(over, SHORTEST_ROUND), undefined, { signal }).catch(() => {});
-    await drain({ crowds, over, isIdle: () => true, signal });
+    const turn = sleep(Math.max(over, MIN_ROUND_MS), undefined, { signal }).catch(() => {});
+    await drain({ groups, over, isIdle: () => true, signal });
     await turn;
   }
 }
 
-const SHORTEST_ROUND = 1000;
+const MIN_ROUND_MS = 1000;
 
 /**
  * A session is told by its end in order: the client finds its transport closed and connects again by itself, which it
  * would not after a disconnect of Socket.IO. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
  */
-function sessionsOf({ engine, chat }: ServingParts, isPollingUrgent: boolean): Crowd<Session> {
+function sessionsOf({ engine, chat }: ServingParts, isPollingUrgent: boolean): DrainGroup<Session> {
   return {
     get size() {
       return engine.clientsCount;
@@ -55,11 +55,11 @@ function sessionsOf({ engine, chat }: ServingParts, isPollingUrgent: boolean): C
     members: () => Object.values(engine.clients),
     isQuiet: (session) => session.isQuiet && !chat.isAnswering(session),
     isUrgent: (session) => isPollingUrgent && session.transport.name === 'polling',
-    tell: (session) => session.close(),
+    dismiss: (session) => session.close(),
   };
 }
 
-function plainSocketsOf(plain: PlainWebSockets, why: Why): Crowd<PlainSocket> {
+function plainSocketsOf(plain: PlainWebSockets, why: Why): DrainGroup<PlainSocket> {
   const [code, reason] = closings[why];
   return {
     get size() {
@@ -67,25 +67,25 @@ function plainSocketsOf(plain: PlainWebSockets, why: Why): Crowd<PlainSocket> {
     },
     members: () => plain.all,
     isQuiet: (socket) => socket.isQuiet,
-    tell: (socket) => socket.end(code, reason),
+    dismiss: (socket) => socket.end(code, reason),
   };
 }
 
 /** Requests and WebSockets that came in here, and whose sessions are another worker's. */
-function passedOnBy(relay: Relay): Crowd<ReceivedConnection> {
+function passedOnBy(relay: Relay): DrainGroup<ReceivedConnection> {
   return {
     get size() {
       return relay.receivedConnections.length;
     },
     members: () => relay.receivedConnections,
     isQuiet: () => true,
-    tell: (connection) => connection.leave(),
+    dismiss: (connection) => connection.leave(),
   };
 }
 
 /** In ms. */
-const SHORT_TURN = 0.2;
-const MOST_TURNS = 1000;
+const SHORT_TURN_MS = 0.2;
+const MAX_TURNS = 1000;
 
 /**
  * Closes the listen socket. The kernel may reset the connections that wait there to be accepted (`movesConnections`
@@ -94,10 +94,10 @@ const MOST_TURNS = 1000;
  */
 export async function stopListening(socket: us_listen_socket): Promise<void> {
   let before = performance.now();
-  for (let turns = 0; turns < MOST_TURNS; turns++) {
+  for (let turns = 0; turns < MAX_TURNS; turns++) {
     await turnOfLoop();
     const now = performance.now();
-    if (now - before < SHORT_TURN) break;
+    if (now - before < SHORT_TURN_MS) break;
     before = now;
   }
   us_listen_socket_close(socket);

@@ -2,34 +2,34 @@ import { App, SSLApp, type us_listen_socket } from 'uWebSockets.js';
 import cluster from 'node:cluster';
 import { Server } from 'socket.io';
 import { TokenAccounts } from '../accounts/tokens.js';
+import { serveApi } from '../api/api.js';
+import { MAX_ROOMS_LISTED } from '../api/operator.js';
 import { startChat } from '../chat/chat.js';
 import type { ChatServer } from '../chat/context.js';
+import { chatMetrics } from '../chat/metrics.js';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { removeWhereOrphaned } from '../cluster/orphaned.js';
-import { ALIVE_INTERVAL, type FromPrimary, type FromWorker, MESH_DIRECTORY } from '../cluster/protocol.js';
+import { ALIVE_INTERVAL_MS, type FromPrimary, type FromWorker, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
 import type { CloseReason, Session } from '../engine/session/session.js';
 import { connections } from '../engine/uws/uws-exchange.js';
-import { serveApi } from '../api/api.js';
 import { atMostEvery } from '../http/at-most-every.js';
 import { Cors } from '../http/cors.js';
-import { type Health, serveHttp } from '../operations/health.js';
-import { serveMetrics } from '../operations/metrics-endpoint.js';
-import { MOST_ROOMS } from '../api/operator.js';
 import { createLog } from '../log.js';
-import { busMetrics } from '../operations/metrics/backplane.js';
-import { chatMetrics } from '../chat/metrics.js';
+import { type Health, serveHttp } from '../operations/health.js';
+import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics } from '../operations/metrics/clients.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { serveMetrics } from '../operations/metrics-endpoint.js';
 import * as parser from '../parser/parser.js';
 import { PlainWebSockets } from '../plain/plain-websockets.js';
-import { busNameOf, openBus } from '../rooms/backplanes/registry.js';
+import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { withNativeRooms } from '../rooms/native-rooms.js';
-import { busEvents, linksOf, readyInTime } from './backplane.js';
-import { keepSendingAway, sendAway, stopListening } from './departure.js';
 import { openHistory } from '../worker-history.js';
+import { backplaneEvents, linksOf, readyInTime } from './backplane.js';
+import { keepSendingAway, sendAway, stopListening } from './departure.js';
 
 /** A worker: builds its parts, wires them, and listens when the primary says so. */
 export async function runWorker(config: Config, version: string): Promise<void> {
@@ -46,7 +46,7 @@ export async function runWorker(config: Config, version: string): Promise<void> 
   closers.push(() => mesh.close());
   const orders = receiveOrders();
   tell({ type: 'meshed' });
-  setInterval(() => tell({ type: 'alive' }), ALIVE_INTERVAL);
+  setInterval(() => tell({ type: 'alive' }), ALIVE_INTERVAL_MS);
   await mesh.join((await orders.next('join')).workers);
 
   const { workers } = config;
@@ -74,7 +74,7 @@ export async function runWorker(config: Config, version: string): Promise<void> 
   });
 
   const io: ChatServer = new Server({ serveClient: false, parser });
-  const bus = openBus(config, linksOf(mesh), busEvents(busNameOf(config), problems, log));
+  const bus = openBackplane(config, linksOf(mesh), backplaneEvents(backplaneNameOf(config), problems, log));
   closers.push(() => bus.close());
   io.adapter(withNativeRooms(bus.factory, engine) as never);
   io.bind(engine);
@@ -106,7 +106,7 @@ export async function runWorker(config: Config, version: string): Promise<void> 
     () => chat.close(),
     () => plain.close(),
   );
-  metrics.add([...clientMetrics(engine, plain), ...chatMetrics(chat), ...busMetrics(bus, mesh)]);
+  metrics.add([...clientMetrics(engine, plain), ...chatMetrics(chat), ...backplaneMetrics(bus, mesh)]);
   const served = {
     cors: new Cors(config.corsOrigin),
     secure,
@@ -120,7 +120,7 @@ export async function runWorker(config: Config, version: string): Promise<void> 
     rooms: chat,
     // Who needs a token for each room is not told of all of them.
     namesRooms: !accounts,
-    stats: atMostEvery(1000, () => chat.stats(MOST_ROOMS)),
+    stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
     isProxied: config.trustProxy > 0,
     drain: () => tell({ type: 'leave' }),
     drainTimeout: config.drainTimeout,
@@ -139,7 +139,7 @@ export async function runWorker(config: Config, version: string): Promise<void> 
 
   const serving = { engine, relay, plain, chat };
   const staying = new AbortController();
-  const hurry = new AbortController();
+  const stopNow = new AbortController();
   let retired: Promise<void> | undefined;
   const retire = () => {
     state = 'draining';
@@ -152,14 +152,14 @@ export async function runWorker(config: Config, version: string): Promise<void> 
     return keepSendingAway(serving, over, staying.signal);
   });
   void orders.next('retire').then(retire);
-  void orders.next('hurry').then(() => hurry.abort());
+  void orders.next('stopNow').then(() => stopNow.abort());
 
   const { over } = await orders.next('stop');
   staying.abort();
   const why = retired ? 'restart' : 'stop';
   await retire();
   const { clientsCount } = engine;
-  await sendAway(serving, why, over, hurry.signal);
+  await sendAway(serving, why, over, stopNow.signal);
   log.info({ clients: clientsCount, left: engine.clientsCount }, 'stops');
   for (const close of closers.reverse()) await close();
   app.close();

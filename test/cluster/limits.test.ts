@@ -152,14 +152,14 @@ test('what comes to one worker counts on the others, and what a dead one had no 
     const clients = [{}, {}, {}];
     for (const client of clients) expect(theirs.enter(client, '9.9.9.9')).toBe(true);
     await told();
-    expect(ours.knock('9.9.9.9')).toBe('TOO_MANY_CONNECTIONS');
+    expect(ours.checkConnectionRate('9.9.9.9')).toBe('TOO_MANY_CONNECTIONS');
     theirs.leave(clients[0]!);
     await told();
-    for (let i = 0; i < 8; i++) expect(ours.knock('9.9.9.9')).toBeUndefined();
-    expect(theirs.knock('9.9.9.9')).toBeUndefined();
+    for (let i = 0; i < 8; i++) expect(ours.checkConnectionRate('9.9.9.9')).toBeUndefined();
+    expect(theirs.checkConnectionRate('9.9.9.9')).toBeUndefined();
     await told();
-    expect(theirs.knock('9.9.9.9')).toBe('RATE_LIMITED');
-    expect(theirs.knock('8.8.8.8')).toBeUndefined();
+    expect(theirs.checkConnectionRate('9.9.9.9')).toBe('RATE_LIMITED');
+    expect(theirs.checkConnectionRate('8.8.8.8')).toBeUndefined();
 
     const gone = new Promise<void>((done) => here.onLeave(() => done()));
     there.close();

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { NativeChannel } from '../../src/engine/http/exchange.js';
+import type { NativeWebSocket } from '../../src/engine/http/exchange.js';
 import type { Session } from '../../src/engine/session/session.js';
 import type { WebSocketTransport } from '../../src/engine/transports/websocket.js';
 import { TestClock } from './support/clock.js';
@@ -11,8 +11,8 @@ afterEach(() => {
   closeEngines();
 });
 
-function channelOf(session: Session): NativeChannel {
-  return (session.transport as WebSocketTransport).channel as NativeChannel;
+function webSocketOf(session: Session): NativeWebSocket {
+  return (session.transport as WebSocketTransport).webSocket as NativeWebSocket;
 }
 
 test('what is held for a client that goes meanwhile is forgotten, and the others get theirs', async () => {
@@ -26,7 +26,7 @@ test('what is held for a client that goes meanwhile is forgotten, and the others
     opened.push([client, await session]);
   }
   const [[going, gone], [staying, session]] = opened as [(typeof opened)[0], (typeof opened)[0]];
-  channelOf(session).subscribe('topic');
+  webSocketOf(session).subscribe('topic');
   // The first goes at once, and makes the second wait for the clock.
   engine.outbox.publish('topic', '4first', false, false);
   expect(await staying.next()).toBe('4first');

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { Mesh } from '../../src/cluster/mesh/mesh.js';
-import { embeddedBus } from '../../src/rooms/backplanes/embedded/embedded.js';
+import { embeddedBackplane } from '../../src/rooms/backplanes/embedded/embedded.js';
 import { linksOf } from '../../src/runtime/backplane.js';
 import { until } from '../support/redis.js';
 import { startMember } from './support/node.js';
@@ -18,7 +18,7 @@ test('what waits for the answer of a worker that is killed ends with its death',
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-gone-'));
   const mesh = new Mesh(1, directory);
   await mesh.listen();
-  const member = await startMember(embeddedBus(linksOf(mesh)));
+  const member = await startMember(embeddedBackplane(linksOf(mesh)));
   const other = spawn(process.execPath, [script, directory, '2', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface(other.stdout)[Symbol.asyncIterator]();
   try {

@@ -1,7 +1,7 @@
 import type { NewMessage, Position, StoredMessage } from '../../history/store.js';
 import { type ChatContext, ioRoomOfUser } from '../context.js';
-import { type Conversation, directBetween } from './conversation.js';
 import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
+import { type Conversation, directBetween } from './conversation.js';
 
 /** A message as it is said, kept or not. */
 export type Said = Omit<NewMessage, 'key' | 'claim'> & Partial<Position>;

@@ -1,6 +1,6 @@
 import type { ChatContext, ChatSocket } from '../context.js';
-import { readName, readObject, readText } from '../input.js';
 import { postDirect } from '../conversations/post.js';
+import { readName, readObject, readText } from '../input.js';
 import type { PostReply } from '../protocol.js';
 
 export async function direct(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {

@@ -2,8 +2,8 @@ import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import type { ChatContext, ChatSocket } from '../context.js';
 import { directBetween } from '../conversations/conversation.js';
-import { readName, readObject, readPage, readRoom } from '../input.js';
 import { asChatMessage, asDirectMessage } from '../conversations/post.js';
+import { readName, readObject, readPage, readRoom } from '../input.js';
 import type { HistoryReply } from '../protocol.js';
 
 export async function history(context: ChatContext, socket: ChatSocket, input: unknown): Promise<HistoryReply> {

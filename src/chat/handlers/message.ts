@@ -1,8 +1,8 @@
 import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import { type ChatContext, type ChatSocket, ioRoomOf } from '../context.js';
-import { readObject, readRoom, readText } from '../input.js';
 import { postToRoom } from '../conversations/post.js';
+import { readObject, readRoom, readText } from '../input.js';
 import type { PostReply } from '../protocol.js';
 
 export async function message(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {

@@ -1,10 +1,10 @@
 import type { Presence } from '../protocol.js';
-import { MOST_NAMED, type Roster } from './registry.js';
+import { MAX_NAMED, type PresenceRegistry } from './registry.js';
 
-/** How often a room's members are told of changes at most: so many ms lie between. */
-const INTERVAL = 250;
+/** How often a room's members are known of changes at most: so many ms lie between. */
+const INTERVAL_MS = 250;
 
-interface Told {
+interface Known {
   members: number;
   users: Set<string>;
 }
@@ -13,27 +13,27 @@ interface Told {
  * Tells the members of a room who came and who left, gathered, so that many people who arrive at once cost few
  * deliveries. Each worker tells its own members.
  */
-export class PresenceTeller {
-  private readonly told = new Map<string, Told>();
+export class PresenceBroadcaster {
+  private readonly known = new Map<string, Known>();
   private readonly timers = new Map<string, NodeJS.Timeout>();
 
   constructor(
-    private readonly roster: Pick<Roster, 'usersOf'>,
+    private readonly roster: Pick<PresenceRegistry, 'usersOf'>,
     private readonly send: (presence: Presence) => void,
     private readonly hasMembers: (room: string) => boolean,
   ) {}
 
   /** To be called before somebody joins: who is there already has not just come. */
   watch(room: string): void {
-    if (!this.told.has(room)) this.told.set(room, this.roster.usersOf(room));
+    if (!this.known.has(room)) this.known.set(room, this.roster.usersOf(room));
   }
 
   /** To be called when the users of a room have changed. */
   note(room: string): void {
-    if (this.timers.has(room) || !this.told.has(room)) return;
+    if (this.timers.has(room) || !this.known.has(room)) return;
     this.timers.set(
       room,
-      setTimeout(() => this.tell(room), INTERVAL),
+      setTimeout(() => this.broadcast(room), INTERVAL_MS),
     );
   }
 
@@ -42,17 +42,17 @@ export class PresenceTeller {
     this.timers.clear();
   }
 
-  private tell(room: string): void {
+  private broadcast(room: string): void {
     this.timers.delete(room);
-    const before = this.told.get(room);
+    const before = this.known.get(room);
     if (!before) return;
     if (!this.hasMembers(room)) {
-      this.told.delete(room);
+      this.known.delete(room);
       return;
     }
     const { members, users } = this.roster.usersOf(room);
-    this.told.set(room, { members, users });
-    if (members > MOST_NAMED) {
+    this.known.set(room, { members, users });
+    if (members > MAX_NAMED) {
       if (members !== before.members) this.send({ room, members });
       return;
     }

@@ -1,17 +1,17 @@
-import type { LocalUsers, RosterMessage, WorkerTotals } from '../protocol.js';
+import type { LocalUsers, PresenceRegistryMessage, WorkerTotals } from '../protocol.js';
 
 /** Up to so many members, a room's presence and roster name them. */
-export const MOST_NAMED = 100;
+export const MAX_NAMED = 100;
 /** How long changes are gathered before the other workers are told, in ms. */
-const TELL_AFTER = 50;
+const SEND_AFTER_MS = 50;
 /** How often a worker says that it is still there, in ms. */
-const HEARTBEAT = 2000;
+const HEARTBEAT_MS = 2000;
 /** How long a worker may be silent before its users count as gone, in ms. */
-const SILENCE = 3 * HEARTBEAT;
+const MAX_SILENCE_MS = 3 * HEARTBEAT_MS;
 
-export interface RosterEvents {
+export interface PresenceRegistryEvents {
   /** Tells all other workers. What does not arrive is found out by the next heartbeat, and made good. */
-  tell(message: RosterMessage): void;
+  send(message: PresenceRegistryMessage): void;
   /** The users of a room have changed. */
   changed(room: string): void;
   /** A worker has gone. */
@@ -30,9 +30,9 @@ interface Node {
 /**
  * Who is in which room, over all workers and machines. Each worker keeps its own users and tells the others what has
  * changed; nobody is asked when somebody joins. A user with several sockets counts once; in rooms where one worker
- * alone has more than {@link MOST_NAMED} users, once per worker.
+ * alone has more than {@link MAX_NAMED} users, once per worker.
  */
-export class Roster {
+export class PresenceRegistry {
   /** This worker's users by room, with the number of sockets of each. */
   private readonly local = new Map<string, Map<string, number>>();
   private readonly nodes = new Map<string, Node>();
@@ -44,10 +44,10 @@ export class Roster {
   /** @param id this worker's name, unique in the cluster and over time */
   constructor(
     private readonly id: string,
-    private readonly events: RosterEvents,
+    private readonly events: PresenceRegistryEvents,
   ) {
-    this.heartbeat = setInterval(() => this.beat(), HEARTBEAT);
-    events.tell({ node: id, type: 'request' });
+    this.heartbeat = setInterval(() => this.beat(), HEARTBEAT_MS);
+    events.send({ node: id, type: 'request' });
   }
 
   /** One more socket of a user is in the room. */
@@ -104,10 +104,10 @@ export class Roster {
   }
 
   /** Takes what another worker tells. */
-  receive(message: RosterMessage): void {
+  receive(message: PresenceRegistryMessage): void {
     if (message.node === this.id) return;
     if (message.type === 'request') {
-      if (message.of === undefined || message.of === this.id) this.tellState();
+      if (message.of === undefined || message.of === this.id) this.sendState();
       return;
     }
     if (message.type === 'bye') return this.forget(message.node);
@@ -117,7 +117,7 @@ export class Roster {
     const expected = message.type === 'changes' ? message.sequence - 1 : message.sequence;
     if (node?.sequence !== expected) {
       // Something did not arrive, or everything so far.
-      return this.events.tell({ node: this.id, type: 'request', of: message.node });
+      return this.events.send({ node: this.id, type: 'request', of: message.node });
     }
     if (message.type === 'heartbeat') node.totals = message.totals;
     if (message.type !== 'changes') return;
@@ -129,34 +129,34 @@ export class Roster {
   close(): void {
     clearInterval(this.heartbeat);
     clearTimeout(this.timer);
-    this.events.tell({ node: this.id, type: 'bye' });
+    this.events.send({ node: this.id, type: 'bye' });
   }
 
   private note(room: string): void {
     this.changes.add(room);
     this.events.changed(room);
-    this.timer ??= setTimeout(() => this.tellChanges(), TELL_AFTER);
+    this.timer ??= setTimeout(() => this.sendChanges(), SEND_AFTER_MS);
   }
 
-  private tellChanges(): void {
+  private sendChanges(): void {
     this.timer = undefined;
     const rooms: Record<string, LocalUsers> = Object.create(null);
     for (const room of this.changes) rooms[room] = this.localUsers(room);
     this.changes.clear();
     this.sequence++;
-    this.events.tell({ node: this.id, type: 'changes', sequence: this.sequence, rooms });
+    this.events.send({ node: this.id, type: 'changes', sequence: this.sequence, rooms });
   }
 
-  private tellState(): void {
+  private sendState(): void {
     const rooms: Record<string, LocalUsers> = Object.create(null);
     for (const room of this.local.keys()) rooms[room] = this.localUsers(room);
-    this.events.tell({ node: this.id, type: 'state', sequence: this.sequence, rooms });
+    this.events.send({ node: this.id, type: 'state', sequence: this.sequence, rooms });
   }
 
   private localUsers(room: string): LocalUsers {
     const users = this.local.get(room);
     if (!users) return [];
-    return users.size > MOST_NAMED ? users.size : [...users.keys()];
+    return users.size > MAX_NAMED ? users.size : [...users.keys()];
   }
 
   private replace(id: string, sequence: number, rooms: Record<string, LocalUsers>): void {
@@ -182,8 +182,8 @@ export class Roster {
   }
 
   private beat(): void {
-    this.events.tell({ node: this.id, type: 'heartbeat', sequence: this.sequence, totals: this.events.totals() });
+    this.events.send({ node: this.id, type: 'heartbeat', sequence: this.sequence, totals: this.events.totals() });
     const now = Date.now();
-    for (const [id, node] of this.nodes) if (now - node.lastHeard > SILENCE) this.forget(id);
+    for (const [id, node] of this.nodes) if (now - node.lastHeard > MAX_SILENCE_MS) this.forget(id);
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { WorkerTotals } from '../protocol.js';
-import type { Roster } from './registry.js';
+import type { PresenceRegistry } from './registry.js';
 
 /** What is going on, over all workers and machines. */
 export interface ChatStats {
@@ -13,7 +13,7 @@ export interface ChatStats {
 const ROOMS_IN_A_TURN = 2000;
 
 /** Counts the rooms and their members, from what the workers tell each other anyway: nobody is asked. */
-export async function readStats(roster: Roster, limit: number): Promise<ChatStats> {
+export async function readStats(roster: PresenceRegistry, limit: number): Promise<ChatStats> {
   const all = [...roster.rooms()];
   const rooms: ChatStats['rooms'] = [];
   for (const [index, room] of all.entries()) {

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { Backlogs } from './slow-peers.js';
-import { FrameReader, frame } from './framing.js';
 import { socketOf } from '../protocol.js';
+import { FrameReader, frame } from './framing.js';
+import { SlowPeerDetector } from './slow-peers.js';
 
 /** What a message between workers is for; each kind has one listener. */
 export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
@@ -34,7 +34,7 @@ export class Mesh {
   private readonly leaveListeners: ((id: number) => void)[] = [];
   /** Links from others, by worker once it has said who it is. */
   private readonly incoming = new Map<Socket, number | undefined>();
-  private readonly backlogs = new Backlogs<Socket>((link) => this.giveUp(link));
+  private readonly slowPeers = new SlowPeerDetector<Socket>((link) => this.giveUp(link));
   private server: Server | undefined;
 
   /**
@@ -118,7 +118,7 @@ export class Mesh {
   close(): void {
     this.leaveListeners.length = 0;
     this.server?.close();
-    this.backlogs.close();
+    this.slowPeers.close();
     for (const socket of [...this.links.values(), ...this.incoming.keys()]) socket.destroy();
     this.links.clear();
     process.off('exit', this.removeSocket);
@@ -166,7 +166,7 @@ export class Mesh {
       process.nextTick(() => socket.uncork());
     }
     socket.write(message);
-    this.backlogs.check(socket);
+    this.slowPeers.check(socket);
   }
 
   private accept(socket: Socket): void {

@@ -1,19 +1,19 @@
 import type { Writable } from 'node:stream';
 
 /** So many bytes may wait on a link for longer than a moment: the longest payload or a burst is gone by then. */
-const MOST_WAITING = 64 * 1024 * 1024;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** In ms. */
-const TURN = 250;
+const TURN_MS = 250;
 /** After so many turns the other end is taken for one that does not keep up. */
-const MOST_TURNS = 8;
+const MAX_TURNS = 8;
 /** A turn that took longer, in ms, was one in which this worker was busy itself: it writes only between two things. */
-const LONGEST_TURN = 300;
+const MAX_TURN_MS = 300;
 
 /**
  * Finds links on which more waits than the other end will ever read in time. It is counted in turns of this worker's
  * own timer that came in time, so that one that is itself held up, once or again and again, blames nobody.
  */
-export class Backlogs<Link extends Writable> {
+export class SlowPeerDetector<Link extends Writable> {
   private readonly turns = new Map<Link, number>();
   private timer: NodeJS.Timeout | undefined;
   private lastTurn = 0;
@@ -23,11 +23,11 @@ export class Backlogs<Link extends Writable> {
 
   /** To be called after each write. */
   check(link: Link): void {
-    if (link.writableLength <= MOST_WAITING || this.turns.has(link)) return;
+    if (link.writableLength <= MAX_WAITING_BYTES || this.turns.has(link)) return;
     this.turns.set(link, 0);
     if (this.timer) return;
     this.lastTurn = performance.now();
-    this.timer = setInterval(() => this.onTurn(), TURN);
+    this.timer = setInterval(() => this.onTurn(), TURN_MS);
   }
 
   close(): void {
@@ -37,13 +37,13 @@ export class Backlogs<Link extends Writable> {
 
   private onTurn(): void {
     const now = performance.now();
-    const isLate = now - this.lastTurn > LONGEST_TURN;
+    const isLate = now - this.lastTurn > MAX_TURN_MS;
     this.lastTurn = now;
     if (isLate) return;
     for (const [link, turns] of this.turns) {
-      if (link.destroyed || link.writableLength <= MOST_WAITING) {
+      if (link.destroyed || link.writableLength <= MAX_WAITING_BYTES) {
         this.turns.delete(link);
-      } else if (turns + 1 < MOST_TURNS) {
+      } else if (turns + 1 < MAX_TURNS) {
         this.turns.set(link, turns + 1);
       } else {
         this.turns.delete(link);

@@ -7,7 +7,7 @@ const QUESTION = 4;
  * Asks every worker of this machine the same thing. One that does not answer in time is left out: it may be stuck, and
  * then whoever asks must not be stuck with it.
  */
-export class Inquiry {
+export class WorkerQuery {
   private readonly waiting = new Map<number, (from: number, answer: unknown) => void>();
   private asked = 0;
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { GjallarError } from '../../errors.js';
-import { findPort, movesConnections } from './port.js';
 import { type FromPrimary, type FromWorker, MESH_DIRECTORY, socketOf } from '../protocol.js';
-import { Vitals } from './watchdog.js';
+import { findPort, movesConnections } from './port.js';
+import { Watchdog } from './watchdog.js';
 
 export interface PrimaryOptions {
   workers: number;
@@ -21,16 +21,16 @@ export interface PrimaryOptions {
 }
 
 /** A worker that lived shorter than this, in ms, counts as one that keeps dying. */
-const SHORT_LIFE = 10_000;
-const FIRST_DELAY = 100;
-const LONGEST_DELAY = 10_000;
+const SHORT_LIFE_MS = 10_000;
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 10_000;
 /** How long a worker has to stop once its clients are gone before it is killed, in ms. */
-const STOP_TIMEOUT = 10_000;
+const STOP_TIMEOUT_MS = 10_000;
 /** The same where somebody has no time. */
-const HURRIED_TIMEOUT = 3000;
+const STOP_NOW_TIMEOUT_MS = 3000;
 
 /** A worker, as the primary sees it. */
-interface Member {
+interface WorkerRecord {
   readonly worker: Worker;
   readonly bornAt: number;
   isMeshed: boolean;
@@ -44,9 +44,9 @@ interface Member {
 /** Forks the workers, replaces those that die, renews them, and stops all of them. */
 export class Primary {
   private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
-  private readonly members = new Map<number, Member>();
+  private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
-  private readonly vitals: Vitals;
+  private readonly watchdog: Watchdog;
   private port = 0;
   private deaths = 0;
   private isLeaving = false;
@@ -56,7 +56,9 @@ export class Primary {
   private started: { resolve: (port: number) => void; reject: (error: Error) => void } | undefined;
 
   constructor(private readonly options: PrimaryOptions) {
-    this.vitals = new Vitals(options.workers, (id) => this.onHung(id, 'a worker gives no sign of life and is killed'));
+    this.watchdog = new Watchdog(options.workers, (id) =>
+      this.onHung(id, 'a worker gives no sign of life and is killed'),
+    );
   }
 
   /** Resolves with the port when all workers listen for the first time. */
@@ -82,7 +84,7 @@ export class Primary {
     this.isLeaving = false;
     log.info({ movesConnections: movesConnections() }, 'the reload begins');
     const old = [...this.members.values()];
-    const retired: Member[] = [];
+    const retired: WorkerRecord[] = [];
     for (const member of old) {
       // It has died meanwhile, and was replaced then.
       if (!this.members.has(member.worker.id)) continue;
@@ -114,25 +116,25 @@ export class Primary {
     this.stopping = true;
     for (const timer of this.respawns) clearTimeout(timer);
     await Promise.all([...this.members.values()].map((member) => this.stopMember(member, this.options.drainTimeout)));
-    this.vitals.close();
+    this.watchdog.close();
     rmSync(this.meshDirectory, { recursive: true, force: true });
   }
 
   /** Makes the stop that is under way an immediate one. */
-  hurry(): void {
+  stopNow(): void {
     for (const { worker } of this.members.values()) {
-      send(worker, { type: 'hurry' });
-      setTimeout(() => worker.process.kill('SIGKILL'), HURRIED_TIMEOUT).unref();
+      send(worker, { type: 'stopNow' });
+      setTimeout(() => worker.process.kill('SIGKILL'), STOP_NOW_TIMEOUT_MS).unref();
     }
   }
 
-  private stopMember({ worker, isListening }: Member, over: number): Promise<void> {
+  private stopMember({ worker, isListening }: WorkerRecord, over: number): Promise<void> {
     return new Promise((resolve) => {
       if (worker.isDead()) return resolve();
       const timer = setTimeout(() => {
         this.options.log.warn({ worker: worker.id }, 'a worker did not stop in time and is killed');
         worker.process.kill('SIGKILL');
-      }, over + STOP_TIMEOUT);
+      }, over + STOP_TIMEOUT_MS);
       worker.once('exit', () => {
         clearTimeout(timer);
         resolve();
@@ -143,11 +145,11 @@ export class Primary {
     });
   }
 
-  private fork(isSpare: boolean): Member {
+  private fork(isSpare: boolean): WorkerRecord {
     const worker = cluster.fork({ [MESH_DIRECTORY]: this.meshDirectory });
     const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
     this.members.set(worker.id, member);
-    this.vitals.began(worker.id);
+    this.watchdog.began(worker.id);
     return member;
   }
 
@@ -162,7 +164,7 @@ export class Primary {
   }
 
   /** There is no successor, so it stays. */
-  private keep(member: Member): void {
+  private keep(member: WorkerRecord): void {
     this.options.log.error('a new worker did not start: those that are not replaced stay');
     member.isSpare = false;
     if (member.worker.isDead()) this.respawn(member);
@@ -181,7 +183,7 @@ export class Primary {
         return;
       }
       case 'alive':
-        return this.vitals.heard(id);
+        return this.watchdog.heard(id);
       case 'leave':
         return this.leave();
       case 'stuck':
@@ -203,7 +205,7 @@ export class Primary {
     }
   }
 
-  private tellToLeave({ worker }: Member): void {
+  private tellToLeave({ worker }: WorkerRecord): void {
     send(worker, { type: 'leave', over: this.options.drainTimeout });
   }
 
@@ -218,7 +220,7 @@ export class Primary {
   private onExit({ id }: Worker, code: number, signal: string): void {
     const member = this.members.get(id);
     this.members.delete(id);
-    this.vitals.forget(id);
+    this.watchdog.forget(id);
     // One that was killed could not do it.
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
@@ -226,10 +228,10 @@ export class Primary {
     if (!this.stopping && !member.isSpare) this.respawn(member, { code, signal });
   }
 
-  private respawn({ worker, bornAt, isListening }: Member, how: { code?: number; signal?: string } = {}): void {
+  private respawn({ worker, bornAt, isListening }: WorkerRecord, how: { code?: number; signal?: string } = {}): void {
     const age = Date.now() - bornAt;
-    this.deaths = age < SHORT_LIFE || !isListening ? this.deaths + 1 : 1;
-    const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY * 2 ** (this.deaths - 2), LONGEST_DELAY);
+    this.deaths = age < SHORT_LIFE_MS || !isListening ? this.deaths + 1 : 1;
+    const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
     this.options.log.error({ worker: worker.id, ...how, delay }, 'a worker died and will be replaced');
     this.deathsInAll++;
     for (const member of this.members.values()) {

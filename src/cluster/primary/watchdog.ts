@@ -1,17 +1,17 @@
-import { ALIVE_INTERVAL } from '../protocol.js';
+import { ALIVE_INTERVAL_MS } from '../protocol.js';
 
 /** A worker that has been silent for so many intervals in a row is taken for hung. */
-const MOST_SILENT = 10;
+const MAX_SILENT_TURNS = 10;
 /** The same for one that is only starting, */
-const LONGEST_START = 30;
+const MAX_START_TURNS = 30;
 /** and so many more for each that may be starting at the same time. */
-const MORE_FOR_EACH = 2;
+const EXTRA_TURNS_PER_WORKER = 2;
 
 /**
  * Finds workers that are there but do nothing any more: stopped, or in an endless loop. Silence is counted in turns of
  * the primary's own timer, so that a primary that was itself stopped, or a machine that slept, finds nobody hung.
  */
-export class Vitals {
+export class Watchdog {
   private readonly silent = new Map<number, number>();
   private readonly timer: NodeJS.Timeout;
 
@@ -26,14 +26,14 @@ export class Vitals {
     this.timer = setInterval(() => {
       for (const [worker, turns] of this.silent) {
         this.silent.set(worker, turns + 1);
-        if (turns === MOST_SILENT) onHung(worker);
+        if (turns === MAX_SILENT_TURNS) onHung(worker);
       }
-    }, ALIVE_INTERVAL);
+    }, ALIVE_INTERVAL_MS);
   }
 
   /** A worker was forked. */
   began(worker: number): void {
-    this.silent.set(worker, MOST_SILENT - LONGEST_START - MORE_FOR_EACH * this.workers);
+    this.silent.set(worker, MAX_SILENT_TURNS - MAX_START_TURNS - EXTRA_TURNS_PER_WORKER * this.workers);
   }
 
   /** A worker has given a sign of life. */

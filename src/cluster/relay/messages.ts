@@ -3,7 +3,7 @@ import type { RequestParts } from '../../engine/http/request.js';
 
 /**
  * What the relay sends between a *receiver*, the worker on whose port a client's connection is, and the *owner*, the
- * worker that has the client's session. `channel` is the receiver's number for the connection.
+ * worker that has the client's session. `requestId` is the receiver's number for the connection.
  *
  * ```
  * CLIENT            RECEIVER                           OWNER
@@ -29,7 +29,7 @@ import type { RequestParts } from '../../engine/http/request.js';
  *   │ ◀─────────────── │ ◀──────────────────────────────── │
  *   │                  │  request(parts): the waiting poll │
  *   │                  │ ◀──────────────────────────────── │
- *   │  upgraded        │  settled(id)                      │
+ *   │  upgraded        │  noMoreRequests(id)                │
  *   │ ───────────────▶ │ ────────────────────────────────▶ │
  * ```
  */
@@ -63,9 +63,9 @@ export const ops = {
   /** owner → receiver: {@link MovedSession}: the session moves to the worker that its WebSocket is on */
   move: 15,
   /** new owner → old owner: the session's id, as JSON: no request for it will come any more */
-  settled: 16,
+  noMoreRequests: 16,
   /** receiver → owner: the receiver goes, so answer the request now */
-  hurry: 17,
+  answerNow: 17,
   /** receiver → owner: more waits for the client than may wait */
   overflow: 18,
 } as const;
@@ -98,7 +98,7 @@ export const REPORT_EVERY = 65_536;
 /** How far a WebSocket's client is, in bytes. */
 export interface RelayedProgress {
   /** What the receiver has taken over so far. */
-  taken: number;
+  received: number;
   /** What waits for the client there. */
   waiting: number;
 }
@@ -111,12 +111,12 @@ export interface RelayedClose {
 const HEADER = 5;
 const LENGTH = 4;
 
-/** op (1 byte), channel (4 bytes), body. */
-export function encodeMessage(op: Op, channel: number, body: string | Uint8Array = ''): Buffer {
+/** op (1 byte), requestId (4 bytes), body. */
+export function encodeMessage(op: Op, requestId: number, body: string | Uint8Array = ''): Buffer {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   const bytes = Buffer.allocUnsafe(HEADER + length);
   bytes[0] = op;
-  bytes.writeUInt32LE(channel, 1);
+  bytes.writeUInt32LE(requestId, 1);
   if (typeof body === 'string') bytes.write(body, HEADER);
   else bytes.set(body, HEADER);
   return bytes;
@@ -130,8 +130,8 @@ export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buff
   return Buffer.concat([length, json, typeof rest === 'string' ? Buffer.from(rest) : rest]);
 }
 
-export function decodeMessage(bytes: Buffer): { op: Op; channel: number; body: Buffer } {
-  return { op: bytes[0] as Op, channel: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
+export function decodeMessage(bytes: Buffer): { op: Op; requestId: number; body: Buffer } {
+  return { op: bytes[0] as Op, requestId: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
 }
 
 /** The counterpart of {@link encodeBody}. */

@@ -1,15 +1,15 @@
+import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type {
   BodyCallback,
   BodyError,
-  Channel,
-  Exchange,
   FrameReceiver,
+  HttpExchange,
   ResponseHeaders,
   UpgradeExchange,
+  WebSocketConnection,
 } from '../../engine/http/exchange.js';
 import type { MiddlewareResponse } from '../../engine/http/middleware.js';
 import { EngineRequest } from '../../engine/http/request.js';
-import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import {
   encodeBody,
   type Op,
@@ -24,11 +24,11 @@ import {
 export type Reply = (op: Op, body?: string | Uint8Array) => void;
 
 /** A request that another worker has received, as its owner sees it. */
-export class RelayedExchange implements Exchange {
+export class RelayedExchange implements HttpExchange {
   readonly request: EngineRequest;
   finished = false;
   onAborted: (() => void) | undefined;
-  onHurried: (() => void) | undefined;
+  onAnswerNow: (() => void) | undefined;
   middlewareResponse: MiddlewareResponse | undefined;
 
   constructor(
@@ -36,7 +36,7 @@ export class RelayedExchange implements Exchange {
     private readonly body: Buffer,
     protected readonly reply: Reply,
     /** Called when the exchange is over. */
-    protected readonly over: () => void,
+    protected readonly onEnd: () => void,
     protected readonly slow: SlowClients,
   ) {
     this.request = new EngineRequest(relayed.parts);
@@ -68,34 +68,34 @@ export class RelayedExchange implements Exchange {
 
   protected finish(): void {
     this.finished = true;
-    this.over();
+    this.onEnd();
   }
 }
 
 /** A request for a WebSocket that another worker has received. */
 export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
   /** The WebSocket, once it was accepted. */
-  channel: RelayedChannel | undefined;
+  webSocket: RelayedWebSocket | undefined;
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
     if (this.finished) return;
     this.finished = true;
     this.reply(ops.accept, encodeBody(headers));
-    this.channel = new RelayedChannel(receiver, this.reply, this.over, this.slow);
-    receiver.onOpen(this.channel);
+    this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.slow);
+    receiver.onOpen(this.webSocket);
   }
 }
 
 /** A WebSocket that another worker holds. It has no topics here: whoever broadcasts sends to it one by one. */
-export class RelayedChannel implements Channel {
+export class RelayedWebSocket implements WebSocketConnection {
   private sent = 0;
-  private progress: RelayedProgress = { taken: 0, waiting: 0 };
+  private progress: RelayedProgress = { received: 0, waiting: 0 };
   private open = true;
 
   constructor(
     readonly receiver: FrameReceiver,
     private readonly reply: Reply,
-    private readonly over: () => void,
+    private readonly onEnd: () => void,
     private readonly slow: SlowClients,
   ) {}
 
@@ -113,7 +113,7 @@ export class RelayedChannel implements Channel {
 
   /** What waits for the client, and what the receiver should have reported by now and has not. */
   getBufferedAmount(): number {
-    return this.progress.waiting + Math.max(0, this.sent - this.progress.taken - 2 * REPORT_EVERY);
+    return this.progress.waiting + Math.max(0, this.sent - this.progress.received - 2 * REPORT_EVERY);
   }
 
   /** The receiver tells how far the client is. */
@@ -139,7 +139,7 @@ export class RelayedChannel implements Channel {
   closed(code: number, reason: string): void {
     if (!this.open) return;
     this.open = false;
-    this.over();
+    this.onEnd();
     this.receiver.onClose(code, reason);
   }
 

@@ -1,8 +1,8 @@
 import { type Clock, DeadlineQueue, systemClock, type Waiting } from '../deadlines.js';
-import { type Channel, isNative } from '../http/exchange.js';
+import { isNative, type WebSocketConnection } from '../http/exchange.js';
 
 /** How long a client that is behind may take for what waits, before it is cut off, in ms. */
-const GRACE = 10_000;
+const GRACE_MS = 10_000;
 
 /**
  * WebSockets that end while something still waits for their client. A close frame has to queue behind it, and is
@@ -10,56 +10,56 @@ const GRACE = 10_000;
  * does not is cut off, so that what waits does not stay in memory.
  */
 export class Closing {
-  private readonly channels = new Map<Channel, ClosingChannel>();
-  private readonly queue: DeadlineQueue<ClosingChannel>;
+  private readonly webSockets = new Map<WebSocketConnection, ClosingWebSocket>();
+  private readonly queue: DeadlineQueue<ClosingWebSocket>;
 
   constructor(clock: Clock = systemClock) {
-    this.queue = new DeadlineQueue(GRACE, ({ channel }) => channel.close(), clock);
+    this.queue = new DeadlineQueue(GRACE_MS, ({ webSocket }) => webSocket.close(), clock);
   }
 
   /** Ends a WebSocket in order. Nothing may be sent over it any more. */
-  end(channel: Channel, code?: number, reason?: string): void {
+  end(webSocket: WebSocketConnection, code?: number, reason?: string): void {
     // One that another worker holds ends there.
-    if (!isNative(channel) || channel.getBufferedAmount() === 0) return channel.end(code, reason);
-    if (this.channels.has(channel)) return;
-    for (const topic of channel.getTopics()) channel.unsubscribe(topic);
-    const closing = new ClosingChannel(channel, code, reason);
-    this.channels.set(channel, closing);
+    if (!isNative(webSocket) || webSocket.getBufferedAmount() === 0) return webSocket.end(code, reason);
+    if (this.webSockets.has(webSocket)) return;
+    for (const topic of webSocket.getTopics()) webSocket.unsubscribe(topic);
+    const closing = new ClosingWebSocket(webSocket, code, reason);
+    this.webSockets.set(webSocket, closing);
     this.queue.add(closing);
   }
 
   /** The client has taken some of what waited. */
-  drained(channel: Channel): void {
-    if (this.channels.size === 0 || channel.getBufferedAmount() > 0) return;
-    const closing = this.channels.get(channel);
+  drained(webSocket: WebSocketConnection): void {
+    if (this.webSockets.size === 0 || webSocket.getBufferedAmount() > 0) return;
+    const closing = this.webSockets.get(webSocket);
     if (!closing) return;
-    this.closed(channel);
-    channel.end(closing.code, closing.reason);
+    this.closed(webSocket);
+    webSocket.end(closing.code, closing.reason);
   }
 
   /** The WebSocket is closed. */
-  closed(channel: Channel): void {
-    const closing = this.channels.get(channel);
+  closed(webSocket: WebSocketConnection): void {
+    const closing = this.webSockets.get(webSocket);
     if (!closing) return;
-    this.channels.delete(channel);
+    this.webSockets.delete(webSocket);
     this.queue.remove(closing);
   }
 
   /** Cuts off those that are left. */
   close(): void {
-    for (const channel of [...this.channels.keys()]) channel.close();
+    for (const webSocket of [...this.webSockets.keys()]) webSocket.close();
     this.queue.close();
   }
 }
 
-class ClosingChannel implements Waiting<ClosingChannel> {
-  queue: DeadlineQueue<ClosingChannel> | undefined = undefined;
+class ClosingWebSocket implements Waiting<ClosingWebSocket> {
+  queue: DeadlineQueue<ClosingWebSocket> | undefined = undefined;
   due = 0;
-  previous: ClosingChannel | undefined = undefined;
-  next: ClosingChannel | undefined = undefined;
+  previous: ClosingWebSocket | undefined = undefined;
+  next: ClosingWebSocket | undefined = undefined;
 
   constructor(
-    readonly channel: Channel,
+    readonly webSocket: WebSocketConnection,
     readonly code: number | undefined,
     readonly reason: string | undefined,
   ) {}

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../deadlines.js';
-import type { Channel, NativeChannel } from '../http/exchange.js';
-import type { SkippedDeliveries } from './dropped-deliveries.js';
+import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
+import type { DroppedDeliveries } from './dropped-deliveries.js';
 
 /** A uWebSockets.js app, as far as broadcasting needs it. */
 export interface Publisher {
@@ -23,11 +23,11 @@ export class Apps implements Publisher {
   }
 }
 
-/** One thing to send: to a topic without some of its subscribers, or to one channel. */
+/** One thing to send: to a topic without some of its subscribers, or to one webSocket. */
 interface Entry {
   topic: string | undefined;
-  except: readonly NativeChannel[];
-  channel: Channel | undefined;
+  except: readonly NativeWebSocket[];
+  webSocket: WebSocketConnection | undefined;
   message: string | Uint8Array;
   isBinary: boolean;
   compress: boolean;
@@ -36,7 +36,7 @@ interface Entry {
 /** Of the time that passes, this share at most is spent on sending, as long as the longest window allows it. */
 const SHARE_OF_TIME = 1 / 20;
 /** What writing to one subscriber costs, in ms, about. */
-const COST_OF_WRITE = 0.004;
+const WRITE_COST_MS = 0.004;
 
 /**
  * Group commit for sockets. A worker that was idle sends at once, that is as soon as the callback that it is in has
@@ -56,7 +56,7 @@ export class Outbox {
   private cancelFlush: (() => void) | undefined;
   private heldUntil = 0;
   /** How many bytes are held for single channels. */
-  private readonly heldBytes = new Map<Channel, number>();
+  private readonly heldBytes = new Map<WebSocketConnection, number>();
 
   /**
    * @param longest the longest time that anything is held, in ms; 0 sends everything at once
@@ -66,7 +66,7 @@ export class Outbox {
     private readonly publisher: Publisher,
     private readonly longest: number,
     private readonly clock: Clock = systemClock,
-    private readonly skipped?: SkippedDeliveries,
+    private readonly skipped?: DroppedDeliveries,
   ) {}
 
   /** How many messages are held. */
@@ -85,32 +85,32 @@ export class Outbox {
     message: string | Uint8Array,
     isBinary: boolean,
     compress: boolean,
-    except: readonly NativeChannel[] = [],
+    except: readonly NativeWebSocket[] = [],
   ): void {
-    this.entries.push({ topic, except, channel: undefined, message, isBinary, compress });
+    this.entries.push({ topic, except, webSocket: undefined, message, isBinary, compress });
     this.held.set(topic, (this.held.get(topic) ?? 0) + 1);
     this.published++;
     if (this.longest === 0) this.flush();
     else if (!this.cancelFlush) this.planFlush();
   }
 
-  /** Sends to one channel, behind what is held. */
-  send(channel: Channel, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
-    if (!this.isHolding) channel.send(message, isBinary, compress);
+  /** Sends to one webSocket, behind what is held. */
+  send(webSocket: WebSocketConnection, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
+    if (!this.isHolding) webSocket.send(message, isBinary, compress);
     else {
-      this.entries.push({ topic: undefined, except: [], channel, message, isBinary, compress });
-      this.heldBytes.set(channel, (this.heldBytes.get(channel) ?? 0) + message.length);
+      this.entries.push({ topic: undefined, except: [], webSocket, message, isBinary, compress });
+      this.heldBytes.set(webSocket, (this.heldBytes.get(webSocket) ?? 0) + message.length);
     }
   }
 
-  /** Forgets what is held for a channel that is closed: nothing may be done with it any more. */
-  forget(channel: Channel): void {
-    if (this.heldBytes.delete(channel)) this.entries = this.entries.filter((entry) => entry.channel !== channel);
+  /** Forgets what is held for a webSocket that is closed: nothing may be done with it any more. */
+  forget(webSocket: WebSocketConnection): void {
+    if (this.heldBytes.delete(webSocket)) this.entries = this.entries.filter((entry) => entry.webSocket !== webSocket);
   }
 
-  /** About how many bytes are held for one channel alone. */
-  heldFor(channel: Channel): number {
-    return this.heldBytes.get(channel) ?? 0;
+  /** About how many bytes are held for one webSocket alone. */
+  heldFor(webSocket: WebSocketConnection): number {
+    return this.heldBytes.get(webSocket) ?? 0;
   }
 
   /** To be called before a topic's subscribers change: who was one when a message was sent gets it, and nobody else. */
@@ -133,19 +133,19 @@ export class Outbox {
     }
     this.held.clear();
     this.heldBytes.clear();
-    const singles = new Map<Channel, Entry[]>();
+    const singles = new Map<WebSocketConnection, Entry[]>();
     for (const entry of entries) {
       if (entry.topic !== undefined) {
         writes += sendSingles(singles);
         this.publishNow(entry.topic, entry);
       } else {
-        const waiting = singles.get(entry.channel!);
+        const waiting = singles.get(entry.webSocket!);
         if (waiting) waiting.push(entry);
-        else singles.set(entry.channel!, [entry]);
+        else singles.set(entry.webSocket!, [entry]);
       }
     }
     writes += sendSingles(singles);
-    this.heldUntil = this.clock.now() + Math.min(this.longest, (writes * COST_OF_WRITE) / SHARE_OF_TIME);
+    this.heldUntil = this.clock.now() + Math.min(this.longest, (writes * WRITE_COST_MS) / SHARE_OF_TIME);
   }
 
   private planFlush(): void {
@@ -163,19 +163,19 @@ export class Outbox {
 
   private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
     // Taking a few out for the moment is cheaper than sending to all the others one by one.
-    const left = except.filter((channel) => channel.unsubscribe(topic));
+    const left = except.filter((webSocket) => webSocket.unsubscribe(topic));
     this.publisher.publish(topic, message, isBinary, compress);
-    for (const channel of left) channel.subscribe(topic);
+    for (const webSocket of left) webSocket.subscribe(topic);
     this.deliveries -= left.length;
     this.skipped?.published(topic, message, except);
   }
 }
 
 /** Sends what waits for single channels, one write for each. Returns how many writes that were. */
-function sendSingles(singles: Map<Channel, Entry[]>): number {
-  for (const [channel, entries] of singles) {
-    channel.cork(() => {
-      for (const { message, isBinary, compress } of entries) channel.send(message, isBinary, compress);
+function sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
+  for (const [webSocket, entries] of singles) {
+    webSocket.cork(() => {
+      for (const { message, isBinary, compress } of entries) webSocket.send(message, isBinary, compress);
     });
   }
   const writes = singles.size;

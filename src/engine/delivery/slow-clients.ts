@@ -1,6 +1,6 @@
-import type { NativeChannel } from '../http/exchange.js';
+import type { NativeWebSocket } from '../http/exchange.js';
 import type { EngineSettings } from '../options.js';
-import { SkippedDeliveries } from './dropped-deliveries.js';
+import { DroppedDeliveries } from './dropped-deliveries.js';
 
 /** Somebody whose client can be too far behind. */
 export interface Closable {
@@ -19,17 +19,17 @@ export class SlowClients {
   /** How many bytes may wait for a client; 0 is no limit. */
   readonly limit: number;
   /** Tells what topics skip; only where messages are dropped, and not their client. */
-  readonly skipped: SkippedDeliveries | undefined;
+  readonly skipped: DroppedDeliveries | undefined;
   private readonly unpinged = new Set<Pinged>();
   private readonly overflowing = new Set<Closable>();
 
   constructor({ maxBackpressure, slowPolicy }: Pick<EngineSettings, 'maxBackpressure' | 'slowPolicy'>) {
     this.limit = maxBackpressure;
-    this.skipped = maxBackpressure > 0 && slowPolicy === 'drop' ? new SkippedDeliveries() : undefined;
+    this.skipped = maxBackpressure > 0 && slowPolicy === 'drop' ? new DroppedDeliveries() : undefined;
   }
 
   /** To be called when uWebSockets.js tells of a message that it has dropped. */
-  onDropped(ws: NativeChannel, message: ArrayBuffer, receiver: Closable): void {
+  onDropped(ws: NativeWebSocket, message: ArrayBuffer, receiver: Closable): void {
     if (this.skipped) this.skipped.dropped(ws, message);
     else this.overflow(receiver);
   }

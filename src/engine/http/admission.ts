@@ -1,11 +1,11 @@
 import { handshakeErrors } from '../../errors.js';
 import type { EngineCounters } from '../counters.js';
-import type { Exchange } from './exchange.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import { isForeign } from '../limits/origin.js';
-import { applyMiddleware, type Middleware, respond } from './middleware.js';
 import type { EngineSettings } from '../options.js';
 import type { Session } from '../session/session.js';
+import type { HttpExchange } from './exchange.js';
+import { applyMiddleware, type Middleware, respond } from './middleware.js';
 import { type Refusal, verify } from './verify.js';
 
 /** Decides which requests are let in: middleware first, then the protocol's checks, then `allowRequest`. */
@@ -25,10 +25,10 @@ export class Admission {
   ) {}
 
   /** Goes on if nothing speaks against the request. */
-  admit(exchange: Exchange, isUpgrade: boolean, next: () => void): void {
+  admit(exchange: HttpExchange, isUpgrade: boolean, next: () => void): void {
     const { request } = exchange;
     if (this.addresses && !request._query.sid && request.method === 'GET') {
-      const refused = this.addresses.knock(request.connection.remoteAddress);
+      const refused = this.addresses.checkConnectionRate(request.connection.remoteAddress);
       if (refused) return this.refuseBy(exchange, refused);
     }
     applyMiddleware(this.middleware, exchange, (error) => {
@@ -48,12 +48,12 @@ export class Admission {
   }
 
   /** Refuses a request by one of the limits. */
-  refuseBy(exchange: Exchange, code: keyof EngineCounters['refused']): void {
+  refuseBy(exchange: HttpExchange, code: keyof EngineCounters['refused']): void {
     this.counters.refused[code]++;
     this.refuse(exchange, { error: handshakeErrors[code], context: { name: code } });
   }
 
-  refuse(exchange: Exchange, { error, context }: Refusal): void {
+  refuse(exchange: HttpExchange, { error, context }: Refusal): void {
     const { code, status } = error;
     this.emit('connection_error', { req: exchange.request, code, message: error.message, context });
     const message = typeof context.message === 'string' ? context.message : error.message;

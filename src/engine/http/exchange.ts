@@ -13,14 +13,14 @@ export type BodyCallback = (error: BodyError | undefined, body: Buffer) => void;
  * One HTTP request and the response to it, wherever it arrived: on this worker's own port, or on another worker's,
  * which relays it. The engine knows nothing else of where its requests come from.
  */
-export interface Exchange {
+export interface HttpExchange {
   readonly request: EngineRequest;
   /** True once nobody waits for the response any more, or once it was sent. */
   readonly finished: boolean;
   /** Called once when the client goes away before the response was sent. */
   onAborted: (() => void) | undefined;
   /** Called when the connection is about to go: who lets the request wait for something answers it now. */
-  onHurried: (() => void) | undefined;
+  onAnswerNow: (() => void) | undefined;
   /** Where Connect middleware has put headers for the response, if there is any middleware. */
   middlewareResponse: MiddlewareResponse | undefined;
   /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. Once the response was sent it is not called back any more. */
@@ -31,8 +31,8 @@ export interface Exchange {
   destroy(): void;
 }
 
-/** An {@link Exchange} that asks for a WebSocket. */
-export interface UpgradeExchange extends Exchange {
+/** An {@link HttpExchange} that asks for a WebSocket. */
+export interface UpgradeExchange extends HttpExchange {
   /**
    * Turns the connection into a WebSocket. `receiver.onOpen` is called before this returns, or never where the client
    * has gone.
@@ -42,18 +42,18 @@ export interface UpgradeExchange extends Exchange {
 
 /** What a WebSocket tells its owner. The bytes of a message are gone after the call: copy what is kept. */
 export interface FrameReceiver {
-  onOpen(channel: Channel): void;
+  onOpen(webSocket: WebSocketConnection): void;
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void;
   /** The client has taken some of what waited for it. */
   onDrain(): void;
   /** More waits for the client than may wait, and something was to be added. */
   onOverflow(): void;
-  /** Called once, after which the channel may not be used. */
+  /** Called once, after which the webSocket may not be used. */
   onClose(code: number, reason: string): void;
 }
 
 /** An open WebSocket: a uWebSockets.js one as it is, or one that another worker holds. */
-export interface Channel {
+export interface WebSocketConnection {
   /** Sends a message. Returns 2 when it was dropped for `maxBackpressure`, as uWebSockets.js does. */
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
   /** Bytes that wait for a slow client. */
@@ -66,16 +66,16 @@ export interface Channel {
   cork(callback: () => void): unknown;
 }
 
-/** A channel that uWebSockets.js can publish to. */
-export interface NativeChannel extends Channel {
+/** A webSocket that uWebSockets.js can publish to. */
+export interface NativeWebSocket extends WebSocketConnection {
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
   getTopics(): string[];
 }
 
-/** Whether topics reach the channel: a relayed one has none here. */
-export function isNative(channel: Channel): channel is NativeChannel {
-  return 'subscribe' in channel;
+/** Whether topics reach the webSocket: a relayed one has none here. */
+export function isNative(webSocket: WebSocketConnection): webSocket is NativeWebSocket {
+  return 'subscribe' in webSocket;
 }
 
 const statusTexts: Record<number, string> = {

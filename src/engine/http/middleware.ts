@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Exchange, ResponseHeaders } from './exchange.js';
+import type { HttpExchange, ResponseHeaders } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request". */
@@ -27,7 +27,7 @@ export class MiddlewareResponse extends EventEmitter {
   private readonly written: Uint8Array[] = [];
 
   constructor(
-    private readonly exchange: Exchange,
+    private readonly exchange: HttpExchange,
     readonly req: EngineRequest,
   ) {
     super();
@@ -104,7 +104,7 @@ export class MiddlewareResponse extends EventEmitter {
 /** Runs the middleware in order, each after the one before it called `next`. */
 export function applyMiddleware(
   middleware: readonly Middleware[],
-  exchange: Exchange,
+  exchange: HttpExchange,
   done: (error?: unknown) => void,
 ): void {
   if (middleware.length === 0) return done();
@@ -133,7 +133,12 @@ export function applyMiddleware(
 }
 
 /** Answers an exchange, through what middleware has made of the response where there is any. */
-export function respond(exchange: Exchange, status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
+export function respond(
+  exchange: HttpExchange,
+  status: number,
+  headers: ResponseHeaders,
+  body: string | Uint8Array,
+): void {
   if (exchange.finished) return;
   const response = exchange.middlewareResponse;
   if (response) response.writeHead(status, headers).end(body);

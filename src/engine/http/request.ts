@@ -123,17 +123,17 @@ function parseQuery(url: string): Record<string, string> {
   return query;
 }
 
-const INTERNED = 2048;
-const LONGEST_INTERNED = 256;
+const MAX_INTERNED = 2048;
+const MAX_INTERNED_LENGTH = 256;
 const interned = new Map<string, string>();
 
 /** One string object for equal strings: most clients send the same headers, and each session keeps its own. */
 function intern(text: string): string {
-  if (text.length > LONGEST_INTERNED) return text;
+  if (text.length > MAX_INTERNED_LENGTH) return text;
   const known = interned.get(text);
   if (known !== undefined) return known;
   // Values that differ for every client would fill the table: it starts anew, and the frequent ones are soon back.
-  if (interned.size >= INTERNED) interned.clear();
+  if (interned.size >= MAX_INTERNED) interned.clear();
   interned.set(text, text);
   return text;
 }

@@ -1,6 +1,6 @@
 import { serialize } from 'cookie';
-import type { Exchange, ResponseHeaders } from './exchange.js';
 import type { CookieSettings } from '../options.js';
+import type { HttpExchange, ResponseHeaders } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** The headers of the engine's own responses: its cookie, and what listeners of its events add. */
@@ -23,7 +23,7 @@ export class HeaderMaker {
   }
 
   /** The headers of a response that opens a WebSocket. */
-  ofUpgrade(exchange: Exchange, id: string): ResponseHeaders {
+  ofUpgrade(exchange: HttpExchange, id: string): ResponseHeaders {
     const headers: ResponseHeaders = {};
     this.addTo(headers, exchange.request, id);
     const response = exchange.middlewareResponse;

@@ -1,6 +1,6 @@
 import { type HandshakeError, handshakeErrors } from '../../errors.js';
-import type { EngineRequest } from './request.js';
 import type { Session } from '../session/session.js';
+import type { EngineRequest } from './request.js';
 
 /** Why a request is not let in: the error for the client, and what the `connection_error` event adds to it. */
 export interface Refusal {

@@ -3,7 +3,7 @@ import { addressKey } from './client-address.js';
 import { Allowance, type Rate } from './rates.js';
 import { type PeerLinks, SharedCounts } from './shared-counts.js';
 
-/** How many buckets are looked through at most before those that are whole again are forgotten. */
+/** How many buckets are looked through at maxClients before those that are whole again are forgotten. */
 const SWEEP_FROM = 1024;
 
 /**
@@ -17,16 +17,16 @@ export class AddressLimits {
   private sweepAt = SWEEP_FROM;
 
   private constructor(
-    private readonly most: number,
+    private readonly maxClients: number,
     private readonly rate: Rate | undefined,
     private readonly clock: Clock,
   ) {
-    this.counts = new SharedCounts(clock, (key, taken) => this.take(key, taken));
+    this.counts = new SharedCounts(clock, (key, consumed) => this.consume(key, consumed));
   }
 
-  /** @param most how many clients one address may have; 0 is no limit */
-  static of(most: number, rate: Rate | undefined, clock: Clock): AddressLimits | undefined {
-    return most > 0 || rate ? new AddressLimits(most, rate, clock) : undefined;
+  /** @param maxClients how many clients one address may have; 0 is no limit */
+  static of(maxClients: number, rate: Rate | undefined, clock: Clock): AddressLimits | undefined {
+    return maxClients > 0 || rate ? new AddressLimits(maxClients, rate, clock) : undefined;
   }
 
   /** Tells the other workers what comes here, and hears what comes to them. */
@@ -35,21 +35,21 @@ export class AddressLimits {
   }
 
   /** Somebody wants to come in. Returns what speaks against it. */
-  knock(address: string): 'RATE_LIMITED' | 'TOO_MANY_CONNECTIONS' | undefined {
+  checkConnectionRate(address: string): 'RATE_LIMITED' | 'TOO_MANY_CONNECTIONS' | undefined {
     const key = addressKey(address);
     if (this.isFull(key)) return 'TOO_MANY_CONNECTIONS';
     if (!this.rate) return undefined;
     // Who is refused does not pay: one that keeps trying gets in as often as the limit says.
     const allowance = this.rates.get(key);
     if (allowance && !allowance.has(1, this.clock.now())) return 'RATE_LIMITED';
-    this.take(key, 1);
-    this.counts.tellTaken(key);
+    this.consume(key, 1);
+    this.counts.reportConsumed(key);
     return undefined;
   }
 
   /** A client comes in. Returns false when there are too many meanwhile. */
   enter(client: object, address: string): boolean {
-    if (this.most === 0) return true;
+    if (this.maxClients === 0) return true;
     const key = addressKey(address);
     if (this.isFull(key)) return false;
     this.add(client, key);
@@ -58,7 +58,7 @@ export class AddressLimits {
 
   /** A client of another worker goes on here. */
   adopt(client: object, address: string): void {
-    if (this.most > 0) this.add(client, addressKey(address));
+    if (this.maxClients > 0) this.add(client, addressKey(address));
   }
 
   leave(client: object): void {
@@ -78,10 +78,10 @@ export class AddressLimits {
   }
 
   private isFull(key: string): boolean {
-    return this.most > 0 && this.counts.of(key) >= this.most;
+    return this.maxClients > 0 && this.counts.of(key) >= this.maxClients;
   }
 
-  private take(key: string, cost: number): void {
+  private consume(key: string, cost: number): void {
     if (!this.rate) return;
     const now = this.clock.now();
     let allowance = this.rates.get(key);
@@ -90,7 +90,7 @@ export class AddressLimits {
       allowance = new Allowance(this.rate, now);
       this.rates.set(key, allowance);
     }
-    allowance.take(cost, now);
+    allowance.consume(cost, now);
   }
 
   /** Forgets addresses that are as if they had never come. */

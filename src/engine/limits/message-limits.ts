@@ -21,11 +21,11 @@ export class MessageLimits {
   }
 
   /** To be called with each message. Returns whether its client goes so far beyond the limit that it is to be closed. */
-  take(client: object, data: PacketData | undefined): 'within' | 'over' | 'far over' {
+  consume(client: object, data: PacketData | undefined): 'within' | 'over' | 'far over' {
     const now = this.clock.now();
     const { events, bytes } = this.of(client, now);
-    events?.take(1, now);
-    if (data !== undefined) bytes?.take(Buffer.byteLength(data), now);
+    events?.consume(1, now);
+    if (data !== undefined) bytes?.consume(Buffer.byteLength(data), now);
     if (events?.isFarOver(now) || bytes?.isFarOver(now)) return 'far over';
     return events?.isOver(now) || bytes?.isOver(now) ? 'over' : 'within';
   }

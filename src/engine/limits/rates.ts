@@ -29,7 +29,7 @@ export class Allowance {
     this.left = rate.amount;
   }
 
-  take(cost: number, now: number): void {
+  consume(cost: number, now: number): void {
     this.left = this.leftAt(now) - cost;
     this.at = now;
   }

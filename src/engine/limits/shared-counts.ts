@@ -17,13 +17,13 @@ interface Message {
   /** How many of each key are at the sender. */
   counts?: [key: string, count: number][];
   /** What was taken at the sender since its last message. */
-  taken?: [key: string, amount: number][];
+  consumed?: [key: string, amount: number][];
   /** The sender is new, and wants to know all counts. */
   isNew?: boolean;
 }
 
 /** How long changes are gathered before the other workers are told, in ms. */
-const GATHER = 50;
+const GATHER_MS = 50;
 
 /**
  * Numbers by key that several workers add up. Each worker tells the others of its own, gathered, and nobody ever waits
@@ -34,14 +34,14 @@ export class SharedCounts {
   private readonly all = new Map<string, number>();
   private readonly others = new Map<number, Map<string, number>>();
   private readonly changed = new Set<string>();
-  private readonly taken = new Map<string, number>();
+  private readonly consumed = new Map<string, number>();
   private links: PeerLinks | undefined;
   private timer: unknown;
 
-  /** @param onTaken called with what other workers have told by {@link tellTaken} */
+  /** @param onConsumed called with what other workers have told by {@link reportConsumed} */
   constructor(
     private readonly clock: Clock,
-    private readonly onTaken: (key: string, amount: number) => void,
+    private readonly onConsumed: (key: string, amount: number) => void,
   ) {}
 
   join(links: PeerLinks): void {
@@ -64,35 +64,35 @@ export class SharedCounts {
     put(this.all, key, this.of(key) + difference);
     if (!this.links) return;
     this.changed.add(key);
-    this.tellLater();
+    this.reportLater();
   }
 
-  /** Something was taken here, which is to be taken elsewhere as well. */
-  tellTaken(key: string): void {
+  /** Something was taken here, which is to be consumed elsewhere as well. */
+  reportConsumed(key: string): void {
     if (!this.links) return;
-    this.taken.set(key, (this.taken.get(key) ?? 0) + 1);
-    this.tellLater();
+    this.consumed.set(key, (this.consumed.get(key) ?? 0) + 1);
+    this.reportLater();
   }
 
   close(): void {
     if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
   }
 
-  private tellLater(): void {
+  private reportLater(): void {
     this.timer ??= this.clock.setTimeout(() => {
       this.timer = undefined;
       const counts = [...this.changed].map((key) => [key, this.own.get(key) ?? 0] as [string, number]);
-      this.links?.broadcast(encode({ counts, taken: [...this.taken] }));
+      this.links?.broadcast(encode({ counts, consumed: [...this.consumed] }));
       this.changed.clear();
-      this.taken.clear();
-    }, GATHER);
+      this.consumed.clear();
+    }, GATHER_MS);
   }
 
-  private receive(from: number, { counts = [], taken = [], isNew }: Message): void {
+  private receive(from: number, { counts = [], consumed = [], isNew }: Message): void {
     // What one has sent that is gone counts no more.
     if (!this.links?.members.includes(from)) return;
     for (const [key, count] of counts) this.set(from, key, count);
-    for (const [key, amount] of taken) this.onTaken(key, amount);
+    for (const [key, amount] of consumed) this.onConsumed(key, amount);
     if (isNew) this.links.send(from, encode({ counts: [...this.own] }));
   }
 

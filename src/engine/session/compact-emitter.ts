@@ -10,7 +10,7 @@ LazyEventEmitter.prototype = Object.create(EventEmitter.prototype, { constructor
  * An EventEmitter of which a server has very many, each with one listener for each of the same three events: those
  * listeners stand in fields, and the table of listeners, which is larger than all the rest, is made for others only.
  */
-export class SlotEmitter extends LazyEventEmitter {
+export class CompactEmitter extends LazyEventEmitter {
   private dataListener: Listener | undefined = undefined;
   private errorListener: Listener | undefined = undefined;
   private closeListener: Listener | undefined = undefined;

@@ -1,15 +1,15 @@
 import { handshakeErrors } from '../../errors.js';
 import type { Admission } from '../http/admission.js';
-import type { Exchange, FrameReceiver, UpgradeExchange } from '../http/exchange.js';
-import type { AddressLimits } from '../limits/address-limits.js';
-import type { EngineSettings } from '../options.js';
+import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { EngineRequest } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
-import { Session } from './session.js';
-import type { SessionHost } from './session-host.js';
+import type { AddressLimits } from '../limits/address-limits.js';
+import type { EngineSettings } from '../options.js';
 import { protocolOf, type TransportMaker } from '../transports/registry.js';
 import type { Transport, TransportName } from '../transports/transport.js';
-import type { MovingSession, UnclaimedSessions } from './pending-sessions.js';
+import type { MovingSession, PendingSessions } from './pending-sessions.js';
+import { Session } from './session.js';
+import type { SessionHost } from './session-host.js';
 
 /** What a handshake needs of its engine. */
 export interface HandshakeHost extends SessionHost {
@@ -24,14 +24,14 @@ export class Handshake {
   constructor(
     private readonly host: HandshakeHost,
     private readonly sessions: Map<string, Session>,
-    private readonly unclaimed: UnclaimedSessions,
+    private readonly unclaimed: PendingSessions,
     private readonly admission: Admission,
     private readonly make: TransportMaker,
     private readonly headers: HeaderMaker,
   ) {}
 
   /** Opens a session on polling. */
-  polling(exchange: Exchange): Promise<void> {
+  polling(exchange: HttpExchange): Promise<void> {
     return this.open(
       exchange,
       (request) => this.make.polling(request),
@@ -52,7 +52,7 @@ export class Handshake {
       (request) => this.make.webSocket(request),
       (session, transport) => {
         exchange.accept(this.headers.ofUpgrade(exchange, session.id), transport);
-        if (transport.channel) this.host.emit('connection', session);
+        if (transport.webSocket) this.host.emit('connection', session);
         else session.close(true);
       },
     );
@@ -80,12 +80,12 @@ export class Handshake {
     const candidate = this.make.webSocket(exchange.request, session.protocol);
     session.probeUpgrade(candidate);
     exchange.accept(headers, candidate);
-    if (!candidate.channel) session.probe?.end();
+    if (!candidate.webSocket) session.probe?.end();
   }
 
   /** Opens a session, unless its client is refused or has gone. */
   private async open<T extends Transport>(
-    exchange: Exchange,
+    exchange: HttpExchange,
     make: (request: EngineRequest) => T,
     opened: (session: Session, transport: T) => void,
   ): Promise<void> {
@@ -98,7 +98,7 @@ export class Handshake {
     if (session) opened(session, transport);
   }
 
-  private createSession(id: string, transport: Transport, exchange: Exchange): Session | undefined {
+  private createSession(id: string, transport: Transport, exchange: HttpExchange): Session | undefined {
     const session = new Session(id, this.host, transport, exchange.request);
     if (this.host.addresses?.enter(session, session.remoteAddress) === false) {
       this.admission.refuseBy(exchange, 'TOO_MANY_CONNECTIONS');
@@ -110,7 +110,7 @@ export class Handshake {
   }
 
   /** The id of a new session; undefined where the client was refused. */
-  private idFor(exchange: Exchange): string | undefined | Promise<string | undefined> {
+  private idFor(exchange: HttpExchange): string | undefined | Promise<string | undefined> {
     const { request } = exchange;
     const protocol = protocolOf(request);
     if (protocol === 3 && !this.host.settings.allowEIO3) {
@@ -136,7 +136,7 @@ export class Handshake {
 
 /** The receiver of a WebSocket that nobody wants: its client is told by a close frame, as by engine.io. */
 const closed: FrameReceiver = {
-  onOpen: (channel) => channel.end(),
+  onOpen: (webSocket) => webSocket.end(),
   onMessage: () => {},
   onDrain: () => {},
   onOverflow: () => {},

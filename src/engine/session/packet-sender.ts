@@ -6,14 +6,14 @@ import {
   type SendData,
   toPacketData,
 } from '../protocol/packet.js';
-import type { SessionHost } from './session-host.js';
-import { SlotEmitter } from './compact-emitter.js';
 import type { Transport } from '../transports/transport.js';
+import { CompactEmitter } from './compact-emitter.js';
+import type { SessionHost } from './session-host.js';
 
 export type SendCallback = (transport: Transport) => void;
 
 /** The half of a session that sends: what waits until the transport can take it. */
-export abstract class PacketSender extends SlotEmitter {
+export abstract class PacketSender extends CompactEmitter {
   readyState: 'open' | 'closing' | 'closed' = 'open';
 
   protected buffer: Packet[] | undefined = undefined;

@@ -1,9 +1,9 @@
-import type { Exchange } from '../http/exchange.js';
-import type { PacketData, PacketType } from '../protocol/packet.js';
+import type { HttpExchange } from '../http/exchange.js';
 import type { RequestParts } from '../http/request.js';
-import type { Session } from './session.js';
+import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { PollingTransport } from '../transports/polling.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
+import type { Session } from './session.js';
 
 /** A session that no application knows of yet, as it moves to the worker that its WebSocket came to. */
 export interface MovingSession {
@@ -15,9 +15,9 @@ export interface MovingSession {
 }
 
 /** How much longer than for its first message a client may take for the request for its WebSocket. */
-const PATIENCE = 3;
-const SHORTEST_WAIT = 25;
-const LONGEST_WAIT = 1000;
+const WAIT_FACTOR = 3;
+const MIN_WAIT_MS = 25;
+const MAX_WAIT_MS = 1000;
 
 /**
  * Sessions that started on polling where several workers share a port. The kernel gives a client's WebSocket to any
@@ -26,21 +26,21 @@ const LONGEST_WAIT = 1000;
  *
  * A client asks for its WebSocket at about the same time as it sends its first message, so that hardly anything waits.
  */
-export class UnclaimedSessions {
-  private readonly unclaimed = new Map<string, UnclaimedSession>();
+export class PendingSessions {
+  private readonly pending = new Map<string, PendingSession>();
 
   /** @param announce tells the application of a session */
   constructor(private readonly announce: (session: Session) => void) {}
 
   hold(session: Session): void {
-    this.unclaimed.set(session.id, new UnclaimedSession(session, () => this.claim(session.id)));
+    this.pending.set(session.id, new PendingSession(session, () => this.claim(session.id)));
   }
 
   /** The session stays here: the application is told, and gets what the client has sent so far. */
   claim(id: string): void {
-    const held = this.unclaimed.get(id);
+    const held = this.pending.get(id);
     if (!held) return;
-    this.unclaimed.delete(id);
+    this.pending.delete(id);
     held.end();
     const { session, early } = held;
     const { polling } = session;
@@ -54,8 +54,8 @@ export class UnclaimedSessions {
   }
 
   /** The session moves away. Returns undefined where it cannot, else the poll that waits and what has to move. */
-  release(id: string): { session: Session; moving: MovingSession; poll: Exchange | undefined } | undefined {
-    const held = this.unclaimed.get(id);
+  release(id: string): { session: Session; moving: MovingSession; poll: HttpExchange | undefined } | undefined {
+    const held = this.pending.get(id);
     const polling = held?.session.polling;
     if (!held || !polling || polling.isReceiving) return undefined;
     this.forget(id);
@@ -65,13 +65,13 @@ export class UnclaimedSessions {
 
   /** The session has ended. */
   forget(id: string): void {
-    this.unclaimed.get(id)?.end();
-    this.unclaimed.delete(id);
+    this.pending.get(id)?.end();
+    this.pending.delete(id);
   }
 }
 
 /** Takes the place of the session as its transport's owner. */
-class UnclaimedSession implements TransportOwner {
+class PendingSession implements TransportOwner {
   readonly early: PacketData[] = [];
   private readonly heldSince = performance.now();
   private timer: NodeJS.Timeout | undefined;
@@ -91,8 +91,8 @@ class UnclaimedSession implements TransportOwner {
     if (type !== 'message') return this.session.onPacket(transport, type, data);
     this.early.push(data ?? '');
     // The first message took about one round trip; the WebSocket takes a few, of which some have passed.
-    const wait = (performance.now() - this.heldSince) * PATIENCE;
-    this.timer ??= setTimeout(this.claim, Math.min(LONGEST_WAIT, Math.max(SHORTEST_WAIT, wait)));
+    const wait = (performance.now() - this.heldSince) * WAIT_FACTOR;
+    this.timer ??= setTimeout(this.claim, Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, wait)));
     return true;
   }
 

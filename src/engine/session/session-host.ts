@@ -1,9 +1,9 @@
 import type { EngineCounters } from '../counters.js';
 import type { DeadlineQueue } from '../deadlines.js';
-import type { MessageLimits } from '../limits/message-limits.js';
-import type { Session } from './session.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
+import type { MessageLimits } from '../limits/message-limits.js';
 import type { Transport } from '../transports/transport.js';
+import type { Session } from './session.js';
 
 /** What a session needs of its engine. */
 export interface SessionHost {

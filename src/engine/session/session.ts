@@ -1,14 +1,14 @@
 import type { ErrorCode } from '../../errors.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
+import type { EngineRequest } from '../http/request.js';
 import type { MessageLimits } from '../limits/message-limits.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
-import { PacketSender } from './packet-sender.js';
-import { UpgradeProbe } from './upgrade-probe.js';
-import type { EngineRequest } from '../http/request.js';
-import type { SessionHost } from './session-host.js';
 import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
+import { PacketSender } from './packet-sender.js';
+import type { SessionHost } from './session-host.js';
+import { UpgradeProbe } from './upgrade-probe.js';
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
@@ -133,7 +133,7 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
   }
 
   private isAccepted(limits: MessageLimits, data: PacketData | undefined): boolean {
-    const outcome = limits.take(this, data);
+    const outcome = limits.consume(this, data);
     if (outcome === 'within') return true;
     this.host.counters.overLimit++;
     if (outcome === 'over') return true;

@@ -1,7 +1,7 @@
 import type { PacketData, PacketType } from '../protocol/packet.js';
-import type { Session } from './session.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
+import type { Session } from './session.js';
 
 /**
  * The upgrade of a session from HTTP long-polling to WebSocket. Source: Engine.IO v4, "Upgrade".
@@ -40,7 +40,7 @@ export class UpgradeProbe implements TransportOwner {
     if (type === 'ping' && data === 'probe') {
       this.candidate.send([{ type: 'pong', data: 'probe' }]);
       this.session.emit('upgrading', this.candidate);
-      this.session.polling?.hurry(true);
+      this.session.polling?.endPollsSoon(true);
     } else if (type === 'upgrade' && this.session.readyState !== 'closed') {
       this.stop();
       this.session.upgradeTo(this.candidate);
@@ -81,6 +81,6 @@ export class UpgradeProbe implements TransportOwner {
   private stop(): void {
     clearTimeout(this.timer);
     this.session.probe = undefined;
-    this.session.polling?.hurry(false);
+    this.session.polling?.endPollsSoon(false);
   }
 }

@@ -3,11 +3,17 @@ import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
 import { handshakeErrors } from '../../errors.js';
+import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
+import { respond } from '../http/middleware.js';
 import * as v3 from '../protocol/codec-v3.js';
 import * as v4 from '../protocol/codec-v4.js';
-import type { Exchange, ResponseHeaders } from '../http/exchange.js';
-import { respond } from '../http/middleware.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../protocol/packet.js';
+import {
+  type Packet,
+  type PacketData,
+  PacketFormatError,
+  type PacketOptions,
+  type PacketType,
+} from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
@@ -17,30 +23,30 @@ export type HttpCompression = ZlibOptions & { threshold: number };
 export interface PollingSettings {
   httpCompression: HttpCompression | undefined;
   /** Adds the headers that each response carries. */
-  addHeaders(headers: ResponseHeaders, exchange: Exchange, sid: string): void;
+  addHeaders(headers: ResponseHeaders, exchange: HttpExchange, sid: string): void;
 }
 
 /** How long a closing session waits for the poll that tells its client, in ms. As in engine.io. */
-const CLOSE_TIMEOUT = 30_000;
+const CLOSE_TIMEOUT_MS = 30_000;
 
 /**
  * How long a poll waits that comes while an upgrade is probed, in ms. It may have overtaken the end of the upgrade, which
  * comes over another connection, and maybe by way of another worker.
  */
-const LATE_POLL = 25;
+const LATE_POLL_MS = 25;
 
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
 export class PollingTransport extends LazyEventEmitter implements Transport {
   readyState: 'open' | 'closing' | 'closed' = 'open';
-  private poll: Exchange | undefined;
-  private post: Exchange | undefined;
+  private poll: HttpExchange | undefined;
+  private post: HttpExchange | undefined;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
   private closeTimer: NodeJS.Timeout | undefined;
   /** While an upgrade is probed, polls are answered soon, so that the client comes to the end of its last one. */
-  private hurried = false;
+  private endsPollsSoon = false;
   private noopTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -84,25 +90,25 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   /** Gives the poll that waits away, for somebody else to answer. */
-  takePoll(): Exchange | undefined {
+  takePoll(): HttpExchange | undefined {
     const { poll } = this;
     this.poll = undefined;
     if (poll) {
       poll.onAborted = undefined;
-      poll.onHurried = undefined;
+      poll.onAnswerNow = undefined;
     }
     return poll;
   }
 
   /** Takes a request of this session. */
-  onRequest(exchange: Exchange): void {
+  onRequest(exchange: HttpExchange): void {
     const { method } = exchange.request;
     if (method === 'GET') this.onPoll(exchange);
     else if (method === 'POST') this.onPost(exchange);
     else respond(exchange, 500, {}, '');
   }
 
-  private onPoll(exchange: Exchange): void {
+  private onPoll(exchange: HttpExchange): void {
     if (this.poll) {
       this.owner.onError(this, 'overlap from client');
       return respond(exchange, 500, {}, '');
@@ -112,7 +118,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     const answerNow = () => {
       if (this.poll === exchange) this.send([{ type: 'noop' }]);
     };
-    exchange.onHurried = answerNow;
+    exchange.onAnswerNow = answerNow;
     exchange.onAborted = () => {
       if (this.poll !== exchange) return;
       this.poll = undefined;
@@ -121,16 +127,16 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.owner.onReady(this);
     if (this.poll !== exchange) return;
     if (this.closeWithNextPoll) this.send([{ type: 'noop' }]);
-    else if (this.hurried) {
-      this.noopTimer = setTimeout(answerNow, LATE_POLL);
+    else if (this.endsPollsSoon) {
+      this.noopTimer = setTimeout(answerNow, LATE_POLL_MS);
     }
   }
 
   /** Ends the poll that waits, and soon each one to come, so that the client can leave this transport. */
-  hurry(hurried: boolean): void {
-    this.hurried = hurried;
+  endPollsSoon(endsPollsSoon: boolean): void {
+    this.endsPollsSoon = endsPollsSoon;
     clearTimeout(this.noopTimer);
-    if (hurried && this.canSend) this.send([{ type: 'noop' }]);
+    if (endsPollsSoon && this.canSend) this.send([{ type: 'noop' }]);
   }
 
   /** The session has moved on. A client that does so has no poll any more: one that waits came too late. */
@@ -150,7 +156,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.close();
   }
 
-  private onPost(exchange: Exchange): void {
+  private onPost(exchange: HttpExchange): void {
     if (this.post) {
       this.owner.onError(this, 'data request overlap from client');
       return respond(exchange, 500, {}, '');
@@ -172,7 +178,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     });
   }
 
-  private refuse(exchange: Exchange, status: number, reason: string): void {
+  private refuse(exchange: HttpExchange, status: number, reason: string): void {
     this.owner.onError(this, reason);
     respond(exchange, status, {}, '');
   }
@@ -212,7 +218,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.owner.onDrain(this);
   }
 
-  private async write(exchange: Exchange, payload: string | Buffer, compress: boolean): Promise<void> {
+  private async write(exchange: HttpExchange, payload: string | Buffer, compress: boolean): Promise<void> {
     const isText = typeof payload === 'string';
     const headers: ResponseHeaders = {
       'Content-Type': isText ? 'text/plain; charset=UTF-8' : 'application/octet-stream',
@@ -229,7 +235,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     respond(exchange, 200, headers, payload);
   }
 
-  private addHeaders(headers: ResponseHeaders, exchange: Exchange): void {
+  private addHeaders(headers: ResponseHeaders, exchange: HttpExchange): void {
     const agent = exchange.request.headers['user-agent'];
     // Old Internet Explorer takes a payload for an attack.
     if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
@@ -269,7 +275,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       finish();
     } else {
       this.closeWithNextPoll = finish;
-      this.closeTimer = setTimeout(finish, CLOSE_TIMEOUT);
+      this.closeTimer = setTimeout(finish, CLOSE_TIMEOUT_MS);
     }
   }
 }

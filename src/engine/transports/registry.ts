@@ -1,9 +1,9 @@
 import type { Closing } from '../delivery/closing.js';
-import type { EngineSettings } from '../options.js';
 import type { Outbox } from '../delivery/outbox.js';
 import { RecentStrings } from '../delivery/recent-strings.js';
 import type { EngineRequest } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
+import type { EngineSettings } from '../options.js';
 import { type PollingSettings, PollingTransport } from './polling.js';
 import { nobody, type Protocol } from './transport.js';
 import { type WebSocketSettings, WebSocketTransport } from './websocket.js';

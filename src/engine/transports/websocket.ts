@@ -1,13 +1,19 @@
 import { closeCodeOf, type ErrorCode } from '../../errors.js';
 import type { Closing } from '../delivery/closing.js';
+import type { Outbox } from '../delivery/outbox.js';
+import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
+import { currentTick } from '../delivery/tick.js';
+import type { FrameReceiver, WebSocketConnection } from '../http/exchange.js';
 import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
 import { decodeText, encodeText } from '../protocol/codec-v4.js';
-import type { Channel, FrameReceiver } from '../http/exchange.js';
-import type { Outbox } from '../delivery/outbox.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../protocol/packet.js';
-import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
+import {
+  type Packet,
+  type PacketData,
+  PacketFormatError,
+  type PacketOptions,
+  type PacketType,
+} from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
-import { currentTick } from '../delivery/tick.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 /** What the WebSockets of one engine have in common. */
@@ -25,7 +31,7 @@ export interface WebSocketSettings {
 export class WebSocketTransport extends LazyEventEmitter implements Transport, FrameReceiver {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   /** The WebSocket, while it is open. */
-  channel: Channel | undefined = undefined;
+  webSocket: WebSocketConnection | undefined = undefined;
   /** The tick in which something was sent last. */
   private sentIn = -1;
 
@@ -47,17 +53,17 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   get canSend(): boolean {
-    return this.channel !== undefined && this.readyState === 'open';
+    return this.webSocket !== undefined && this.readyState === 'open';
   }
 
   /** As in engine.io, volatile packets find a transport that has just sent something busy until the tick is over. */
   get writable(): boolean {
-    return this.canSend && this.sentIn !== currentTick() && this.channel!.getBufferedAmount() === 0;
+    return this.canSend && this.sentIn !== currentTick() && this.webSocket!.getBufferedAmount() === 0;
   }
 
   get bufferedAmount(): number {
-    const { channel } = this;
-    return channel ? channel.getBufferedAmount() + this.settings.outbox.heldFor(channel) : 0;
+    const { webSocket } = this;
+    return webSocket ? webSocket.getBufferedAmount() + this.settings.outbox.heldFor(webSocket) : 0;
   }
 
   send(packets: readonly Packet[]): void {
@@ -65,7 +71,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
       for (const { type, data, options } of packets) if (this.canSend) this.sendOne(type, data, options);
     };
     if (packets.length === 1) sendAll();
-    else this.channel!.cork(sendAll);
+    else this.webSocket!.cork(sendAll);
     this.owner.onDrain(this);
   }
 
@@ -89,12 +95,12 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   private write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
     const { compressFrom, outbox } = this.settings;
     const compressed = compress && compressFrom !== undefined && message.length >= compressFrom;
-    outbox.send(this.channel!, message, isBinary, compressed);
+    outbox.send(this.webSocket!, message, isBinary, compressed);
     this.sentIn = currentTick();
   }
 
-  onOpen(channel: Channel): void {
-    this.channel = channel;
+  onOpen(webSocket: WebSocketConnection): void {
+    this.webSocket = webSocket;
     this.owner.onReady(this);
   }
 
@@ -129,8 +135,8 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   onClose(code: number, reason: string): void {
-    if (this.channel) this.settings.outbox.forget(this.channel);
-    this.channel = undefined;
+    if (this.webSocket) this.settings.outbox.forget(this.webSocket);
+    this.webSocket = undefined;
     this.readyState = 'closed';
     this.owner.onClose(this, { code, reason });
     this.emit('close');
@@ -145,6 +151,6 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     this.settings.outbox.flush();
     // First, because ending calls onClose() before it returns.
     done?.();
-    if (this.channel) this.settings.closing.end(this.channel, code && closeCodeOf(code), code);
+    if (this.webSocket) this.settings.closing.end(this.webSocket, code && closeCodeOf(code), code);
   }
 }

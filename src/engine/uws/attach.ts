@@ -1,18 +1,18 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import type { Closing } from '../delivery/closing.js';
-import type { Exchange, UpgradeExchange } from '../http/exchange.js';
-import type { EngineSettings } from '../options.js';
-import { readRequest } from '../http/request.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
+import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import { readRequest } from '../http/request.js';
+import type { EngineSettings } from '../options.js';
 import {
-  channelOf,
+  asConnection,
   DISABLED,
   noteClosed,
   noteOpen,
   receiverOf,
   SHARED_COMPRESSOR,
   type SocketData,
-  UwsExchange,
+  UwsHttpExchange,
   UwsUpgradeExchange,
 } from './uws-exchange.js';
 
@@ -29,7 +29,7 @@ export interface AttachOptions {
 /** What uWebSockets.js tells the engine. */
 export interface Attached {
   readonly settings: EngineSettings;
-  onRequest(exchange: Exchange): void;
+  onRequest(exchange: HttpExchange): void;
   readonly slow: SlowClients;
   readonly closing: Closing;
   onUpgrade(exchange: UpgradeExchange): void;
@@ -58,7 +58,7 @@ export function attachTo(
     },
     open: (ws) => {
       noteOpen(ws);
-      receiverOf(ws).onOpen(channelOf(ws));
+      receiverOf(ws).onOpen(asConnection(ws));
     },
     message: (ws, message, isBinary) => receiverOf(ws).onMessage(message, isBinary),
     drain: (ws) => {
@@ -73,15 +73,15 @@ export function attachTo(
     },
   });
   app.any(pattern, (res, req) => {
-    engine.onRequest(new UwsExchange(res, readRequest(res, req, secure, trustProxy), maxHttpBufferSize));
+    engine.onRequest(new UwsHttpExchange(res, readRequest(res, req, secure, trustProxy), maxHttpBufferSize));
   });
 }
 
 /** The longest that uWebSockets.js takes, in s. */
-const LONGEST_IDLE = 960;
+const MAX_IDLE_SECONDS = 960;
 
 /** In s: a little more than a session lives without any message in either direction. */
 function idleTimeoutOf({ pingInterval, pingTimeout }: EngineSettings): number {
   const seconds = Math.ceil((pingInterval + pingTimeout) / 1000) + 15;
-  return seconds > LONGEST_IDLE ? 0 : seconds;
+  return seconds > MAX_IDLE_SECONDS ? 0 : seconds;
 }

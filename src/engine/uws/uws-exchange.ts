@@ -2,12 +2,12 @@ import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.j
 import {
   type BodyCallback,
   type BodyError,
-  type Channel,
-  type Exchange,
   type FrameReceiver,
+  type HttpExchange,
   type ResponseHeaders,
   statusLine,
   type UpgradeExchange,
+  type WebSocketConnection,
 } from '../http/exchange.js';
 import type { MiddlewareResponse } from '../http/middleware.js';
 import type { EngineRequest } from '../http/request.js';
@@ -44,10 +44,10 @@ export function endResponse(res: HttpResponse, isHead: boolean, body: string | U
 }
 
 /** A request on this worker's own port. */
-export class UwsExchange implements Exchange {
+export class UwsHttpExchange implements HttpExchange {
   finished = false;
   onAborted: (() => void) | undefined;
-  onHurried: (() => void) | undefined;
+  onAnswerNow: (() => void) | undefined;
   middlewareResponse: MiddlewareResponse | undefined;
   private body: BodyCollector | undefined;
 
@@ -99,7 +99,7 @@ export class UwsExchange implements Exchange {
 }
 
 /** A request for a WebSocket on this worker's own port. */
-export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
+export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchange {
   private isLate = false;
 
   private constructor(
@@ -151,11 +151,11 @@ export class UwsUpgradeExchange extends UwsExchange implements UpgradeExchange {
 
 /** Some WebSockets that are open: a few, so that there is one left when others close. */
 const openSockets = new Set<WebSocket<SocketData>>();
-const ENOUGH = 16;
+const MAX_KNOWN_SOCKETS = 16;
 
 /** To be called for each WebSocket that opens. */
 export function noteOpen(ws: WebSocket<SocketData>): void {
-  if (openSockets.size < ENOUGH) openSockets.add(ws);
+  if (openSockets.size < MAX_KNOWN_SOCKETS) openSockets.add(ws);
 }
 
 /** To be called for each WebSocket that closes, before anything else. */
@@ -169,7 +169,7 @@ export function receiverOf(ws: WebSocket<SocketData>): FrameReceiver {
 }
 
 /** A uWebSockets.js WebSocket has all that a channel has. */
-export function channelOf(ws: WebSocket<SocketData>): Channel {
+export function asConnection(ws: WebSocket<SocketData>): WebSocketConnection {
   return ws;
 }
 

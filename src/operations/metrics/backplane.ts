@@ -1,9 +1,9 @@
 import type { Mesh } from '../../cluster/mesh/mesh.js';
-import type { Bus } from '../../rooms/backplanes/backplane.js';
+import type { Backplane } from '../../rooms/backplanes/backplane.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /** What joins the workers. */
-export function busMetrics({ name, traffic }: Bus, mesh: Mesh): Metric[] {
+export function backplaneMetrics({ name, traffic }: Backplane, mesh: Mesh): Metric[] {
   return [
     {
       name: 'gjallar_bus_up',

@@ -76,7 +76,7 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
     counter(
       'gjallar_deliveries_skipped_total',
       'Deliveries that were dropped because too much waited for the client already.',
-      () => engine.skippedDeliveries,
+      () => engine.droppedDeliveries,
     ),
     gauge('gjallar_outbox_messages', 'Messages that are held until the next flush.', () => outbox.waiting),
   ];

@@ -1,6 +1,6 @@
 import { AggregatorRegistry, Registry } from 'prom-client';
-import { Inquiry } from '../../cluster/mesh/worker-query.js';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
+import { WorkerQuery } from '../../cluster/mesh/worker-query.js';
 import { counter, gauge, type Metric, register } from './metric.js';
 import { processMetrics } from './process.js';
 
@@ -14,12 +14,12 @@ export interface MachineFacts {
 }
 
 /** How long the other workers have to answer, in ms; Prometheus waits ten seconds. */
-const PATIENCE = 1000;
+const ANSWER_TIMEOUT_MS = 1000;
 
 /** The metrics of this worker, each with the label `worker`, and the way to those of all workers of the machine. */
 export class WorkerMetrics {
   readonly registry = new Registry();
-  private readonly inquiry: Inquiry;
+  private readonly query: WorkerQuery;
 
   constructor(
     mesh: Mesh,
@@ -27,7 +27,7 @@ export class WorkerMetrics {
   ) {
     this.registry.setDefaultLabels({ worker: String(mesh.id) });
     this.add(processMetrics());
-    this.inquiry = new Inquiry(mesh, () => this.registry.getMetricsAsJSON());
+    this.query = new WorkerQuery(mesh, () => this.registry.getMetricsAsJSON());
   }
 
   add(metrics: readonly Metric[]): void {
@@ -39,7 +39,7 @@ export class WorkerMetrics {
    * is left out, and told as not up.
    */
   async scrape(): Promise<string> {
-    const answers = (await this.inquiry.ask(PATIENCE)) as Map<number, object[] | undefined>;
+    const answers = (await this.query.ask(ANSWER_TIMEOUT_MS)) as Map<number, object[] | undefined>;
     const machine = new Registry();
     register(machine, machineMetrics(answers, this.facts));
     const parts = [await machine.getMetricsAsJSON(), ...answers.values()].filter((part) => part !== undefined);

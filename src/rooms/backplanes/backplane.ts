@@ -1,7 +1,7 @@
 import type { AdapterFactory } from '../native-rooms.js';
 
 /** What joins this worker with others: adapters for the namespaces, and what they depend on. */
-export interface Bus {
+export interface Backplane {
   /** What people know it by; a value of the option BUS. */
   readonly name: string;
   readonly factory: AdapterFactory;
@@ -10,12 +10,12 @@ export interface Bus {
    * Never rejects: a bus that is away keeps trying.
    */
   ready(): Promise<void>;
-  readonly traffic: BusTraffic;
+  readonly traffic: BackplaneTraffic;
   close(): void;
 }
 
 /** What a bus counts. */
-export interface BusTraffic {
+export interface BackplaneTraffic {
   /** Whether this worker can reach the others. */
   readonly isUp: boolean;
   /** Messages that were given up, since the start: the bus was away, or could not keep up. */
@@ -27,7 +27,7 @@ export interface BusTraffic {
 }
 
 /** What a bus tells of the server that it depends on. */
-export interface BusEvents {
+export interface BackplaneEvents {
   /** It is away, for the first time or again. What is local goes on. */
   onDown(reason: string): void;
   /**

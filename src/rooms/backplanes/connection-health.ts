@@ -1,13 +1,13 @@
-import type { BusEvents, BusTraffic } from './backplane.js';
+import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
 
 /** So many bytes may be on their way to Redis: a Redis that has stopped must not fill this worker's memory. */
-const MOST_PENDING = 32 * 1024 * 1024;
+const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 
 /**
  * Whether Redis is there, and what could not be sent to it. What cannot be sent is given up and counted: held back, it
  * would fill the memory and arrive late.
  */
-export class Outage implements BusTraffic {
+export class ConnectionHealth implements BackplaneTraffic {
   isUp = false;
   unsent = 0;
   outages = 0;
@@ -18,10 +18,10 @@ export class Outage implements BusTraffic {
   private unsentBefore = 0;
   private waiting: (() => void)[] = [];
 
-  /** @param mostPending how many bytes may be on their way */
+  /** @param maxPendingBytes how many bytes may be on their way */
   constructor(
-    private readonly events: BusEvents,
-    private readonly mostPending = MOST_PENDING,
+    private readonly events: BackplaneEvents,
+    private readonly maxPendingBytes = MAX_PENDING_BYTES,
   ) {}
 
   /** Notes whether Redis is there, and tells if that is news. */
@@ -53,7 +53,7 @@ export class Outage implements BusTraffic {
    * its failure must not end the process.
    */
   send<T>(bytes: number, command: () => Promise<T>): Promise<T> {
-    const sent = this.pendingBytes + bytes > this.mostPending ? refuse<T>() : command();
+    const sent = this.pendingBytes + bytes > this.maxPendingBytes ? refuse<T>() : command();
     this.pendingBytes += bytes;
     sent.then(
       () => {

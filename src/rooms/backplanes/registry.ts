@@ -1,19 +1,19 @@
-import type { Bus, BusEvents } from './backplane.js';
-import { embeddedBus, type WorkerLinks } from './embedded/embedded.js';
-import { redisBus } from './redis/classic.js';
-import { redisShardedBus } from './redis/sharded.js';
-import { redisStreamsBus } from './redis/streams.js';
+import type { Backplane, BackplaneEvents } from './backplane.js';
+import { embeddedBackplane, type WorkerLinks } from './embedded/embedded.js';
+import { redisBackplane } from './redis/classic.js';
+import { redisShardedBackplane } from './redis/sharded.js';
+import { redisStreamsBackplane } from './redis/streams.js';
 
 /** The values of the option BUS. */
-export type BusName = 'embedded' | 'redis' | 'redis-sharded' | 'redis-streams';
+export type BackplaneName = 'embedded' | 'redis' | 'redis-sharded' | 'redis-streams';
 
-export interface BusChoice {
-  readonly bus: BusName | 'auto';
+export interface BackplaneChoice {
+  readonly bus: BackplaneName | 'auto';
   readonly redisUrl: string | undefined;
 }
 
 /** The bus that the configuration asks for: `auto` is Redis where there is one, or else this machine alone. */
-export function busNameOf({ bus, redisUrl }: BusChoice): BusName {
+export function backplaneNameOf({ bus, redisUrl }: BackplaneChoice): BackplaneName {
   if (bus !== 'auto') return bus;
   return redisUrl ? 'redis' : 'embedded';
 }
@@ -22,12 +22,12 @@ export function busNameOf({ bus, redisUrl }: BusChoice): BusName {
  * Opens the bus that the configuration asks for. That the two go together was checked with the configuration.
  * @param links what the embedded bus runs on
  */
-export function openBus(config: BusChoice, links: WorkerLinks, events: BusEvents): Bus {
-  const open: Record<BusName, () => Bus> = {
-    embedded: () => embeddedBus(links),
-    redis: () => redisBus(config.redisUrl!, events),
-    'redis-sharded': () => redisShardedBus(config.redisUrl!, events),
-    'redis-streams': () => redisStreamsBus(config.redisUrl!, events),
+export function openBackplane(config: BackplaneChoice, links: WorkerLinks, events: BackplaneEvents): Backplane {
+  const open: Record<BackplaneName, () => Backplane> = {
+    embedded: () => embeddedBackplane(links),
+    redis: () => redisBackplane(config.redisUrl!, events),
+    'redis-sharded': () => redisShardedBackplane(config.redisUrl!, events),
+    'redis-streams': () => redisStreamsBackplane(config.redisUrl!, events),
   };
-  return open[busNameOf(config)]();
+  return open[backplaneNameOf(config)]();
 }

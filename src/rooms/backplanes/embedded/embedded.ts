@@ -9,9 +9,9 @@ import {
 } from 'socket.io-adapter';
 import type { PeerLinks } from '../../../engine/limits/shared-counts.js';
 import { EncodedPacket, type EncodedPackets } from '../../encoded-packet.js';
-import type { Bus } from '../backplane.js';
-import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './codec.js';
+import type { Backplane } from '../backplane.js';
 import { localFirst } from '../local-first.js';
+import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './codec.js';
 
 /** The links of a worker that has an id. */
 export interface WorkerLinks extends PeerLinks {
@@ -20,7 +20,7 @@ export interface WorkerLinks extends PeerLinks {
 }
 
 /** The embedded bus: joins the workers of one machine without any other server. */
-export function embeddedBus(links: WorkerLinks): Bus {
+export function embeddedBackplane(links: WorkerLinks): Backplane {
   const adapters = new Map<string, EmbeddedAdapter>();
   links.onMessage((_from, payload) => {
     const frame = decodeFrame(payload);

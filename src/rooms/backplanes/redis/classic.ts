@@ -1,8 +1,8 @@
 import { createAdapter } from '@socket.io/redis-adapter';
 import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
-import type { Bus, BusEvents } from '../backplane.js';
-import { Outage } from '../connection-health.js';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
 import { connectionOptions, countingServers, keepWatch } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -20,8 +20,8 @@ interface PublishingClient {
  * The classic Redis bus: joins workers on any number of machines, and other Socket.IO servers and emitters that use
  * `@socket.io/redis-adapter`, through pub/sub.
  */
-export function redisBus(url: string, events: BusEvents): Bus {
-  const outage = new Outage(events);
+export function redisBackplane(url: string, events: BackplaneEvents): Backplane {
+  const outage = new ConnectionHealth(events);
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
@@ -32,7 +32,7 @@ export function redisBus(url: string, events: BusEvents): Bus {
   return {
     name: 'redis',
     factory: (nsp: Namespace) => countingServers(createFor(nsp)),
-    ready: () => outage.whenUp().then(() => subscriptions.settled()),
+    ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
       endWatch();
@@ -42,7 +42,7 @@ export function redisBus(url: string, events: BusEvents): Bus {
 }
 
 /** Tells when connections come and go. */
-export function observe(connections: Iterable<Redis>, outage: Outage, update: () => void): void {
+export function observe(connections: Iterable<Redis>, outage: ConnectionHealth, update: () => void): void {
   for (const redis of connections) {
     redis.on('error', (error: Error) => {
       outage.reason = error.message || error.name;
@@ -53,7 +53,7 @@ export function observe(connections: Iterable<Redis>, outage: Outage, update: ()
 }
 
 /** A client to publish with that counts what it cannot send. */
-export function publishingClient(redis: Redis, outage: Outage): PublishingClient {
+export function publishingClient(redis: Redis, outage: ConnectionHealth): PublishingClient {
   return {
     publish: (channel, message) => outage.send(message.length, () => redis.publish(channel, message)),
     send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),

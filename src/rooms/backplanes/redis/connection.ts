@@ -1,18 +1,18 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
 /** How often a connection is asked for a sign of life, in ms. */
-const PING_INTERVAL = 1000;
+const PING_INTERVAL_MS = 1000;
 /** How long Redis may be silent when something was asked, in ms. */
-const SILENCE = 2500;
+const MAX_SILENCE_MS = 2500;
 /** How long one read of a stream waits for news, in ms: shorter than the silence that ends a connection. */
-export const BLOCK = 1000;
+export const BLOCK_MS = 1000;
 
 /** How every connection of a bus is set up. */
 export const connectionOptions = {
   connectTimeout: 2000,
   // A connection that was cut off cannot be closed in order; there is nothing to wait for.
   disconnectTimeout: 200,
-  socketTimeout: SILENCE,
+  socketTimeout: MAX_SILENCE_MS,
   // What cannot be sent at once is given up; subscriptions are renewed by who wants them.
   enableOfflineQueue: false,
   autoResubscribe: false,
@@ -28,7 +28,7 @@ export const connectionOptions = {
 export function keepWatch(connections: () => Iterable<Redis>): () => void {
   const timer = setInterval(() => {
     for (const redis of connections()) if (redis.status === 'ready') redis.ping().catch(() => {});
-  }, PING_INTERVAL);
+  }, PING_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

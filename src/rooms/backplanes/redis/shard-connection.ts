@@ -65,7 +65,7 @@ export class ShardConnection {
   }
 
   /** Resolves when what was wanted so far is confirmed, or cannot be for now. */
-  async settled(): Promise<void> {
+  async allConfirmed(): Promise<void> {
     await this.starting;
     await Promise.allSettled(this.pending);
   }

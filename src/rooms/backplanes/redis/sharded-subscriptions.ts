@@ -8,9 +8,9 @@ import { slotOf } from './slots.js';
 type SlotsReply = [first: number, last: number, master: [host: string, port: number], ...replicas: unknown[]][];
 
 /** How often the cluster is asked who has which slots, in ms. */
-const REFRESH_INTERVAL = 5000;
+const REFRESH_INTERVAL_MS = 5000;
 /** The same while something is wrong. */
-const RETRY_INTERVAL = 500;
+const RETRY_INTERVAL_MS = 500;
 
 /**
  * The subscriptions of a bus on a cluster, in the form of the client that socket.io's sharded adapter takes. A sharded
@@ -58,8 +58,8 @@ export class ShardedSubscriptions extends EventEmitter {
   }
 
   /** Resolves when what was asked for so far is confirmed, or cannot be for now. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.shards.values()].map((shard) => shard.settled()));
+  async confirmed(): Promise<void> {
+    await Promise.all([...this.shards.values()].map((shard) => shard.allConfirmed()));
   }
 
   ssubscribe(channel: string): void {
@@ -83,7 +83,7 @@ export class ShardedSubscriptions extends EventEmitter {
 
   private plan(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL : RETRY_INTERVAL).unref();
+    this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
   }
 
   /** Asks who has which slots, and lets the channels follow. */

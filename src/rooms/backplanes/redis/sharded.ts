@@ -2,21 +2,21 @@ import { createShardedAdapter } from '@socket.io/redis-adapter';
 import { Cluster } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { ClusterAdapter, Room, SocketId } from 'socket.io-adapter';
-import type { Bus, BusEvents } from '../backplane.js';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
 import { localFirst } from '../local-first.js';
-import { Outage } from '../connection-health.js';
 import { connectionOptions, countingServers, keepWatch } from './connection.js';
-import { clusterAddress } from './urls.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
+import { clusterAddress } from './urls.js';
 
 /**
  * The sharded bus: `@socket.io/redis-adapter`'s sharded adapter on a Redis Cluster. Each room has a channel of its own,
  * served by one master, so that the cluster carries more the larger it is. Between rooms there is no order.
  * @param url one or several nodes of the cluster, separated by commas
  */
-export function redisShardedBus(url: string, events: BusEvents): Bus {
+export function redisShardedBackplane(url: string, events: BackplaneEvents): Backplane {
   const { nodes, options } = clusterAddress(url);
-  const outage = new Outage(events);
+  const outage = new ConnectionHealth(events);
   const cluster = new Cluster(nodes, {
     enableOfflineQueue: false,
     clusterRetryStrategy: connectionOptions.retryStrategy,
@@ -46,7 +46,7 @@ export function redisShardedBus(url: string, events: BusEvents): Bus {
     name: 'redis-sharded',
     factory: (nsp: Namespace) =>
       waitingForRooms(localFirst(countingServers(createFor(nsp) as unknown as ClusterAdapter)), subscriptions),
-    ready: () => outage.whenUp().then(() => subscriptions.settled()),
+    ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
       endWatch();
@@ -67,7 +67,7 @@ function waitingForRooms<T extends ClusterAdapter>(adapter: T, subscriptions: Sh
   adapter.addAll = (id: SocketId, rooms: Set<Room>) => {
     addAll(id, rooms);
     // A socket's own room has no channel.
-    if (!rooms.has(id) && subscriptions.isPending) return subscriptions.settled();
+    if (!rooms.has(id) && subscriptions.isPending) return subscriptions.confirmed();
   };
   return adapter;
 }

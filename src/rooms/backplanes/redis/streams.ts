@@ -2,11 +2,11 @@ import { createAdapter } from '@socket.io/redis-streams-adapter';
 import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { ClusterAdapter } from 'socket.io-adapter';
-import type { Bus, BusEvents } from '../backplane.js';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
 import { localFirst } from '../local-first.js';
-import { Outage } from '../connection-health.js';
 import { observe, publishingClient } from './classic.js';
-import { BLOCK, connectionOptions, countingServers, keepWatch } from './connection.js';
+import { BLOCK_MS, connectionOptions, countingServers, keepWatch } from './connection.js';
 import { StreamReader } from './stream-reader.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -17,8 +17,8 @@ const STREAM = 'socket.io';
  * The bus of `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream, so that a worker which was cut
  * off reads what it has missed.
  */
-export function redisStreamsBus(url: string, events: BusEvents): Bus {
-  const outage = new Outage(events);
+export function redisStreamsBackplane(url: string, events: BackplaneEvents): Backplane {
+  const outage = new ConnectionHealth(events);
   const redis = [1, 2, 3].map(() => new Redis(url, connectionOptions)) as [Redis, Redis, Redis];
   const [publisher, subscriber, reading] = redis;
   const update = () =>
@@ -31,7 +31,7 @@ export function redisStreamsBus(url: string, events: BusEvents): Bus {
   // subscribes with.
   const duplicates: unknown[] = [reader, subscriptions];
   const client = { ...streamClient(publisher, outage), duplicate: () => duplicates.shift() };
-  const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK });
+  const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK_MS });
   return {
     name: 'redis-streams',
     factory: (nsp: Namespace) => localFirst(countingServers(createFor(nsp) as ClusterAdapter)),
@@ -39,7 +39,7 @@ export function redisStreamsBus(url: string, events: BusEvents): Bus {
       await outage.whenUp();
       // The adapter subscribes in a callback of a promise.
       await Promise.all([reader.started, new Promise((resolve) => setImmediate(resolve))]);
-      await subscriptions.settled();
+      await subscriptions.confirmed();
     },
     traffic: outage,
     close: () => {
@@ -51,7 +51,7 @@ export function redisStreamsBus(url: string, events: BusEvents): Bus {
 }
 
 /** What the adapter does with the client that it is given. */
-function streamClient(redis: Redis, outage: Outage) {
+function streamClient(redis: Redis, outage: ConnectionHealth) {
   const sizeOf = (values: readonly unknown[]) => values.reduce((sum: number, value) => sum + String(value).length, 0);
   return {
     ...publishingClient(redis, outage),

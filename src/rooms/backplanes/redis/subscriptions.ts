@@ -32,7 +32,7 @@ export class Subscriptions extends EventEmitter {
   }
 
   /** Resolves when what was asked for so far is confirmed, or cannot be for now. */
-  async settled(): Promise<void> {
+  async confirmed(): Promise<void> {
     await Promise.allSettled(this.pending);
   }
 
@@ -79,10 +79,10 @@ export class Subscriptions extends EventEmitter {
     this.onChange();
   }
 
-  private async confirm(confirmed: Promise<unknown>): Promise<boolean> {
-    this.pending.add(confirmed);
+  private async confirm(confirmation: Promise<unknown>): Promise<boolean> {
+    this.pending.add(confirmation);
     try {
-      await confirmed;
+      await confirmation;
       return true;
     } catch {
       // Either the connection is lost, and the next one renews everything; or Redis has refused, and a new connection
@@ -90,7 +90,7 @@ export class Subscriptions extends EventEmitter {
       if (this.redis.status === 'ready') this.redis.disconnect(true);
       return false;
     } finally {
-      this.pending.delete(confirmed);
+      this.pending.delete(confirmation);
     }
   }
 }
