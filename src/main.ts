@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { chatApplication } from './chat/application.js';
 import { Primary } from './cluster/primary/primary.js';
 import { helpText } from './config/help.js';
 import { isUnlimited } from './config/is-unlimited.js';
@@ -38,7 +39,7 @@ async function main(): Promise<void> {
   // The terminal's Ctrl-C reaches every process; the primary alone decides what follows.
   if (cluster.isPrimary) return runPrimary(config);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
-  return runWorker(config, version);
+  return runWorker(config, version, chatApplication(config));
 }
 
 function readArguments() {

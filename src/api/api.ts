@@ -2,13 +2,13 @@ import type { TemplatedApp } from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HttpExchange } from '../engine/http/exchange.js';
-import { type EngineRequest, readRequest } from '../engine/http/request.js';
-import { UwsHttpExchange } from '../engine/uws/uws-exchange.js';
+import type { EngineRequest } from '../engine/http/request.js';
+import { type HttpHost, routeHttp } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
-import { packageRoot } from '../http/package-root.js';
+import { packageRoot } from '../http/paths.js';
 import { drain, type OperatorOptions, readStats } from './operator.js';
 import { publish, type RoomsOptions, readMessages } from './rooms.js';
 
@@ -42,15 +42,13 @@ export const routes: Readonly<Record<string, Operations>> = {
 };
 
 /** Answers the API's routes, and everything else under /api/ with an error. Call it before the app listens. */
-export function serveApi(app: TemplatedApp, options: ApiOptions): void {
+export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
   const description = JSON.parse(readFileSync(join(packageRoot(), 'docs', 'openapi.json'), 'utf8')) as object;
   const patterns = Object.entries(routes).map(([path, operations]) => ({ pattern: patternOf(path), operations }));
   const fixed = dataHeaders(secure);
-  app.any('/api/*', (res, req) => {
-    const request = readRequest(res, req, secure);
-    const exchange = new UwsHttpExchange(res, request, maxBody);
-    if (exchange.finished) return;
+  const onRequest = (exchange: HttpExchange): unknown => {
+    const { request } = exchange;
     const { origin } = request.headers;
     const headers = { ...fixed, ...cors.headersFor(origin) };
     const [path = ''] = request.url.split('?');
@@ -65,7 +63,8 @@ export function serveApi(app: TemplatedApp, options: ApiOptions): void {
       return void answer(call, operations[method], options, headers);
     }
     sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
-  });
+  };
+  routeHttp(app, host, { pattern: '/api/*', secure, maxBody, handle: onRequest });
 }
 
 function patternOf(path: string): RegExp {

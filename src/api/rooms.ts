@@ -3,6 +3,7 @@ import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
 import { isSame } from '../http/guard.js';
 import { readJson } from '../http/json.js';
+import { decodeRoom } from '../http/paths.js';
 import type { Call } from './api.js';
 
 /** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
@@ -27,7 +28,7 @@ export interface RoomsOptions {
 
 export async function publish({ exchange, request, parameters }: Call, options: RoomsOptions): Promise<object> {
   const caller = await authorize(request, options);
-  const room = decode(parameters[0]!);
+  const room = decodeRoom(parameters[0]!);
   return options.rooms.publish(caller, room, () => readJson(exchange), request.headers['idempotency-key']);
 }
 
@@ -35,7 +36,7 @@ export async function readMessages({ request, parameters }: Call, options: Rooms
   const caller = await authorize(request, options);
   const { epoch, ...numbers } = request._query;
   const query = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, integer(value)]));
-  return options.rooms.read(caller, decode(parameters[0]!), epoch === undefined ? query : { ...query, epoch });
+  return options.rooms.read(caller, decodeRoom(parameters[0]!), epoch === undefined ? query : { ...query, epoch });
 }
 
 /** What is no plain integer stays the text it is, and is refused as such. */
@@ -51,13 +52,4 @@ async function authorize({ headers }: EngineRequest, { apiKey, rooms }: RoomsOpt
   if (apiKey !== undefined && isSame(given, apiKey)) return undefined;
   if (!rooms.identify) throw new GjallarError('UNAUTHORIZED');
   return rooms.identify(given);
-}
-
-/** The room of an address. @throws GjallarError BAD_ROOM */
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new GjallarError('BAD_ROOM');
-  }
 }

@@ -1,19 +1,4 @@
-/** The time and the timers that time-dependent parts use; a test puts its own in. */
-export interface Clock {
-  /** Milliseconds, never going back. */
-  now(): number;
-  setTimeout(callback: () => void, ms: number): unknown;
-  clearTimeout(timer: unknown): void;
-  /** Calls back once what has come in was read. */
-  setImmediate(callback: () => void): void;
-}
-
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  setTimeout: (callback, ms) => setTimeout(callback, ms),
-  clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
-  setImmediate: (callback) => void setImmediate(callback),
-};
+import { type Clock, systemClock } from './clock.js';
 
 /** Something that waits in a {@link DeadlineQueue}. The fields belong to the queue. */
 export interface Waiting<T extends Waiting<T>> {
@@ -107,7 +92,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
   private readonly onTimer = (): void => {
     const now = this.clock.now();
     this.isCatchingUp = !this.isCatchingUp && this.hasStalled(now);
-    if (this.isCatchingUp) return this.clock.setImmediate(this.onTimer);
+    if (this.isCatchingUp) return void this.clock.setImmediate(this.onTimer);
     this.timer = undefined;
     try {
       while (this.head && this.head.due <= now) {

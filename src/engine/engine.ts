@@ -1,8 +1,9 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { EventEmitter } from 'node:events';
 import cors from 'cors';
+import { type Clock, systemClock } from './clock.js';
 import { EngineCounters } from './counters.js';
-import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
+import { DeadlineQueue } from './deadlines.js';
 import { Closing } from './delivery/closing.js';
 import { Apps, Outbox } from './delivery/outbox.js';
 import { SlowClients } from './delivery/slow-clients.js';
@@ -12,15 +13,18 @@ import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
 import { AddressLimits } from './limits/address-limits.js';
+import { FrameGuard } from './limits/frame-guard.js';
 import { MessageLimits } from './limits/message-limits.js';
+import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
 import { type MovingSession, PendingSessions } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { TransportMaker } from './transports/registry.js';
-import type { Transport, TransportName } from './transports/transport.js';
+import { type Transport, type TransportName, transportNames } from './transports/transport.js';
 import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
+import { corkHolder } from './uws/cork-holder.js';
 
 export type { AttachOptions } from './uws/attach.js';
 
@@ -62,6 +66,10 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   readonly slow: SlowClients;
   /** WebSockets that end once their client has taken what waits. */
   readonly closing: Closing;
+  /** Keeps the frames of one client from occupying the worker. */
+  readonly frameGuard: FrameGuard;
+  /** Keeps the requests of one client from occupying the worker. */
+  readonly requestGuard: RequestGuard;
   /** What each client may send, if that is limited. */
   readonly messageLimits: MessageLimits | undefined;
   /** What each address may do, if that is limited. */
@@ -70,6 +78,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   readonly outbox: Outbox;
 
   private readonly pending = new PendingSessions((session) => this.emit('connection', session));
+  private isClosed = false;
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly admission: Admission;
@@ -87,6 +96,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
     this.slow = new SlowClients(this.settings);
     this.closing = new Closing(clock);
+    this.frameGuard = new FrameGuard(clock);
+    this.requestGuard = new RequestGuard(clock);
     this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);
     this.messageLimits = MessageLimits.of(rateLimit, clock);
     this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
@@ -116,7 +127,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** How many sessions are on each transport: they are counted when it is asked. */
   get clientsByTransport(): Readonly<Record<TransportName, number>> {
-    const counts = { polling: 0, websocket: 0 };
+    const counts = Object.fromEntries(transportNames.map((name) => [name, 0])) as Record<TransportName, number>;
     for (const session of this.sessions.values()) counts[session.transport.name]++;
     return counts;
   }
@@ -152,6 +163,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** Answers on a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
+    if (this.apps.length === 0) corkHolder.acquire();
     this.apps.push(app);
     attachTo(app, this, options);
     return this;
@@ -159,6 +171,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** Closes all sessions. */
   close(): this {
+    if (this.apps.length > 0 && !this.isClosed) corkHolder.release();
+    this.isClosed = true;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
     this.pingQueue.close();

@@ -1,6 +1,9 @@
-import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import type { TemplatedApp } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { systemClock } from '../engine/clock.js';
+import { RequestGuard } from '../engine/limits/request-guard.js';
+import { routeHttp } from '../engine/uws/routes.js';
 import { Cors } from './cors.js';
 import { StaticFiles } from './static-files.js';
 
@@ -24,10 +27,13 @@ export interface ServeClientOptions {
 export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }: ServeClientOptions = {}): void {
   const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);
   const cors = new Cors(origins);
-  for (const file of files.paths) {
-    const serve = (res: HttpResponse, req: HttpRequest) => {
-      files.serve(res, req, cors.headersFor(req.getHeader('origin')));
-    };
-    app.get(file, serve).head(file, serve);
+  const host = { settings: { trustProxy: 0 }, requestGuard: new RequestGuard(systemClock) };
+  for (const pattern of files.paths) {
+    routeHttp(app, host, {
+      pattern,
+      secure: false,
+      isReadOnly: true,
+      handle: (exchange) => files.serve(exchange, cors.headersFor(exchange.request.headers.origin)),
+    });
   }
 }

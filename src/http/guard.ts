@@ -8,6 +8,12 @@ export interface Admin {
   password: string;
 }
 
+/** The operator that the configuration names, if it names one. */
+export function adminOf(config: { adminUser?: string; adminPassword?: string }): Admin | undefined {
+  const { adminUser: user, adminPassword: password } = config;
+  return user && password ? { user, password } : undefined;
+}
+
 /**
  * Lets the operator through: HTTP basic authentication (RFC 7617). Without an operator everybody gets through.
  * @throws GjallarError ADMIN_ONLY

@@ -1,10 +1,9 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
-import { connections, endResponse } from '../engine/uws/uws-exchange.js';
+import type { HttpExchange } from '../engine/http/exchange.js';
 import type { Headers } from './headers.js';
 
 /** A file that is served from memory. */
@@ -37,25 +36,16 @@ export class StaticFiles {
   }
 
   /** Answers a GET or HEAD request. Returns false when there is no such file. */
-  serve(res: HttpResponse, req: HttpRequest, headers: Headers): boolean {
-    const file = this.files.get(req.getUrl());
+  serve(exchange: HttpExchange, headers: Headers): boolean {
+    const { url, headers: asked } = exchange.request;
+    const file = this.files.get(url.split('?', 1)[0]!);
     if (!file) return false;
-    const isKnown = req.getHeader('if-none-match').replace(/^W\//, '') === file.etag;
-    const gzipped = /\bgzip\b/.test(req.getHeader('accept-encoding')) ? file.gzipped : undefined;
-    res.writeStatus(isKnown ? '304 Not Modified' : '200 OK');
-    for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
-    res.writeHeader('ETag', file.etag).writeHeader('Cache-Control', 'public, max-age=0');
-    res.writeHeader('Vary', 'Accept-Encoding');
-    const body = gzipped ?? file.body;
-    if (isKnown) {
-      // Only with a length does uWebSockets.js close the connection; it is that of the 200 (RFC 9110, section 8.6).
-      if (connections.areEnding) endResponse(res, true, body);
-      else res.endWithoutBody();
-      return true;
-    }
-    res.writeHeader('Content-Type', file.type);
-    if (gzipped) res.writeHeader('Content-Encoding', 'gzip');
-    endResponse(res, req.getMethod() === 'head', body);
+    const isKnown = asked['if-none-match']?.replace(/^W\//, '') === file.etag;
+    const gzipped = /\bgzip\b/.test(asked['accept-encoding'] ?? '') ? file.gzipped : undefined;
+    const vary = [headers.Vary, 'Accept-Encoding'].filter((value) => value !== undefined);
+    const common = { ...headers, ETag: file.etag, 'Cache-Control': 'public, max-age=0', Vary: vary };
+    const content = { 'Content-Type': file.type, ...(gzipped ? { 'Content-Encoding': 'gzip' } : {}) };
+    exchange.send(isKnown ? 304 : 200, isKnown ? common : { ...common, ...content }, gzipped ?? file.body);
     return true;
   }
 }

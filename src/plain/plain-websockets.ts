@@ -1,14 +1,18 @@
-import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
+import type { TemplatedApp } from 'uWebSockets.js';
+import { type Clock, systemClock } from '../engine/clock.js';
 import type { EngineCounters } from '../engine/counters.js';
-import { type Clock, DeadlineQueue, systemClock } from '../engine/deadlines.js';
+import { DeadlineQueue } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
-import { type EngineRequest, readRequest } from '../engine/http/request.js';
+import type { UpgradeExchange } from '../engine/http/exchange.js';
+import type { EngineRequest } from '../engine/http/request.js';
 import { isForeign } from '../engine/limits/origin.js';
-import { DISABLED, noteClosed, noteOpen, type SocketData, UwsUpgradeExchange } from '../engine/uws/uws-exchange.js';
+import { routeWebSockets } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
-import { type Member, PlainSocket } from './plain-socket.js';
+import { sendFailure } from '../http/json.js';
+import { decodeRoom } from '../http/paths.js';
+import { type Member, type PlainHost, PlainSocket } from './plain-socket.js';
 
-/** Lets people into rooms: the chat, seen from here. */
+/** Admits clients to rooms: the chat, seen from here. */
 export interface RoomGateway {
   /**
    * Checks who wants to come in, before there is a WebSocket.
@@ -26,8 +30,8 @@ export interface PlainOptions {
   clock?: Clock;
 }
 
-/** The longest message is 10,000 characters, of which none takes more than four bytes. */
-const MAX_PAYLOAD = 40_960;
+/** A message that is longer than any text may be gets an answer up to here; beyond, uWebSockets.js resets. In bytes. */
+const MAX_PAYLOAD = 1_048_576;
 /** Addresses of the server's own. A room of such a name has another one too: `/%61pi` is the room `api`. */
 const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
 
@@ -39,68 +43,37 @@ const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
  *     ├────────────────────────────▶│ admit        refused: an HTTP status and { ok, code, message }
  *     │◀────────────────────────────┤ 101, enter   what is said meanwhile waits
  *     │ text ──────────────────────▶│ say          refused: a close frame, its reason is the code
- *     │◀────────────────────── text ┤ publish      what anybody says in the room, the client itself too
+ *     │◀────────────────────── text ┤ publish      what any member says in the room, the client itself too
  *     │◀────────────────────── ping ┤ after 10 s of silence, cut off after 60 s
  */
 export class PlainWebSockets {
   /** What is counted since the start; `closed` by close code. */
   readonly counters = { opened: 0, received: 0, closed: new Map<string, number>() };
-  private readonly sockets = new Set<PlainSocket>();
-  private readonly silence: DeadlineQueue<PlainSocket>;
+  private readonly host: PlainHost;
 
   constructor(
     private readonly engine: Engine,
     { pingAfter = 10_000, pings = 5, clock = systemClock }: PlainOptions = {},
   ) {
-    this.silence = new DeadlineQueue(pingAfter, (socket) => socket.onSilence(pings), clock);
+    const silence = new DeadlineQueue<PlainSocket>(pingAfter, (socket) => socket.onSilence(pings), clock);
+    this.host = { engine, sockets: new Set(), silence, counters: this.counters };
   }
 
   /** How many are open. */
   get size(): number {
-    return this.sockets.size;
+    return this.host.sockets.size;
   }
 
   /** Answers on every path that is no other's. Call it before the app listens. */
   attach(app: TemplatedApp, gateway: RoomGateway, { secure = false }: { secure?: boolean } = {}): this {
-    const { slow, closing, settings, addresses } = this.engine;
-    const socketOf = (ws: WebSocket<SocketData>) => (ws as unknown as SocketData).receiver as PlainSocket;
-    app.ws<SocketData>('/*', {
-      maxPayloadLength: MAX_PAYLOAD,
-      maxBackpressure: slow.limit,
-      compression: DISABLED,
+    routeWebSockets(app, this.engine, {
+      pattern: '/*',
+      secure,
+      maxPayload: MAX_PAYLOAD,
+      compresses: false,
       // uWebSockets.js would send one ping, a few seconds before the end.
       idleTimeout: 0,
-      sendPingsAutomatically: false,
-      upgrade: (res, req, context) => {
-        const request = readRequest(res, req, secure, settings.trustProxy);
-        UwsUpgradeExchange.handle(res, request, context, (exchange) => void this.admit(exchange, gateway));
-      },
-      open: (ws) => {
-        noteOpen(ws);
-        this.counters.opened++;
-        socketOf(ws).opened(ws);
-      },
-      message: (ws, message, isBinary) => {
-        this.counters.received++;
-        socketOf(ws).onMessage(message, isBinary);
-      },
-      ping: (ws) => socketOf(ws).touch(),
-      pong: (ws) => socketOf(ws).touch(),
-      drain: (ws) => {
-        closing.drained(ws);
-        socketOf(ws).onDrain();
-      },
-      dropped: (ws, message) => slow.onDropped(ws, message, socketOf(ws)),
-      close: (ws, code) => {
-        noteClosed(ws);
-        closing.closed(ws);
-        const { closed } = this.counters;
-        // Clients may make up codes of their own.
-        const reason = code < 1016 ? String(code) : 'other';
-        closed.set(reason, (closed.get(reason) ?? 0) + 1);
-        addresses?.leave(socketOf(ws));
-        socketOf(ws).onClose();
-      },
+      onUpgrade: (exchange) => void this.admit(exchange, gateway),
     });
     return this;
   }
@@ -112,39 +85,31 @@ export class PlainWebSockets {
 
   /** Those that are open. */
   get all(): ReadonlySet<PlainSocket> {
-    return this.sockets;
+    return this.host.sockets;
   }
 
   /** Closes all, in order. */
   close(): void {
     this.engine.outbox.flush();
-    for (const socket of this.sockets) socket.end(1001, 'the server stops');
-    this.silence.close();
+    for (const socket of this.host.sockets) socket.end(1001, 'the server stops');
+    this.host.silence.close();
   }
 
-  private async admit(exchange: UwsUpgradeExchange, gateway: RoomGateway): Promise<void> {
+  private async admit(exchange: UpgradeExchange, gateway: RoomGateway): Promise<void> {
     const { request } = exchange;
     try {
       const [path = ''] = request.url.split('?');
       if (RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
       this.checkSender(request);
-      const member = await gateway.admit(decode(path.slice(1)), request._query);
-      const topic = topicOf(member.room);
-      // Who comes gets what is said from now on.
-      const { outbox, addresses } = this.engine;
-      outbox.settle(topic);
+      const member = await gateway.admit(decodeRoom(path.slice(1)), request._query);
       if (exchange.finished) return;
-      const socket = new PlainSocket(member, topic, this.engine, this.sockets, this.silence);
-      if (addresses?.enter(socket, request.connection.remoteAddress) === false)
+      const socket = new PlainSocket(member, topicOf(member.room), this.host);
+      if (this.engine.addresses?.enter(socket, request.connection.remoteAddress) === false) {
         throw this.refusal('TOO_MANY_CONNECTIONS');
+      }
       exchange.accept({}, socket);
     } catch (error) {
-      const { status, code, message } = error instanceof GjallarError ? error : new GjallarError('INTERNAL');
-      exchange.send(
-        status,
-        { 'Content-Type': 'application/json' },
-        `${JSON.stringify({ ok: false, code, message })}\n`,
-      );
+      sendFailure(exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
     }
   }
 
@@ -164,12 +129,4 @@ export class PlainWebSockets {
 /** Topics of Socket.IO begin with the slash of their namespace. */
 function topicOf(room: string): string {
   return `plain\x1f${room}`;
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw new GjallarError('BAD_ROOM');
-  }
 }

@@ -1,9 +1,8 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, SocketId } from 'socket.io-adapter';
 import type { Outbox } from '../engine/delivery/outbox.js';
-import { isNative, type NativeWebSocket } from '../engine/http/exchange.js';
+import type { NativeWebSocket } from '../engine/http/exchange.js';
 import type { Session } from '../engine/session/session.js';
-import { WebSocketTransport } from '../engine/transports/websocket.js';
 import { isObserved } from './outgoing-listeners.js';
 
 /** A room that was broadcast to: a topic, and the members whom topics do not reach. */
@@ -68,8 +67,7 @@ export class Topics {
   private enterTopic(socket: Socket, topic: Topic): void {
     const webSocket = isObserved(socket) ? undefined : this.nativeSocketOf(socket.id);
     if (webSocket) {
-      this.outbox.settle(topic.name);
-      webSocket.subscribe(topic.name);
+      this.outbox.subscribe(webSocket, topic.name);
       return;
     }
     topic.directRecipients.add(socket.id);
@@ -79,10 +77,7 @@ export class Topics {
   leave(id: SocketId, room: RoomKey): void {
     const topic = this.topics.get(room);
     if (!topic || !this.isMember(room, id)) return;
-    if (!topic.directRecipients.delete(id)) {
-      this.outbox.settle(topic.name);
-      this.nativeSocketOf(id)?.unsubscribe(topic.name);
-    }
+    if (!topic.directRecipients.delete(id)) this.unsubscribe(id, topic);
     if (this.sizeOf(room) === 1) this.topics.delete(room);
   }
 
@@ -98,8 +93,7 @@ export class Topics {
     for (const room of this.roomsOf(socket.id)) {
       const topic = this.topics.get(room);
       if (!topic || topic.directRecipients.has(socket.id)) continue;
-      this.outbox.settle(topic.name);
-      this.nativeSocketOf(socket.id)?.unsubscribe(topic.name);
+      this.unsubscribe(socket.id, topic);
       topic.directRecipients.add(socket.id);
     }
   }
@@ -121,12 +115,14 @@ export class Topics {
     });
   }
 
-  /** The socket's webSocket if topics reach it: a WebSocket on this worker's own port, of the current protocol. */
+  private unsubscribe(id: SocketId, topic: Topic): void {
+    const webSocket = this.nativeSocketOf(id);
+    if (webSocket) this.outbox.unsubscribe(webSocket, topic.name);
+  }
+
+  /** The socket's WebSocket if topics reach it. */
   nativeSocketOf(id: SocketId): NativeWebSocket | undefined {
     const session = this.nsp.sockets.get(id)?.conn as unknown as Session | undefined;
-    const transport = session?.transport;
-    if (!(transport instanceof WebSocketTransport) || transport.protocol !== 4) return undefined;
-    const { webSocket } = transport;
-    return webSocket && isNative(webSocket) ? webSocket : undefined;
+    return session?.transport.nativeSocket;
   }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
 import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
-import type { WorkerLinks } from '../rooms/backplanes/embedded/embedded.js';
+import type { WorkerLinks } from '../worker-links.js';
 
 /** How long a start waits for the bus before it goes on without it, in ms. */
 const START_TIMEOUT_MS = 5000;

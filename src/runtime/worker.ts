@@ -1,203 +1,76 @@
-import { App, SSLApp, type us_listen_socket } from 'uWebSockets.js';
-import cluster from 'node:cluster';
-import { Server } from 'socket.io';
-import { TokenAccounts } from '../accounts/tokens.js';
-import { serveApi } from '../api/api.js';
-import { MAX_ROOMS_LISTED } from '../api/operator.js';
-import { startChat } from '../chat/chat.js';
-import type { ChatServer } from '../chat/context.js';
-import { chatMetrics } from '../chat/metrics.js';
-import { kinds, Mesh } from '../cluster/mesh/mesh.js';
-import { removeWhereOrphaned } from '../cluster/orphaned.js';
-import { ALIVE_INTERVAL_MS, type FromPrimary, type FromWorker, MESH_DIRECTORY } from '../cluster/protocol.js';
-import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { Config } from '../config/options.js';
-import { Engine } from '../engine/engine.js';
-import type { CloseReason, Session } from '../engine/session/session.js';
-import { connections } from '../engine/uws/uws-exchange.js';
-import { atMostEvery } from '../http/at-most-every.js';
-import { Cors } from '../http/cors.js';
+import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
-import { type Health, serveHttp } from '../operations/health.js';
+import { serveHealth } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics } from '../operations/metrics/clients.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
-import * as parser from '../parser/parser.js';
-import { PlainWebSockets } from '../plain/plain-websockets.js';
-import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
-import { withNativeRooms } from '../rooms/native-rooms.js';
-import { openHistory } from '../worker-history.js';
-import { backplaneEvents, linksOf, readyInTime } from './backplane.js';
-import { keepSendingAway, sendAway, stopListening } from './departure.js';
+import type { Application } from './application.js';
+import { Departure, type ServingParts } from './departure.js';
+import { surviveExceptions } from './exceptions.js';
+import { atMostEvery } from './intervals.js';
+import { sendToPrimary } from './orders.js';
+import { buildEngine, buildServer, joinMachine } from './parts.js';
 
-/** A worker: builds its parts, wires them, and listens when the primary says so. */
-export async function runWorker(config: Config, version: string): Promise<void> {
-  const id = cluster.worker!.id;
-  const log = createLog(config.logLevel, { worker: id });
+/** A worker: builds its parts, puts the application on them, listens when the primary says so, and stops in order. */
+export async function runWorker(config: Config, version: string, application: Application): Promise<void> {
   const problems = new Set<string>();
-  const closers: (() => unknown)[] = [];
-  let state: Health['state'] = 'not ready';
-
-  const meshDirectory = process.env[MESH_DIRECTORY]!;
-  const mesh = new Mesh(id, meshDirectory, (worker) => tell({ type: 'stuck', worker }));
-  await mesh.listen();
-  removeWhereOrphaned(meshDirectory);
-  closers.push(() => mesh.close());
-  const orders = receiveOrders();
-  tell({ type: 'meshed' });
-  setInterval(() => tell({ type: 'alive' }), ALIVE_INTERVAL_MS);
-  await mesh.join((await orders.next('join')).workers);
-
-  const { workers } = config;
-  const metrics = new WorkerMetrics(mesh, { version, workers, deaths: () => orders.last('deaths')?.count ?? 0 });
-  const secure = config.tlsKey !== undefined;
-  const app = secure ? SSLApp({ key_file_name: config.tlsKey, cert_file_name: config.tlsCert }) : App();
-  const engine = new Engine({
-    idPrefix: idPrefixOf(id),
-    maxHttpBufferSize: config.maxPayload,
-    flushMs: config.flushMs,
-    maxBackpressure: config.maxBackpressure,
-    slowPolicy: config.slowPolicy,
-    rateLimit: config.rateLimit,
-    maxConnectionsPerIp: config.maxConnectionsPerIp,
-    trustProxy: config.trustProxy,
-    origins: config.corsOrigin ?? [],
-    cors: config.corsOrigin && { origin: config.corsOrigin.includes('*') ? '*' : config.corsOrigin },
-  });
-  const relay = new Relay(mesh, engine);
-  engine.relay = relay;
-  engine.addresses?.share(linksOf(mesh, kinds.addresses));
-  engine.attach(app, { secure });
-  engine.on('limit', ({ remoteAddress: address }: Session, reason: CloseReason) => {
-    log.info({ reason, address }, 'a client was closed');
-  });
-
-  const io: ChatServer = new Server({ serveClient: false, parser });
-  const bus = openBackplane(config, linksOf(mesh), backplaneEvents(backplaneNameOf(config), problems, log));
-  closers.push(() => bus.close());
-  io.adapter(withNativeRooms(bus.factory, engine) as never);
-  io.bind(engine);
-  await readyInTime(bus);
-  const kept = await openHistory(config, {
+  const { mesh, orders } = await joinMachine();
+  const log = createLog(config.logLevel, { worker: mesh.id });
+  const deaths = () => orders.last('deaths')?.count ?? 0;
+  const metrics = new WorkerMetrics(mesh, { version, workers: config.workers, deaths });
+  metrics.add(surviveExceptions(log));
+  const { app, secure, engine, relay } = buildEngine(config, mesh, log);
+  const { io, backplane } = await buildServer(config, { engine, mesh, problems, log });
+  const running = await application.start({
+    id: mesh.id,
     log,
-    problems,
-    registry: metrics.registry,
-    isTrimmer: () => mesh.members.every((other) => other > id),
-    failed: (reason) => tell({ type: 'failed', reason }),
-  });
-  const { jwtSecret: secret, jwksUrl, jwtIssuer: issuer, jwtAudience: audience } = config;
-  const accounts = secret || jwksUrl ? new TokenAccounts({ secret, jwksUrl, issuer, audience }) : undefined;
-  const plain = new PlainWebSockets(engine);
-  const chat = startChat(io, {
-    workerId: id,
-    log,
-    history: kept.history,
-    archive: kept.archive,
-    plain,
-    accounts,
-    isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
-    volatilePresence: config.slowPolicy === 'drop-volatile',
-  });
-  plain.attach(app, chat, { secure });
-  closers.push(
-    () => kept.close(),
-    () => io.close(),
-    () => chat.close(),
-    () => plain.close(),
-  );
-  metrics.add([...clientMetrics(engine, plain), ...chatMetrics(chat), ...backplaneMetrics(bus, mesh)]);
-  const served = {
-    cors: new Cors(config.corsOrigin),
+    app,
     secure,
-    admin:
-      config.adminUser && config.adminPassword ? { user: config.adminUser, password: config.adminPassword } : undefined,
-    onError: (error: unknown) => log.error({ error }, 'a request failed'),
-  };
-  serveApi(app, {
-    ...served,
-    apiKey: config.apiKey,
-    rooms: chat,
-    // Who needs a token for each room is not told of all of them.
-    namesRooms: !accounts,
-    stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
-    isProxied: config.trustProxy > 0,
-    drain: () => tell({ type: 'leave' }),
-    drainTimeout: config.drainTimeout,
-    maxBody: config.maxPayload,
+    engine,
+    io,
+    problems,
+    metrics,
+    isLeader: () => mesh.members.every((other) => other > mesh.id),
+    drainMachine: () => sendToPrimary({ type: 'leave' }),
+    failed: (reason) => sendToPrimary({ type: 'failed', reason }),
   });
-  serveMetrics(app, { ...served, metrics: atMostEvery(1000, () => metrics.scrape()) });
-  const healthState = () => (state === 'ready' && !kept.isReady() ? 'not ready' : state);
-  serveHttp(app, { ...served, health: () => ({ state: healthState(), problems: [...problems] }) });
+  metrics.add([...clientMetrics(engine, running.otherClients), ...backplaneMetrics(backplane, mesh)]);
+
+  const serving: ServingParts = { engine, relay, application: running };
+  const departure = new Departure(serving, orders);
+  const health = () => ({ state: departure.stateOf(running.isReady()), problems: [...problems] });
+  serveHealth(app, engine, { secure, health });
+  serveMetrics(app, engine, {
+    secure,
+    admin: adminOf(config),
+    metrics: atMostEvery(1000, () => metrics.scrape()),
+    onError: (error) => log.error({ error }, 'a request failed'),
+  });
 
   const { port } = await orders.next('listen');
-  // Where listening fails the primary ends everything.
-  const listenSocket = await listen(port);
-  state = 'ready';
+  departure.listening(await listen(app, config.host, port));
   log.info({ port }, 'listening');
-  tell({ type: 'listening' });
+  sendToPrimary({ type: 'listening' });
 
-  const serving = { engine, relay, plain, chat };
-  const staying = new AbortController();
-  const stopNow = new AbortController();
-  let retired: Promise<void> | undefined;
-  const retire = () => {
-    state = 'draining';
-    connections.areEnding = true;
-    retired ??= stopListening(listenSocket);
-    return retired;
-  };
-  void orders.next('leave').then(({ over }) => {
-    state = 'draining';
-    return keepSendingAway(serving, over, staying.signal);
-  });
-  void orders.next('retire').then(retire);
-  void orders.next('stopNow').then(() => stopNow.abort());
-
-  const { over } = await orders.next('stop');
-  staying.abort();
-  const why = retired ? 'restart' : 'stop';
-  await retire();
-  const { clientsCount } = engine;
-  await sendAway(serving, why, over, stopNow.signal);
-  log.info({ clients: clientsCount, left: engine.clientsCount }, 'stops');
-  for (const close of closers.reverse()) await close();
+  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stops'));
+  running.stop();
+  await io.close();
+  await running.close();
+  backplane.close();
+  mesh.close();
   app.close();
   process.exit(0);
+}
 
-  function listen(onPort: number): Promise<us_listen_socket> {
-    return new Promise((resolve) => {
-      app.listen(config.host, onPort, (socket) => {
-        if (socket) resolve(socket);
-        else tell({ type: 'failed', reason: `cannot listen on PORT=${onPort} at HOST=${config.host}` });
-      });
+/** Where listening fails the primary ends everything. */
+function listen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+  return new Promise((resolve) => {
+    app.listen(host, port, (socket) => {
+      if (socket) resolve(socket);
+      else sendToPrimary({ type: 'failed', reason: `cannot listen on PORT=${port} at HOST=${host}` });
     });
-  }
-}
-
-function tell(message: FromWorker): void {
-  // Without its primary a worker ends at once; until then there may be nobody to tell.
-  process.send?.(message, undefined, undefined, () => {});
-}
-
-/** The primary's orders, each to be waited for once. */
-function receiveOrders() {
-  const received = new Map<string, FromPrimary>();
-  const waiting = new Map<string, (order: FromPrimary) => void>();
-  process.on('message', (order: FromPrimary) => {
-    received.set(order.type, order);
-    waiting.get(order.type)?.(order);
   });
-  return {
-    next: <T extends FromPrimary['type']>(type: T): Promise<Extract<FromPrimary, { type: T }>> =>
-      new Promise((resolve) => {
-        const order = received.get(type);
-        const done = resolve as (order: FromPrimary) => void;
-        if (order) done(order);
-        else waiting.set(type, done);
-      }),
-    /** The latest order of a kind; undefined where there was none. */
-    last: <T extends FromPrimary['type']>(type: T) =>
-      received.get(type) as Extract<FromPrimary, { type: T }> | undefined,
-  };
 }

@@ -2,14 +2,15 @@ import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type {
   BodyCallback,
   BodyError,
+  CollectedResponse,
   FrameReceiver,
   HttpExchange,
   ResponseHeaders,
   UpgradeExchange,
   WebSocketConnection,
 } from '../../engine/http/exchange.js';
-import type { MiddlewareResponse } from '../../engine/http/middleware.js';
 import { EngineRequest } from '../../engine/http/request.js';
+import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
   type Op,
@@ -20,6 +21,12 @@ import {
   type RelayedResponse,
 } from './messages.js';
 
+/** What watches over clients that send or read too much, or too little. */
+export interface ClientGuards {
+  readonly slow: SlowClients;
+  readonly frameGuard: FrameGuard;
+}
+
 /** Sends one message back to the receiver. */
 export type Reply = (op: Op, body?: string | Uint8Array) => void;
 
@@ -29,7 +36,7 @@ export class RelayedExchange implements HttpExchange {
   finished = false;
   onAborted: (() => void) | undefined;
   onAnswerNow: (() => void) | undefined;
-  middlewareResponse: MiddlewareResponse | undefined;
+  middlewareResponse: CollectedResponse | undefined;
 
   constructor(
     private readonly relayed: RelayedRequest,
@@ -37,7 +44,7 @@ export class RelayedExchange implements HttpExchange {
     protected readonly reply: Reply,
     /** Called when the exchange is over. */
     protected readonly onEnd: () => void,
-    protected readonly slow: SlowClients,
+    protected readonly guards: ClientGuards,
   ) {
     this.request = new EngineRequest(relayed.parts);
   }
@@ -81,7 +88,7 @@ export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
     if (this.finished) return;
     this.finished = true;
     this.reply(ops.accept, encodeBody(headers));
-    this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.slow);
+    this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.guards);
     receiver.onOpen(this.webSocket);
   }
 }
@@ -96,13 +103,13 @@ export class RelayedWebSocket implements WebSocketConnection {
     readonly receiver: FrameReceiver,
     private readonly reply: Reply,
     private readonly onEnd: () => void,
-    private readonly slow: SlowClients,
+    private readonly guards: ClientGuards,
   ) {}
 
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number {
     if (!this.open) return 1;
-    if (this.slow.limit > 0 && this.getBufferedAmount() > this.slow.limit) {
-      this.slow.overflow(this.receiver);
+    if (this.guards.slow.limit > 0 && this.getBufferedAmount() > this.guards.slow.limit) {
+      this.guards.slow.overflow(this.receiver);
       return 2;
     }
     this.sent += typeof message === 'string' ? Buffer.byteLength(message) : message.length;
@@ -140,7 +147,12 @@ export class RelayedWebSocket implements WebSocketConnection {
     if (!this.open) return;
     this.open = false;
     this.onEnd();
-    this.receiver.onClose(code, reason);
+    this.guards.frameGuard.closed(this.receiver, code, reason);
+  }
+
+  /** The client has sent a message. */
+  onMessage(message: Buffer, isBinary: boolean): void {
+    this.guards.frameGuard.message(this.receiver, message, isBinary);
   }
 
   cork(callback: () => void): void {

@@ -174,6 +174,14 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     this.forward(ops.overflow);
   }
 
+  onFlood(): void {
+    this.webSocket?.close();
+  }
+
+  onDetached(): void {
+    this.webSocket = undefined;
+  }
+
   onClose(code: number, reason: string): void {
     this.webSocket = undefined;
     this.forward(ops.closed, JSON.stringify({ code, reason } satisfies RelayedClose));

@@ -1,5 +1,4 @@
 import type { Closing } from '../../engine/delivery/closing.js';
-import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession } from '../../engine/session/pending-sessions.js';
 import { type Kind, kinds, type Mesh } from '../mesh/mesh.js';
@@ -14,12 +13,11 @@ import {
   type RelayedProgress,
   type RelayedRequest,
 } from './messages.js';
-import { RelayedExchange, RelayedUpgrade } from './owner.js';
+import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
 /** What the relay needs of the engine: to hand it what other workers have received. */
-export interface RelayTarget {
-  readonly slow: SlowClients;
+export interface RelayTarget extends ClientGuards {
   readonly closing: Closing;
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
@@ -151,7 +149,7 @@ export class Relay {
         return this.webSocketOf(key)?.receiver.onOverflow();
       case ops.clientText:
       case ops.clientBinary:
-        return this.webSocketOf(key)?.receiver.onMessage(body, op === ops.clientBinary);
+        return this.webSocketOf(key)?.onMessage(body, op === ops.clientBinary);
       default: {
         const received = this.received.get(requestId);
         if (received?.owner === from) received.connection.onReply(op, body);
@@ -164,7 +162,7 @@ export class Relay {
     const { value, rest } = decodeBody<RelayedRequest>(body);
     const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
-    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target.slow);
+    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
     this.relayed.set(key, { receiver: from, exchange });
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');

@@ -1,4 +1,5 @@
-import { type Clock, DeadlineQueue, systemClock, type Waiting } from '../deadlines.js';
+import { type Clock, systemClock } from '../clock.js';
+import { DeadlineQueue, type Waiting } from '../deadlines.js';
 import { isNative, type WebSocketConnection } from '../http/exchange.js';
 
 /** How long a client that is behind may take for what waits, before it is cut off, in ms. */

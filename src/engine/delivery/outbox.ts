@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../deadlines.js';
+import { type Clock, systemClock } from '../clock.js';
 import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
 import type { DroppedDeliveries } from './dropped-deliveries.js';
 
@@ -113,8 +113,20 @@ export class Outbox {
     return this.heldBytes.get(webSocket) ?? 0;
   }
 
-  /** To be called before a topic's subscribers change: who was one when a message was sent gets it, and nobody else. */
-  settle(topic: string): void {
+  /** From now on the WebSocket gets what is published to the topic, and nothing that was published before. */
+  subscribe(webSocket: NativeWebSocket, topic: string): void {
+    this.flushTopic(topic);
+    webSocket.subscribe(topic);
+  }
+
+  /** The WebSocket still gets what was published to the topic before, and nothing from now on. */
+  unsubscribe(webSocket: NativeWebSocket, topic: string): void {
+    this.flushTopic(topic);
+    webSocket.unsubscribe(topic);
+  }
+
+  /** Sends what is held, if any of it is for the topic: its subscribers are about to change. */
+  flushTopic(topic: string): void {
     if (this.held.has(topic)) this.flush();
   }
 
@@ -157,8 +169,8 @@ export class Outbox {
     }
     // Not from within a handler of uWebSockets.js: its socket has the only cork buffer there is, and what is published
     // meanwhile is written to each subscriber uncorked.
-    const immediate = setImmediate(() => this.flush());
-    this.cancelFlush = () => clearImmediate(immediate);
+    const immediate = this.clock.setImmediate(() => this.flush());
+    this.cancelFlush = () => this.clock.clearImmediate(immediate);
   }
 
   private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {

@@ -1,8 +1,16 @@
-import type { MiddlewareResponse } from './middleware.js';
 import type { EngineRequest } from './request.js';
 
 /** Response headers by name; several values make several headers. */
 export type ResponseHeaders = Record<string, string | string[]>;
+
+/** A response that Connect middleware has put headers on. */
+export interface CollectedResponse {
+  /** Makes the headers final. Middleware may have wrapped it, as express-session does. */
+  writeHead(status: number, headers: ResponseHeaders): this;
+  end(body: string | Uint8Array): this;
+  /** The headers under the names they were given with. */
+  collected(): ResponseHeaders;
+}
 
 /** Why a request's body could not be had. */
 export type BodyError = 'length required' | 'too large' | 'length mismatch' | 'aborted';
@@ -22,7 +30,7 @@ export interface HttpExchange {
   /** Called when the connection is about to go: who lets the request wait for something answers it now. */
   onAnswerNow: (() => void) | undefined;
   /** Where Connect middleware has put headers for the response, if there is any middleware. */
-  middlewareResponse: MiddlewareResponse | undefined;
+  middlewareResponse: CollectedResponse | undefined;
   /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. Once the response was sent it is not called back any more. */
   readBody(done: BodyCallback): void;
   /** Sends the response. Does nothing once finished. */
@@ -48,7 +56,13 @@ export interface FrameReceiver {
   onDrain(): void;
   /** More waits for the client than may wait, and something was to be added. */
   onOverflow(): void;
-  /** Called once, after which the webSocket may not be used. */
+  /** The client has sent a ping or a pong. */
+  onControlFrame?(): void;
+  /** The client sends faster than this worker can follow: close the WebSocket. */
+  onFlood(): void;
+  /** The WebSocket is gone and may not be used any more, but messages that came before still follow, and then `onClose`. */
+  onDetached(): void;
+  /** Called once, after which the WebSocket may not be used. */
   onClose(code: number, reason: string): void;
 }
 
@@ -68,6 +82,7 @@ export interface WebSocketConnection {
 
 /** A webSocket that uWebSockets.js can publish to. */
 export interface NativeWebSocket extends WebSocketConnection {
+  ping(): unknown;
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
   getTopics(): string[];

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { HttpExchange, ResponseHeaders } from './exchange.js';
+import type { CollectedResponse, HttpExchange, ResponseHeaders } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request". */
@@ -17,7 +17,7 @@ export type Middleware = (
  * kept until the engine answers. Middleware may wrap `writeHead` and `end` (express-session does both), therefore the
  * engine calls both on this object.
  */
-export class MiddlewareResponse extends EventEmitter {
+export class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   statusCode = 200;
   statusMessage = '';
   headersSent = false;

@@ -1,7 +1,8 @@
-import type { Clock } from '../deadlines.js';
+import type { WorkerLinks } from '../../worker-links.js';
+import type { Clock } from '../clock.js';
 import { addressKey } from './client-address.js';
 import { Allowance, type Rate } from './rates.js';
-import { type PeerLinks, SharedCounts } from './shared-counts.js';
+import { SharedCounts } from './shared-counts.js';
 
 /** How many buckets are looked through at maxClients before those that are whole again are forgotten. */
 const SWEEP_FROM = 1024;
@@ -30,7 +31,7 @@ export class AddressLimits {
   }
 
   /** Tells the other workers what comes here, and hears what comes to them. */
-  share(links: PeerLinks): void {
+  share(links: WorkerLinks): void {
     this.counts.join(links);
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../deadlines.js';
+import type { Clock } from '../clock.js';
 import type { PacketData } from '../protocol/packet.js';
 import { Allowance, type RateLimits } from './rates.js';
 

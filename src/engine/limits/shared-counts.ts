@@ -1,17 +1,5 @@
-import type { Clock } from '../deadlines.js';
-
-/** Carries messages between the workers of one machine, each in the order in which its sender sent it. */
-export interface PeerLinks {
-  /** The ids of the other workers. */
-  readonly members: readonly number[];
-  /** Sends to one other worker. */
-  send(to: number, payload: Uint8Array): void;
-  /** Sends to all other workers. */
-  broadcast(payload: Uint8Array): void;
-  onMessage(listener: (from: number, payload: Buffer) => void): void;
-  /** Calls back with the id of each worker that has gone. */
-  onLeave(listener: (id: number) => void): void;
-}
+import type { WorkerLinks } from '../../worker-links.js';
+import type { Clock } from '../clock.js';
 
 interface Message {
   /** How many of each key are at the sender. */
@@ -35,7 +23,7 @@ export class SharedCounts {
   private readonly others = new Map<number, Map<string, number>>();
   private readonly changed = new Set<string>();
   private readonly consumed = new Map<string, number>();
-  private links: PeerLinks | undefined;
+  private links: WorkerLinks | undefined;
   private timer: unknown;
 
   /** @param onConsumed called with what other workers have told by {@link reportConsumed} */
@@ -44,7 +32,7 @@ export class SharedCounts {
     private readonly onConsumed: (key: string, amount: number) => void,
   ) {}
 
-  join(links: PeerLinks): void {
+  join(links: WorkerLinks): void {
     this.links = links;
     links.onMessage((from, payload) => this.receive(from, JSON.parse(payload.toString()) as Message));
     links.onLeave((id) => {

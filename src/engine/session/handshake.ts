@@ -140,6 +140,8 @@ const closed: FrameReceiver = {
   onMessage: () => {},
   onDrain: () => {},
   onOverflow: () => {},
+  onFlood: () => {},
+  onDetached: () => {},
   onClose: () => {},
 };
 

@@ -108,6 +108,10 @@ class PendingSession implements TransportOwner {
     this.session.onOverflow();
   }
 
+  onFlood(): void {
+    this.session.onFlood();
+  }
+
   onDrain(transport: Transport): void {
     this.session.onDrain(transport);
   }

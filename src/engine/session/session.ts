@@ -173,6 +173,10 @@ export class Session extends PacketSender implements TransportOwner, Waiting<Ses
     this.onSessionClose('slow client');
   }
 
+  onFlood(): void {
+    this.onSessionClose('rate limit');
+  }
+
   /** Starts to try whether the client can move to a WebSocket. */
   probeUpgrade(candidate: WebSocketTransport): void {
     this.probe = new UpgradeProbe(this, candidate, this.host.settings.upgradeTimeout);

@@ -58,6 +58,10 @@ export class UpgradeProbe implements TransportOwner {
     this.fail();
   }
 
+  onFlood(): void {
+    this.fail();
+  }
+
   onDrain(): void {}
 
   onError(): void {

@@ -74,6 +74,10 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return this.canSend;
   }
 
+  get nativeSocket(): undefined {
+    return undefined;
+  }
+
   /** What waits does so in the session. */
   get bufferedAmount(): number {
     return 0;

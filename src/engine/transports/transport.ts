@@ -1,10 +1,12 @@
 import type { ErrorCode } from '../../errors.js';
+import type { NativeWebSocket } from '../http/exchange.js';
 import type { Packet, PacketData, PacketOptions, PacketType } from '../protocol/packet.js';
 
 /** The revision of the Engine.IO protocol: 4 since Socket.IO v3, 3 for Socket.IO v2 clients. */
 export type Protocol = 3 | 4;
 
-export type TransportName = 'polling' | 'websocket';
+export const transportNames = ['polling', 'websocket'] as const;
+export type TransportName = (typeof transportNames)[number];
 
 /** What a transport tells its owner: the session, or the probe of an upgrade. */
 export interface TransportOwner {
@@ -18,6 +20,8 @@ export interface TransportOwner {
   onProgress(transport: Transport): void;
   /** More waits for the client than may wait. */
   onOverflow(transport: Transport): void;
+  /** The client sends faster than this worker can follow. */
+  onFlood(transport: Transport): void;
   /** Everything handed to the transport so far has left it. */
   onDrain(transport: Transport): void;
   onError(transport: Transport, message: string, description?: unknown): void;
@@ -30,6 +34,8 @@ export interface Transport {
   readonly protocol: Protocol;
   /** The session's id. */
   readonly sid: string;
+  /** The WebSocket, where topics of uWebSockets.js reach the client: on this worker's own port, in the current protocol. */
+  readonly nativeSocket: NativeWebSocket | undefined;
   owner: TransportOwner;
   readonly readyState: 'open' | 'closing' | 'closed';
   /** Whether packets can be sent now without waiting: what `volatile` packets ask. */
@@ -58,6 +64,7 @@ export const nobody: TransportOwner = {
   onReady: () => {},
   onProgress: () => {},
   onOverflow: () => {},
+  onFlood: () => {},
   onDrain: () => {},
   onError: () => {},
   onClose: () => {},

@@ -3,7 +3,7 @@ import type { Closing } from '../delivery/closing.js';
 import type { Outbox } from '../delivery/outbox.js';
 import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
 import { currentTick } from '../delivery/tick.js';
-import type { FrameReceiver, WebSocketConnection } from '../http/exchange.js';
+import { type FrameReceiver, isNative, type NativeWebSocket, type WebSocketConnection } from '../http/exchange.js';
 import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
 import { decodeText, encodeText } from '../protocol/codec-v4.js';
 import {
@@ -59,6 +59,11 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   /** As in engine.io, volatile packets find a transport that has just sent something busy until the tick is over. */
   get writable(): boolean {
     return this.canSend && this.sentIn !== currentTick() && this.webSocket!.getBufferedAmount() === 0;
+  }
+
+  get nativeSocket(): NativeWebSocket | undefined {
+    const { webSocket } = this;
+    return this.protocol === 4 && webSocket && isNative(webSocket) ? webSocket : undefined;
   }
 
   get bufferedAmount(): number {
@@ -134,9 +139,17 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     this.owner.onOverflow(this);
   }
 
-  onClose(code: number, reason: string): void {
+  onFlood(): void {
+    this.owner.onFlood(this);
+  }
+
+  onDetached(): void {
     if (this.webSocket) this.settings.outbox.forget(this.webSocket);
     this.webSocket = undefined;
+  }
+
+  onClose(code: number, reason: string): void {
+    this.onDetached();
     this.readyState = 'closed';
     this.owner.onClose(this, { code, reason });
     this.emit('close');

@@ -1,20 +1,7 @@
 import type { TemplatedApp } from 'uWebSockets.js';
-import type { Closing } from '../delivery/closing.js';
-import type { SlowClients } from '../delivery/slow-clients.js';
 import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
-import { readRequest } from '../http/request.js';
 import type { EngineSettings } from '../options.js';
-import {
-  asConnection,
-  DISABLED,
-  noteClosed,
-  noteOpen,
-  receiverOf,
-  SHARED_COMPRESSOR,
-  type SocketData,
-  UwsHttpExchange,
-  UwsUpgradeExchange,
-} from './uws-exchange.js';
+import { type RouteHost, routeHttp, routeWebSockets } from './routes.js';
 
 /** Where the engine answers. */
 export interface AttachOptions {
@@ -27,11 +14,9 @@ export interface AttachOptions {
 }
 
 /** What uWebSockets.js tells the engine. */
-export interface Attached {
+export interface Attached extends RouteHost {
   readonly settings: EngineSettings;
   onRequest(exchange: HttpExchange): void;
-  readonly slow: SlowClients;
-  readonly closing: Closing;
   onUpgrade(exchange: UpgradeExchange): void;
 }
 
@@ -43,41 +28,25 @@ export function attachTo(
 ): void {
   const bare = path.replace(/\/$/, '');
   const pattern = addTrailingSlash ? `${bare}/` : bare;
-  const { slow, closing, settings } = engine;
-  const { maxHttpBufferSize, perMessageDeflate, trustProxy } = settings;
-  app.ws<SocketData>(pattern, {
-    maxPayloadLength: maxHttpBufferSize,
-    maxBackpressure: slow.limit,
-    compression: perMessageDeflate ? SHARED_COMPRESSOR : DISABLED,
+  const { settings } = engine;
+  routeWebSockets(app, engine, {
+    pattern,
+    secure,
+    maxPayload: settings.maxHttpBufferSize,
+    compresses: settings.perMessageDeflate !== undefined,
     // Engine.IO has heartbeats of its own, but not for what goes on with a WebSocket after its session.
     idleTimeout: idleTimeoutOf(settings),
-    sendPingsAutomatically: false,
-    upgrade: (res, req, context) => {
-      const request = readRequest(res, req, secure, trustProxy);
-      UwsUpgradeExchange.handle(res, request, context, (exchange) => engine.onUpgrade(exchange));
-    },
-    open: (ws) => {
-      noteOpen(ws);
-      receiverOf(ws).onOpen(asConnection(ws));
-    },
-    message: (ws, message, isBinary) => receiverOf(ws).onMessage(message, isBinary),
-    drain: (ws) => {
-      closing.drained(ws);
-      receiverOf(ws).onDrain();
-    },
-    dropped: (ws, message) => slow.onDropped(ws, message, receiverOf(ws)),
-    close: (ws, code, reason) => {
-      noteClosed(ws);
-      closing.closed(ws);
-      receiverOf(ws).onClose(code, Buffer.from(reason).toString());
-    },
+    onUpgrade: (exchange) => engine.onUpgrade(exchange),
   });
-  app.any(pattern, (res, req) => {
-    engine.onRequest(new UwsHttpExchange(res, readRequest(res, req, secure, trustProxy), maxHttpBufferSize));
+  routeHttp(app, engine, {
+    pattern,
+    secure,
+    maxBody: settings.maxHttpBufferSize,
+    handle: (exchange) => engine.onRequest(exchange),
   });
 }
 
-/** The longest that uWebSockets.js takes, in s. */
+/** The longest that uWebSockets.js takes. */
 const MAX_IDLE_SECONDS = 960;
 
 /** In s: a little more than a session lives without any message in either direction. */

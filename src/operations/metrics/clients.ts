@@ -1,9 +1,19 @@
 import type { Engine } from '../../engine/engine.js';
-import type { PlainWebSockets } from '../../plain/plain-websockets.js';
 import { counter, gauge, type Metric } from './metric.js';
 
+/** Clients that are connected in another way than by Engine.IO. */
+export interface OtherClients {
+  /** What their transport is called in the metrics. */
+  kind: string;
+  clients: {
+    readonly size: number;
+    /** Since the start; `closed` by reason. */
+    readonly counters: { opened: number; received: number; closed: ReadonlyMap<string, number> };
+  };
+}
+
 /** Who is connected, and what goes to them and comes from them. */
-export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] {
+export function clientMetrics(engine: Engine, others: readonly OtherClients[]): Metric[] {
   const { counters, outbox } = engine;
   const refused = new Map<string, number>();
   engine.on('connection_error', ({ message }: { message: string }) => {
@@ -15,7 +25,10 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
       type: 'gauge',
       help: 'Connected clients: Socket.IO over polling or websocket, and plain WebSockets.',
       labels: ['transport'],
-      read: () => [...Object.entries(engine.clientsByTransport), ['plain', plain.size]],
+      read: () => [
+        ...Object.entries(engine.clientsByTransport),
+        ...others.map(({ kind, clients }) => [kind, clients.size] as const),
+      ],
     },
     {
       name: 'gjallar_connections_opened_total',
@@ -24,7 +37,7 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
       labels: ['kind'],
       read: () => [
         ['socketio', counters.opened],
-        ['plain', plain.counters.opened],
+        ...others.map(({ kind, clients }) => [kind, clients.counters.opened] as const),
       ],
     },
     {
@@ -34,7 +47,9 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
       labels: ['kind', 'reason'],
       read: () => [
         ...Object.entries(counters.closed).map(([reason, count]) => ['socketio', reason, count] as const),
-        ...[...plain.counters.closed].map(([code, count]) => ['plain', code, count] as const),
+        ...others.flatMap(({ kind, clients }) =>
+          [...clients.counters.closed].map(([reason, count]) => [kind, reason, count] as const),
+        ),
       ],
     },
     {
@@ -63,7 +78,7 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
       labels: ['kind'],
       read: () => [
         ['socketio', counters.received],
-        ['plain', plain.counters.received],
+        ...others.map(({ kind, clients }) => [kind, clients.counters.received] as const),
       ],
     },
     counter('gjallar_messages_sent_total', 'Messages to one client each, replies too.', () => counters.sent),
@@ -74,9 +89,29 @@ export function clientMetrics(engine: Engine, plain: PlainWebSockets): Metric[] 
       () => outbox.deliveries,
     ),
     counter(
-      'gjallar_deliveries_skipped_total',
+      'gjallar_deliveries_dropped_total',
       'Deliveries that were dropped because too much waited for the client already.',
       () => engine.droppedDeliveries,
+    ),
+    counter(
+      'gjallar_deliveries_skipped_total',
+      'The former name of gjallar_deliveries_dropped_total.',
+      () => engine.droppedDeliveries,
+    ),
+    {
+      name: 'gjallar_floods_total',
+      type: 'counter',
+      help: 'Clients that were cut off because they sent more in one turn of the event loop than it can take.',
+      labels: ['kind'],
+      read: () => [
+        ['websocket', engine.frameGuard.floods],
+        ['http', engine.requestGuard.floods],
+      ],
+    },
+    gauge(
+      'gjallar_frames_waiting_bytes',
+      'Bytes of WebSocket messages that wait to be handled: clients send faster than the worker can follow.',
+      () => engine.frameGuard.waitingBytes,
     ),
     gauge('gjallar_outbox_messages', 'Messages that are held until the next flush.', () => outbox.waiting),
   ];

@@ -1,5 +1,6 @@
+import type { WorkerLinks } from '../../worker-links.js';
 import type { Backplane, BackplaneEvents } from './backplane.js';
-import { embeddedBackplane, type WorkerLinks } from './embedded/embedded.js';
+import { embeddedBackplane } from './embedded/embedded.js';
 import { redisBackplane } from './redis/classic.js';
 import { redisShardedBackplane } from './redis/sharded.js';
 import { redisStreamsBackplane } from './redis/streams.js';

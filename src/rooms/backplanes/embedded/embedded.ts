@@ -7,17 +7,11 @@ import {
   type ClusterResponse,
   MessageType,
 } from 'socket.io-adapter';
-import type { PeerLinks } from '../../../engine/limits/shared-counts.js';
+import type { WorkerLinks } from '../../../worker-links.js';
 import { EncodedPacket, type EncodedPackets } from '../../encoded-packet.js';
 import type { Backplane } from '../backplane.js';
 import { localFirst } from '../local-first.js';
 import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './codec.js';
-
-/** The links of a worker that has an id. */
-export interface WorkerLinks extends PeerLinks {
-  /** This worker's id. */
-  readonly id: number;
-}
 
 /** The embedded bus: joins the workers of one machine without any other server. */
 export function embeddedBackplane(links: WorkerLinks): Backplane {

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { NativeWebSocket } from '../../src/engine/http/exchange.js';
-import type { Session } from '../../src/engine/session/session.js';
-import type { WebSocketTransport } from '../../src/engine/transports/websocket.js';
-import { TestClock } from './support/clock.js';
-import { closeEngines, eventOf, startEngine } from './support/engine.js';
-import { closeWebSockets, openWebSocket } from './support/raw.js';
+import type { NativeWebSocket } from '../../../src/engine/http/exchange.js';
+import type { Session } from '../../../src/engine/session/session.js';
+import type { WebSocketTransport } from '../../../src/engine/transports/websocket.js';
+import { TestClock } from '../support/clock.js';
+import { closeEngines, eventOf, startEngine } from '../support/engine.js';
+import { closeWebSockets, openWebSocket } from '../support/raw.js';
 
 afterEach(() => {
   closeWebSockets();
@@ -29,6 +29,7 @@ test('what is held for a client that goes meanwhile is forgotten, and the others
   webSocketOf(session).subscribe('topic');
   // The first goes at once, and makes the second wait for the clock.
   engine.outbox.publish('topic', '4first', false, false);
+  clock.advance(0);
   expect(await staying.next()).toBe('4first');
   engine.outbox.publish('topic', '4second', false, false);
   gone.send('to the one that goes');
