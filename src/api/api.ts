@@ -2,13 +2,13 @@ import type { TemplatedApp } from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HttpExchange } from '../engine/http/exchange.js';
-import type { EngineRequest } from '../engine/http/request.js';
 import { type HttpHost, routeHttp } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
 import { packageRoot } from '../http/paths.js';
+import type { Call } from './call.js';
 import { drain, type OperatorOptions, readStats } from './operator.js';
 import { publish, type RoomsOptions, readMessages } from './rooms.js';
 
@@ -20,15 +20,6 @@ export interface ApiOptions extends RoomsOptions, OperatorOptions {
   secure: boolean;
   /** Told of errors that are not the caller's. */
   onError(error: unknown): void;
-}
-
-export interface Call {
-  exchange: HttpExchange;
-  request: EngineRequest;
-  /** The parameters of the path, percent-encoded as they came. */
-  parameters: string[];
-  /** What a success is answered with. */
-  status: number;
 }
 
 type Operation = (call: Call, options: ApiOptions) => Promise<object>;

@@ -1,7 +1,7 @@
 import { isForeign } from '../engine/limits/origin.js';
 import { GjallarError } from '../errors.js';
 import { type Admin, requireAdmin } from '../http/guard.js';
-import type { Call } from './api.js';
+import type { Call } from './call.js';
 
 /** How many rooms are listed at most, and where nothing is asked for. */
 export const MAX_ROOMS_LISTED = 1000;

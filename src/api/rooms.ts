@@ -4,7 +4,7 @@ import { GjallarError } from '../errors.js';
 import { isSame } from '../http/guard.js';
 import { readJson } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';
-import type { Call } from './api.js';
+import type { Call } from './call.js';
 
 /** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
 export interface Rooms {

@@ -12,9 +12,9 @@ import type { DrainGroup } from '../runtime/drain.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { openHistory } from '../worker-history.js';
 import { startChat } from './chat.js';
-import type { ChatServer } from './context.js';
 import { chatMetrics } from './metrics.js';
 import { servePages } from './pages.js';
+import type { ChatServer } from './protocol.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
 export function chatApplication(config: Config): Application {

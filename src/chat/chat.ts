@@ -4,18 +4,20 @@ import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive.js';
 import type { HistoryStore } from '../history/store.js';
-import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
-import { asChatMessage, deliverHere, type Said } from './conversations/post.js';
+import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import type { Said } from './conversations/conversation.js';
+import { asChatMessage, deliverHere } from './conversations/post.js';
 import { Conversations } from './conversations.js';
 import { ChatCounters } from './counters.js';
+import { Expiry } from './expiry.js';
 import { type Handler, handlers } from './handlers/index.js';
-import { Expiry, identify, identifyByToken } from './identify.js';
+import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents } from './in-flight-events.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { PresenceRegistry } from './presence/registry.js';
 import { type ChatStats, readStats } from './presence/stats.js';
-import type { Failure } from './protocol.js';
+import type { ChatServer, ChatSocket, Failure } from './protocol.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
 
 export interface Chat {

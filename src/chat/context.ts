@@ -1,16 +1,12 @@
-import type { Server, Socket } from 'socket.io';
 import type { Accounts } from '../accounts/identity.js';
-import type { Said } from './conversations/post.js';
+import type { Said } from './conversations/conversation.js';
 import type { Conversations } from './conversations.js';
 import type { ChatCounters } from './counters.js';
-import type { Expiry } from './identify.js';
+import type { Expiry } from './expiry.js';
 import type { InFlightEvents } from './in-flight-events.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { PresenceRegistry } from './presence/registry.js';
-import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
-
-export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
-export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
+import type { ChatServer, ChatSocket } from './protocol.js';
 
 /** What the handlers of client events work with. */
 export interface ChatContext {

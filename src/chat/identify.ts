@@ -1,6 +1,5 @@
-import { type Accounts, atTime, type Identity } from '../accounts/identity.js';
+import type { Accounts, Identity } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
-import type { ChatSocket } from './context.js';
 import { readName } from './input.js';
 
 /**
@@ -23,26 +22,5 @@ export async function identifyByToken(accounts: Accounts, token: unknown): Promi
     return { ...identity, name: readName(identity.name) };
   } catch {
     throw new GjallarError('TOKEN_INVALID', 'The name in the token (name, else sub) is none that the chat accepts.');
-  }
-}
-
-/** Ends connections when their tokens end. */
-export class Expiry {
-  private readonly cancels = new Map<ChatSocket, () => void>();
-
-  /** @param expires in ms since 1970; undefined for never */
-  set(socket: ChatSocket, expires: number | undefined): void {
-    this.forget(socket);
-    // A client that takes this for the end of its token is right: it comes back with another one.
-    if (socket.connected)
-      this.cancels.set(
-        socket,
-        atTime(expires, () => socket.disconnect(true)),
-      );
-  }
-
-  forget(socket: ChatSocket): void {
-    this.cancels.get(socket)?.();
-    this.cancels.delete(socket);
   }
 }

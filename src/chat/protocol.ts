@@ -1,3 +1,4 @@
+import type { Server, Socket } from 'socket.io';
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
@@ -162,3 +163,6 @@ export interface SocketData {
   /** The user's name. */
   name: string;
 }
+
+export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
+export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;

@@ -1,4 +1,4 @@
-import type { CloseReason } from './session/session.js';
+import type { CloseReason } from './protocol/close-reasons.js';
 
 /** What the sessions of one engine count, since its start: plain numbers, for whoever wants to read them. */
 export class EngineCounters {

@@ -1,3 +1,8 @@
+import type { NewMessage, Position } from '../../history/store.js';
+
+/** A message as it is said, kept or not. */
+export type Said = Omit<NewMessage, 'key' | 'claim'> & Partial<Position>;
+
 /**
  * A conversation is a room, or two users who write to each other. Its key names it in the history and between workers.
  */

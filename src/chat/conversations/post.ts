@@ -1,10 +1,7 @@
-import type { NewMessage, Position, StoredMessage } from '../../history/store.js';
+import type { NewMessage, StoredMessage } from '../../history/store.js';
 import { type ChatContext, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
-import { type Conversation, directBetween } from './conversation.js';
-
-/** A message as it is said, kept or not. */
-export type Said = Omit<NewMessage, 'key' | 'claim'> & Partial<Position>;
+import { type Conversation, directBetween, type Said } from './conversation.js';
 
 /** A room's message as its members receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {

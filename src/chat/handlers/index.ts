@@ -1,4 +1,5 @@
-import type { ChatContext, ChatSocket } from '../context.js';
+import type { ChatContext } from '../context.js';
+import type { ChatSocket } from '../protocol.js';
 import { direct } from './direct.js';
 import { history } from './history.js';
 import { join } from './join.js';

@@ -1,8 +1,8 @@
 import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
-import { type ChatContext, type ChatSocket, ioRoomOf, roomsOf } from '../context.js';
+import { type ChatContext, ioRoomOf, roomsOf } from '../context.js';
 import { readRoom } from '../input.js';
-import type { JoinReply } from '../protocol.js';
+import type { ChatSocket, JoinReply } from '../protocol.js';
 
 /** In how many rooms one socket may be. */
 export const MAX_ROOMS = 100;

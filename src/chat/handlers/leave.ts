@@ -1,5 +1,6 @@
-import { type ChatContext, type ChatSocket, ioRoomOf } from '../context.js';
+import { type ChatContext, ioRoomOf } from '../context.js';
 import { readRoom } from '../input.js';
+import type { ChatSocket } from '../protocol.js';
 
 export async function leave({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
   const room = readRoom(input);

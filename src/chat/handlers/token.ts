@@ -1,8 +1,8 @@
 import { isAllowed } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
-import { type ChatContext, type ChatSocket, roomsOf } from '../context.js';
+import { type ChatContext, roomsOf } from '../context.js';
 import { identifyByToken } from '../identify.js';
-import type { TokenReply } from '../protocol.js';
+import type { ChatSocket, TokenReply } from '../protocol.js';
 import { leave } from './leave.js';
 
 /** Takes a new token for the one that will end: the connection stays, with the new one's rights. */

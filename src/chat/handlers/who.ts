@@ -1,7 +1,7 @@
 import { requireRoom } from '../../accounts/identity.js';
-import type { ChatContext, ChatSocket } from '../context.js';
+import type { ChatContext } from '../context.js';
 import { readRoom } from '../input.js';
-import type { WhoReply } from '../protocol.js';
+import type { ChatSocket, WhoReply } from '../protocol.js';
 
 export async function who({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);

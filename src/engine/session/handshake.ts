@@ -8,8 +8,7 @@ import type { EngineSettings } from '../options.js';
 import { protocolOf, type TransportMaker } from '../transports/registry.js';
 import type { Transport, TransportName } from '../transports/transport.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
-import { Session } from './session.js';
-import type { SessionHost } from './session-host.js';
+import { Session, type SessionHost } from './session.js';
 
 /** What a handshake needs of its engine. */
 export interface HandshakeHost extends SessionHost {

@@ -1,3 +1,5 @@
+import type { EngineCounters } from '../counters.js';
+import type { SlowClients } from '../delivery/slow-clients.js';
 import {
   type Packet,
   type PacketData,
@@ -8,12 +10,20 @@ import {
 } from '../protocol/packet.js';
 import type { Transport } from '../transports/transport.js';
 import { CompactEmitter } from './compact-emitter.js';
-import type { SessionHost } from './session-host.js';
 
 export type SendCallback = (transport: Transport) => void;
 
+/** What the sending half of a session needs of its engine. */
+export interface SenderHost {
+  readonly counters: EngineCounters;
+  readonly slow: SlowClients;
+  /** Whether there are listeners to `flush` or `drain` of all sessions. */
+  readonly isWatchingPackets: boolean;
+  emit(event: string, ...values: unknown[]): boolean;
+}
+
 /** The half of a session that sends: what waits until the transport can take it. */
-export abstract class PacketSender extends CompactEmitter {
+export abstract class PacketSender<Host extends SenderHost> extends CompactEmitter {
   readyState: 'open' | 'closing' | 'closed' = 'open';
 
   protected buffer: Packet[] | undefined = undefined;
@@ -22,7 +32,7 @@ export abstract class PacketSender extends CompactEmitter {
   private bufferBytes = 0;
 
   constructor(
-    protected readonly host: SessionHost,
+    protected readonly host: Host,
     public transport: Transport,
   ) {
     super();

@@ -1,35 +1,34 @@
-import type { ErrorCode } from '../../errors.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { EngineRequest } from '../http/request.js';
 import type { MessageLimits } from '../limits/message-limits.js';
+import { type CloseReason, closeErrors } from '../protocol/close-reasons.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
-import { PacketSender } from './packet-sender.js';
-import type { SessionHost } from './session-host.js';
+import { PacketSender, type SenderHost } from './packet-sender.js';
 import { UpgradeProbe } from './upgrade-probe.js';
 
-/**
- * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
- * The reasons are engine.io's, and those of the limits here.
- */
-export type CloseReason =
-  | 'transport close'
-  | 'transport error'
-  | 'ping timeout'
-  | 'parse error'
-  | 'forced close'
-  /** More than `maxBackpressure` bytes waited for the client. */
-  | 'slow client'
-  /** The client went on sending more than `rateLimit` allows. */
-  | 'rate limit';
-
-/** What the client is told in the close frame of its WebSocket, where it is closed for a limit. */
-const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
-  'slow client': 'SLOW_CLIENT',
-  'rate limit': 'RATE_LIMITED',
-};
+/** What a session needs of its engine. */
+export interface SessionHost extends SenderHost {
+  readonly settings: {
+    readonly pingInterval: number;
+    readonly pingTimeout: number;
+    readonly upgradeTimeout: number;
+    readonly initialPacket: string | Buffer | undefined;
+  };
+  readonly messageLimits: MessageLimits | undefined;
+  /** Sessions that are to be pinged next. */
+  readonly pingQueue: DeadlineQueue<Session>;
+  /** Sessions whose client has to answer a ping. */
+  readonly silenceQueue: DeadlineQueue<Session>;
+  /** Sessions of revision 3, whose client has to send a ping. */
+  readonly silenceQueueV3: DeadlineQueue<Session>;
+  /** What follows the session's id in the JSON of its `open` packet. */
+  openingFor(transport: Transport): string;
+  onSessionClosed(session: Session): void;
+  onSessionUpgraded(session: Session): void;
+}
 
 /**
  * One Engine.IO session: what socket.io calls `conn`.
@@ -38,7 +37,7 @@ const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
  * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
-export class Session extends PacketSender implements TransportOwner, Waiting<Session> {
+export class Session extends PacketSender<SessionHost> implements TransportOwner, Waiting<Session> {
   /** The upgrade that is being tried. */
   probe: UpgradeProbe | undefined = undefined;
 

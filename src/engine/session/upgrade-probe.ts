@@ -1,7 +1,16 @@
 import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
-import type { Session } from './session.js';
+
+/** What a probe needs of its session. */
+export interface ProbedSession {
+  readonly id: string;
+  readonly readyState: 'open' | 'closing' | 'closed';
+  readonly polling: { endPollsSoon(isOn: boolean): void } | undefined;
+  probe: UpgradeProbe | undefined;
+  upgradeTo(transport: Transport): void;
+  emit(event: string, ...values: unknown[]): boolean;
+}
 
 /**
  * The upgrade of a session from HTTP long-polling to WebSocket. Source: Engine.IO v4, "Upgrade".
@@ -24,7 +33,7 @@ export class UpgradeProbe implements TransportOwner {
 
   /** @param timeout how long the client has for all of it, in ms */
   constructor(
-    private readonly session: Session,
+    private readonly session: ProbedSession,
     private readonly candidate: WebSocketTransport,
     timeout: number,
   ) {
