@@ -9,7 +9,7 @@ import { expect, test } from '@jest/globals';
 import { Mesh } from '../../src/cluster/mesh.js';
 import { embeddedBus } from '../../src/rooms/bus/embedded.js';
 import { linksOf } from '../../src/worker-bus.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
 import { startMember } from './support/node.js';
 
 const script = fileURLToPath(new URL('support/other-worker.mjs', import.meta.url));
