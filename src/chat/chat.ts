@@ -10,6 +10,7 @@ import { asChatMessage, deliverHere } from './conversations/post.js';
 import { Conversations } from './conversations.js';
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
+import { echo } from './handlers/echo.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents } from './in-flight-events.js';
@@ -128,12 +129,7 @@ export function startChat(
         void answer(handler, context, socket, input, reply, log);
       });
     }
-    socket.on('echo', (value, reply) => {
-      // Without a value the acknowledgement comes first, and must not be sent on: socket.io would keep it.
-      if (typeof value === 'function') value();
-      else if (typeof reply === 'function') reply(value);
-      else socket.emit('echo', value);
-    });
+    socket.on('echo', (value, reply) => echo(socket, value, reply));
     socket.on('disconnecting', () => {
       context.expiry.forget(socket);
       for (const room of roomsOf(socket)) presenceRegistry.remove(room, socket.data.name);

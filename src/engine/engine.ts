@@ -21,7 +21,7 @@ import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.
 import { type MovingSession, PendingSessions } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
-import { TransportMaker } from './transports/registry.js';
+import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
 import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
 import { corkHolder } from './uws/cork-holder.js';
@@ -106,7 +106,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
       this.emit(event, details),
     );
     const headers = new HeaderMaker(cookie, (event, added, request) => this.emit(event, added, request));
-    const make = new TransportMaker(this.settings, this.outbox, this.closing, headers);
+    const make = new TransportRegistry(this.settings, this.outbox, this.closing, headers);
     this.handshake = new Handshake(this, this.sessions, this.pending, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
   }

@@ -1,5 +1,6 @@
-import type { Namespace, Socket } from 'socket.io';
+import type { Namespace } from 'socket.io';
 import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
+import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../compat/socket-io.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
@@ -9,20 +10,6 @@ import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 /** Makes the adapter of a namespace, as `io.adapter()` takes it. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
 
-/** Calls back for each socket that is to get a broadcast, as the base adapter's `apply` does. */
-type Deliver = (socket: Socket) => void;
-
-/** The steps of a broadcast in socket.io-adapter: first `_encode`, then `apply`. */
-interface BroadcastSteps {
-  _encode(packet: BroadcastPacket, options: object): EncodedPackets;
-  apply(options: BroadcastOptions, deliver: Deliver): void;
-}
-
-interface BroadcastPacket {
-  /** Set when acknowledgements are expected, which have to be noted socket by socket. */
-  id?: number;
-}
-
 /** Below so many members, sending to each is as cheap as a topic. */
 const MIN_TOPIC_MEMBERS = 3;
 
@@ -30,8 +17,7 @@ const MIN_TOPIC_MEMBERS = 3;
  * Makes rooms of an adapter uWebSockets.js topics, whatever bus the adapter speaks to other workers.
  *
  * A room becomes a topic with the first broadcast to it, so that rooms which only one or two sockets are ever in, such
- * as each socket's own, cost nothing. If the adapter's steps should be named differently one day, broadcasts are
- * delivered by the adapter itself: slower, and still right.
+ * as each socket's own, cost nothing.
  */
 export function withNativeRooms(factory: AdapterFactory, engine: Engine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
@@ -58,7 +44,7 @@ class NativeRooms {
 
   install(): void {
     const { adapter } = this;
-    const steps = adapter as unknown as BroadcastSteps;
+    const steps = broadcastStepsOf<EncodedPackets>(adapter);
     const { addAll, del, delAll } = adapter;
     const { apply } = steps;
 

@@ -1,13 +1,12 @@
 import type { Socket } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { ANY_OUTGOING_LISTENERS } from '../compat/socket-io.js';
 
-/** Where socket.io keeps the listeners of `onAnyOutgoing()`. */
-const FIELD = '_anyOutgoingListeners';
 const LISTENERS = Symbol('any outgoing listeners');
 
 /** What is inside of a socket. */
 interface Inside {
-  [FIELD]?: unknown[];
+  [ANY_OUTGOING_LISTENERS]?: unknown[];
   [LISTENERS]?: unknown[];
   readonly adapter: Adapter;
 }
@@ -44,9 +43,9 @@ export class OutgoingListeners {
   watch(socket: Socket): void {
     const inside = socket as unknown as Inside;
     // A middleware may have added listeners already.
-    const before = Object.hasOwn(inside, FIELD) ? inside[FIELD] : undefined;
-    Object.defineProperty(inside, FIELD, accessor);
-    if (before) inside[FIELD] = before;
+    const before = Object.hasOwn(inside, ANY_OUTGOING_LISTENERS) ? inside[ANY_OUTGOING_LISTENERS] : undefined;
+    Object.defineProperty(inside, ANY_OUTGOING_LISTENERS, accessor);
+    if (before) inside[ANY_OUTGOING_LISTENERS] = before;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Namespace } from 'socket.io';
 import { Adapter, SessionAwareAdapter } from 'socket.io-adapter';
+import { wantsRecovery } from '../compat/socket-io.js';
 import { GjallarError } from '../errors.js';
 import type { AdapterFactory } from './native-rooms.js';
 
@@ -22,9 +23,4 @@ export function refusingLostState(bus: AdapterFactory): AdapterFactory {
     }
     return adapter;
   };
-}
-
-function wantsRecovery(nsp: Namespace): boolean {
-  const { opts } = nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } };
-  return Boolean(opts.connectionStateRecovery);
 }

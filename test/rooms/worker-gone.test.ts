@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+
 import { Mesh } from '../../src/cluster/mesh/mesh.js';
 import { embeddedBackplane } from '../../src/rooms/backplanes/embedded/embedded.js';
 import { linksOf } from '../../src/runtime/backplane.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
+
 import { startMember } from './support/node.js';
 
 const script = fileURLToPath(new URL('support/other-worker.mjs', import.meta.url));

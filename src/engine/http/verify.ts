@@ -1,5 +1,7 @@
 import { type HandshakeError, handshakeErrors } from '../../errors.js';
 import type { Session } from '../session/session.js';
+import { startsWithUpgrade } from '../transports/registry.js';
+import type { TransportName } from '../transports/transport.js';
 import type { EngineRequest } from './request.js';
 
 /** Why a request is not let in: the error for the client, and what the `connection_error` event adds to it. */
@@ -42,7 +44,8 @@ export function verify(
     return { error: handshakeErrors.BAD_HANDSHAKE_METHOD, context: { method: request.method } };
   }
   // A WebSocket starts with an upgrade, and polling never does.
-  return (transport === 'websocket') === isUpgrade ? undefined : badRequest({ name: 'TRANSPORT_HANDSHAKE_ERROR' });
+  const needsUpgrade = startsWithUpgrade[transport as TransportName];
+  return needsUpgrade === isUpgrade ? undefined : badRequest({ name: 'TRANSPORT_HANDSHAKE_ERROR' });
 }
 
 function badRequest(context: Record<string, unknown>): Refusal {

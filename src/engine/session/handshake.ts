@@ -5,8 +5,8 @@ import { EngineRequest } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import type { EngineSettings } from '../options.js';
-import { protocolOf, type TransportMaker } from '../transports/registry.js';
-import type { Transport, TransportName } from '../transports/transport.js';
+import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/registry.js';
+import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
 import { Session, type SessionHost } from './session.js';
 
@@ -25,7 +25,7 @@ export class Handshake {
     private readonly sessions: Map<string, Session>,
     private readonly unclaimed: PendingSessions,
     private readonly admission: Admission,
-    private readonly make: TransportMaker,
+    private readonly make: TransportRegistry,
     private readonly headers: HeaderMaker,
   ) {}
 
@@ -147,7 +147,9 @@ const closed: FrameReceiver = {
 /** What the handshake tells a client of each transport behind the session's id. Source: Engine.IO v4, "Handshake". */
 export function openingsFor(settings: EngineSettings): Readonly<Record<TransportName, string>> {
   const { allowUpgrades, transports, pingInterval, pingTimeout, maxHttpBufferSize: maxPayload } = settings;
-  const opening = (upgrades: string[]) => JSON.stringify({ upgrades, pingInterval, pingTimeout, maxPayload }).slice(1);
-  const canUpgrade = allowUpgrades && transports.includes('websocket');
-  return { polling: opening(canUpgrade ? ['websocket'] : []), websocket: opening([]) };
+  const openings = transportNames.map((name) => {
+    const upgrades = allowUpgrades ? upgradesOf[name].filter((other) => transports.includes(other)) : [];
+    return [name, JSON.stringify({ upgrades, pingInterval, pingTimeout, maxPayload }).slice(1)];
+  });
+  return Object.fromEntries(openings);
 }

@@ -5,11 +5,20 @@ import type { EngineRequest } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { EngineSettings } from '../options.js';
 import { type PollingSettings, PollingTransport } from './polling.js';
-import { nobody, type Protocol } from './transport.js';
+import { nobody, type Protocol, type TransportName } from './transport.js';
 import { type WebSocketSettings, WebSocketTransport } from './websocket.js';
 
-/** Makes the transports of one engine, for those who ask for them. */
-export class TransportMaker {
+/** How each transport begins: with a plain request, or with a request for a WebSocket. */
+export const startsWithUpgrade: Readonly<Record<TransportName, boolean>> = { polling: false, websocket: true };
+
+/** The transports that a client may move to from each. Source: Engine.IO v4, "Upgrade". */
+export const upgradesOf: Readonly<Record<TransportName, readonly TransportName[]>> = {
+  polling: ['websocket'],
+  websocket: [],
+};
+
+/** Makes the transports of one engine. */
+export class TransportRegistry {
   private readonly pollingSettings: PollingSettings;
   private readonly webSocketSettings: WebSocketSettings;
 

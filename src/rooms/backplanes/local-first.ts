@@ -1,12 +1,8 @@
 import type { BroadcastOptions, ClusterAdapter, Room } from 'socket.io-adapter';
 import { MessageType } from 'socket.io-adapter';
+import { namespaceOf, publisherOf, wantsRecovery } from '../../compat/socket-io.js';
 
 type Options = BroadcastOptions;
-
-/** Tells the other workers; what subclasses of ClusterAdapter call. */
-interface Publisher {
-  publish(message: { type: MessageType; data: object }): void;
-}
 
 /**
  * Lets an adapter act on its own sockets before the call returns. By itself it waits for the bus first, which would let
@@ -15,9 +11,8 @@ interface Publisher {
  * Not where connection state recovery is on: then a packet needs the offset that the bus gives it.
  */
 export function localFirst<T extends ClusterAdapter>(adapter: T): T {
-  const { nsp } = adapter as unknown as { nsp: { server: { opts: { connectionStateRecovery?: unknown } } } };
-  if (nsp.server.opts.connectionStateRecovery) return adapter;
-  const publisher = adapter as unknown as Publisher;
+  if (wantsRecovery(namespaceOf(adapter))) return adapter;
+  const publisher = publisherOf(adapter);
   const { broadcast, addSockets, delSockets, disconnectSockets } = adapter;
 
   adapter.broadcast = (packet: unknown, options: Options) => {

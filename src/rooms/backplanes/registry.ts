@@ -5,30 +5,60 @@ import { redisBackplane } from './redis/classic.js';
 import { redisShardedBackplane } from './redis/sharded.js';
 import { redisStreamsBackplane } from './redis/streams.js';
 
-/** The values of the option BUS. */
-export type BackplaneName = 'embedded' | 'redis' | 'redis-sharded' | 'redis-streams';
+/** What a backplane is opened with. */
+export interface BackplaneSurroundings {
+  /** The links to the other workers of this machine. */
+  links: WorkerLinks;
+  /** The server that it depends on, where it depends on one. */
+  url: string;
+  events: BackplaneEvents;
+}
+
+interface BackplaneKind {
+  /** Whether it needs REDIS_URL. */
+  needsRedis: boolean;
+  /** Whether it joins several machines. */
+  spansMachines: boolean;
+  open(surroundings: BackplaneSurroundings): Backplane;
+}
+
+/** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
+const kinds = {
+  embedded: { needsRedis: false, spansMachines: false, open: ({ links }) => embeddedBackplane(links) },
+  redis: { needsRedis: true, spansMachines: true, open: ({ url, events }) => redisBackplane(url, events) },
+  'redis-sharded': {
+    needsRedis: true,
+    spansMachines: true,
+    open: ({ url, events }) => redisShardedBackplane(url, events),
+  },
+  'redis-streams': {
+    needsRedis: true,
+    spansMachines: true,
+    open: ({ url, events }) => redisStreamsBackplane(url, events),
+  },
+} as const satisfies Record<string, BackplaneKind>;
+
+export type BackplaneName = keyof typeof kinds;
+
+export const backplaneNames = Object.keys(kinds) as BackplaneName[];
 
 export interface BackplaneChoice {
   readonly bus: BackplaneName | 'auto';
   readonly redisUrl: string | undefined;
 }
 
-/** The bus that the configuration asks for: `auto` is Redis where there is one, or else this machine alone. */
+/** The backplane that the configuration asks for: `auto` is Redis where there is one, or else this machine alone. */
 export function backplaneNameOf({ bus, redisUrl }: BackplaneChoice): BackplaneName {
   if (bus !== 'auto') return bus;
   return redisUrl ? 'redis' : 'embedded';
 }
 
-/**
- * Opens the bus that the configuration asks for. That the two go together was checked with the configuration.
- * @param links what the embedded bus runs on
- */
-export function openBackplane(config: BackplaneChoice, links: WorkerLinks, events: BackplaneEvents): Backplane {
-  const open: Record<BackplaneName, () => Backplane> = {
-    embedded: () => embeddedBackplane(links),
-    redis: () => redisBackplane(config.redisUrl!, events),
-    'redis-sharded': () => redisShardedBackplane(config.redisUrl!, events),
-    'redis-streams': () => redisStreamsBackplane(config.redisUrl!, events),
-  };
-  return open[backplaneNameOf(config)]();
+/** What a backplane is like, without opening it. */
+export function backplaneKindOf(name: BackplaneName): Omit<BackplaneKind, 'open'> {
+  return kinds[name];
+}
+
+/** Opens the backplane that the configuration asks for. That the options go together was checked with them. */
+export function openBackplane(choice: BackplaneChoice, links: WorkerLinks, events: BackplaneEvents): Backplane {
+  return kinds[backplaneNameOf(choice)].open({ links, url: choice.redisUrl ?? '', events });
 }

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { untilGone } from '../../support/process.js';
 import { cleanEnvironment } from '../../support/server.js';
+import { until } from '../../support/until.js';
 
 const command = new URL('../../../load/artillery/command/', import.meta.url);
 const { startServer, checkTarget } = (await import(new URL('server.js', command).href)) as {
@@ -56,7 +56,7 @@ test('the CPU time of a server is that of its workers too', async () => {
   try {
     const began = Date.now();
     // The kernel does not tell when it has counted. The primary itself waits: without its worker this has no end.
-    while (!(watch.share(began, Date.now()) > 0.02)) await sleep(20);
+    await until(() => watch.share(began, Date.now()) > 0.02);
     expect(watch.share(Date.now() + 1000, Date.now() + 2000)).toBeNaN();
   } finally {
     watch.stop();

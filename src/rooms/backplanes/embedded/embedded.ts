@@ -7,6 +7,7 @@ import {
   type ClusterResponse,
   MessageType,
 } from 'socket.io-adapter';
+import { decoderOf, namespaceOf } from '../../../compat/socket-io.js';
 import type { WorkerLinks } from '../../../worker-links.js';
 import { EncodedPacket, type EncodedPackets } from '../../encoded-packet.js';
 import type { Backplane } from '../backplane.js';
@@ -64,8 +65,8 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
     const { encoded, opts, packetType, uid, nsp } = frame;
     // The sender does without heartbeats as long as it sends something.
     this.onMessage({ type: MessageType.HEARTBEAT, uid, nsp });
-    const { _parser: parser } = this.nsp.server as unknown as { _parser: { Decoder: never } };
-    const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, parser.Decoder));
+    const Decoder = decoderOf(namespaceOf(this).server);
+    const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
     const options = { rooms: new Set(opts.rooms), except: new Set(opts.except), flags: opts.flags };
     Adapter.prototype.broadcast.call(this, packet, options);
   }
