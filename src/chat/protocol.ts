@@ -82,16 +82,27 @@ export interface HistoryReply {
   complete: boolean;
 }
 
+/** What the reply to each event carries besides `ok`. */
+export interface Replies {
+  join: JoinReply;
+  leave: object;
+  message: PostReply;
+  direct: PostReply;
+  history: HistoryReply;
+  who: WhoReply;
+  token: TokenReply;
+}
+
 /** What a client sends. Every event takes an acknowledgement. */
 export interface ClientEvents {
-  join: (room: string, reply?: ReplyCallback<JoinReply>) => void;
-  leave: (room: string, reply?: ReplyCallback) => void;
-  message: (message: MessageInput, reply?: ReplyCallback<PostReply>) => void;
-  direct: (message: DirectInput, reply?: ReplyCallback<PostReply>) => void;
-  history: (page: HistoryInput, reply?: ReplyCallback<HistoryReply>) => void;
-  who: (room: string, reply?: ReplyCallback<WhoReply>) => void;
+  join: (room: string, reply?: ReplyCallback<Replies['join']>) => void;
+  leave: (room: string, reply?: ReplyCallback<Replies['leave']>) => void;
+  message: (message: MessageInput, reply?: ReplyCallback<Replies['message']>) => void;
+  direct: (message: DirectInput, reply?: ReplyCallback<Replies['direct']>) => void;
+  history: (page: HistoryInput, reply?: ReplyCallback<Replies['history']>) => void;
+  who: (room: string, reply?: ReplyCallback<Replies['who']>) => void;
   /** A new token, before the present one ends. */
-  token: (token: string, reply?: ReplyCallback<TokenReply>) => void;
+  token: (token: string, reply?: ReplyCallback<Replies['token']>) => void;
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
 
