@@ -106,7 +106,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
       this.emit(event, details),
     );
     const headers = new HeaderMaker(cookie, (event, added, request) => this.emit(event, added, request));
-    const make = new TransportRegistry(this.settings, this.outbox, this.closing, headers);
+    const make = new TransportRegistry(this.settings, this, headers);
     this.handshake = new Handshake(this, this.sessions, this.pending, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
   }

@@ -20,6 +20,12 @@ const {
 
 type Decoded = (packet: Packet) => void;
 
+/**
+ * How many values an event or an acknowledgement may carry. socket.io hands them to the listeners as arguments, of which
+ * a function call takes some ten thousands at most: one more ends the process.
+ */
+export const MAX_ARGUMENTS = 64;
+
 /** Under how many event names and namespaces one text is remembered. */
 const MAX_EVENTS = 4;
 
@@ -60,7 +66,13 @@ export class Decoder {
     if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
     const packet = readPlainEvent(data) ?? readText(data);
     if (packet?.type === PacketType.CONNECT) countConnect(this);
-    if (packet) this.decoded?.(packet);
+    if (packet) this.deliver(packet);
+  }
+
+  private deliver(packet: Packet): void {
+    // The first value of an event is its name.
+    if (Array.isArray(packet.data) && packet.data.length > MAX_ARGUMENTS + 1) throw new Error('too many arguments');
+    this.decoded?.(packet);
   }
 
   destroy(): void {
@@ -73,7 +85,7 @@ export class Decoder {
       this.full = new FullDecoder();
       this.full.on('decoded', (packet: Packet) => {
         this.full = undefined;
-        this.decoded?.(packet);
+        this.deliver(packet);
       });
     }
     this.full.add(data);

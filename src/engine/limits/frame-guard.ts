@@ -97,6 +97,27 @@ export class FrameGuard {
     receiver.onDetached();
   }
 
+  /**
+   * Runs steps of work, a few milliseconds in a turn of the event loop.
+   * @param done called after the last step, before this returns where they take no longer than that
+   */
+  slice(steps: Iterator<unknown>, done: () => void): void {
+    const start = this.clock.now();
+    for (;;) {
+      if (steps.next().done) {
+        this.spentInAll += this.clock.now() - start;
+        if (this.spentInAll > SLICE_MS) this.plan();
+        return done();
+      }
+      const took = this.clock.now() - start;
+      if (took < SLICE_MS && this.spentInAll + took < TURN_MS) continue;
+      this.spentInAll += took;
+      this.plan();
+      this.clock.setImmediate(() => this.slice(steps, done));
+      return;
+    }
+  }
+
   private enter(receiver: FrameReceiver): void {
     if (receiver === this.current) return;
     this.current = receiver;

@@ -1,4 +1,3 @@
-import type { PacketVisitor } from './codec-v4.js';
 import {
   type Packet,
   PacketFormatError,
@@ -65,8 +64,8 @@ function encodeBytes(packets: readonly Packet[]): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Reads a text payload. Throws {@link PacketFormatError} at the first bad packet. */
-export function decodePayload(payload: string, visit: PacketVisitor): void {
+/** The packets of a text payload, one by one. Throws {@link PacketFormatError} at the first bad packet. */
+export function* readPayload(payload: string): Generator<ReadPacket> {
   if (payload === '') throw new PacketFormatError();
   let at = 0;
   while (at < payload.length) {
@@ -75,12 +74,12 @@ export function decodePayload(payload: string, visit: PacketVisitor): void {
     const length = Number(digits);
     if (!/^[1-9]\d{0,9}$/.test(digits) || colon + 1 + length > payload.length) throw new PacketFormatError();
     at = colon + 1 + length;
-    if (!visit(...decodeText(payload.slice(colon + 1, at)))) return;
+    yield decodeText(payload.slice(colon + 1, at));
   }
 }
 
-/** Reads a payload of bytes. Throws {@link PacketFormatError} at the first bad packet. */
-export function decodeBytes(payload: Buffer, visit: PacketVisitor): void {
+/** The packets of a payload of bytes, one by one. Throws {@link PacketFormatError} at the first bad packet. */
+export function* readBytes(payload: Buffer): Generator<ReadPacket> {
   let at = 0;
   while (at < payload.length) {
     const kind = payload[at++];
@@ -95,6 +94,6 @@ export function decodeBytes(payload: Buffer, visit: PacketVisitor): void {
     if ((kind !== 0 && kind !== 1) || digits === 0 || at + length > payload.length) throw new PacketFormatError();
     const body = payload.subarray(at, at + length);
     at += length;
-    if (!visit(...(kind === 1 ? decodeBinary(body) : decodeText(body.toString())))) return;
+    yield kind === 1 ? decodeBinary(body) : decodeText(body.toString());
   }
 }

@@ -1,6 +1,5 @@
 import {
   type Packet,
-  type PacketData,
   PacketFormatError,
   type PacketType,
   packetDigits,
@@ -16,9 +15,6 @@ import {
 
 /** Separates the packets of a payload. */
 const SEPARATOR = '\x1e';
-
-/** Called with each packet of a payload, in order; returns false to skip the rest. */
-export type PacketVisitor = (type: PacketType, data: PacketData | undefined) => boolean;
 
 /** One text packet: its digit, then its data. */
 export function encodeText(type: PacketType, data: string | undefined): string {
@@ -45,17 +41,17 @@ export function decodeText(text: string): ReadPacket {
   return [type, text.length > 1 ? text.slice(1) : undefined];
 }
 
-/** Reads a long-polling payload, packet by packet. Throws {@link PacketFormatError} at the first bad packet. */
-export function decodePayload(payload: string, visit: PacketVisitor): void {
+/** The packets of a long-polling payload, one by one. Throws {@link PacketFormatError} at the first bad packet. */
+export function* readPayload(payload: string): Generator<ReadPacket> {
   let start = 0;
   while (start <= payload.length) {
     const found = payload.indexOf(SEPARATOR, start);
     const end = found === -1 ? payload.length : found;
-    const more =
-      payload.charCodeAt(start) === 98 /* b */ && end > start
-        ? visit('message', Buffer.from(payload.slice(start + 1, end), 'base64'))
-        : visit(...decodeText(payload.slice(start, end)));
-    if (!more) return;
+    if (payload.charCodeAt(start) === 98 /* b */ && end > start) {
+      yield ['message', Buffer.from(payload.slice(start + 1, end), 'base64')];
+    } else {
+      yield decodeText(payload.slice(start, end));
+    }
     start = end + 1;
   }
 }

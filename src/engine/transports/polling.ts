@@ -5,6 +5,7 @@ import accepts from 'accepts';
 import { handshakeErrors } from '../../errors.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
+import type { FrameGuard } from '../limits/frame-guard.js';
 import * as v3 from '../protocol/codec-v3.js';
 import * as v4 from '../protocol/codec-v4.js';
 import {
@@ -13,6 +14,7 @@ import {
   PacketFormatError,
   type PacketOptions,
   type PacketType,
+  type ReadPacket,
 } from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
@@ -21,6 +23,7 @@ import type { Protocol, Transport, TransportOwner } from './transport.js';
 export type HttpCompression = ZlibOptions & { threshold: number };
 
 export interface PollingSettings {
+  readonly frameGuard: FrameGuard;
   httpCompression: HttpCompression | undefined;
   /** Adds the headers that each response carries. */
   addHeaders(headers: ResponseHeaders, exchange: HttpExchange, sid: string): void;
@@ -42,6 +45,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   private poll: HttpExchange | undefined;
   private post: HttpExchange | undefined;
+  /** Whether the packets of a POST are being handled. */
+  private isHandling = false;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
   private closeTimer: NodeJS.Timeout | undefined;
@@ -83,9 +88,9 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return 0;
   }
 
-  /** Whether the body of a POST is still on its way. */
+  /** Whether a POST is still on its way, or its packets are not all handled. */
   get isReceiving(): boolean {
-    return this.post !== undefined;
+    return this.post !== undefined || this.isHandling;
   }
 
   /** Whether a poll waits and nothing is being received: the client can be told something, and misses nothing. */
@@ -161,7 +166,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   private onPost(exchange: HttpExchange): void {
-    if (this.post) {
+    if (this.isReceiving) {
       this.owner.onError(this, 'data request overlap from client');
       return respond(exchange, 500, {}, '');
     }
@@ -174,11 +179,15 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
       if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
       if (isBinary && this.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
-      this.onData(body, isBinary);
-      // text/html keeps old browsers from offering a download.
-      const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
-      this.addHeaders(headers, exchange);
-      respond(exchange, 200, headers, 'ok');
+      // The answer comes when all packets are handled, so that a client cannot send more than the worker can follow.
+      this.isHandling = true;
+      this.settings.frameGuard.slice(this.handle(body, isBinary), () => {
+        this.isHandling = false;
+        // text/html keeps old browsers from offering a download.
+        const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
+        this.addHeaders(headers, exchange);
+        respond(exchange, 200, headers, 'ok');
+      });
     });
   }
 
@@ -187,22 +196,24 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     respond(exchange, status, {}, '');
   }
 
-  private onData(body: Buffer, isBinary: boolean): void {
+  /** Handles the packets of a POST, with a step for each. */
+  private *handle(body: Buffer, isBinary: boolean): Generator<void> {
     try {
-      if (this.protocol === 4) v4.decodePayload(body.toString(), this.visit);
-      else if (isBinary) v3.decodeBytes(body, this.visit);
-      else v3.decodePayload(body.toString(), this.visit);
+      for (const [type, data] of this.packetsOf(body, isBinary)) {
+        if (type === 'close') return this.onClose();
+        if (!this.owner.onPacket(this, type, data)) return;
+        yield;
+      }
     } catch (error) {
       if (!(error instanceof PacketFormatError)) throw error;
       this.owner.onError(this, 'parse error');
     }
   }
 
-  private readonly visit = (type: PacketType, data: PacketData | undefined): boolean => {
-    if (type !== 'close') return this.owner.onPacket(this, type, data);
-    this.onClose();
-    return false;
-  };
+  private packetsOf(body: Buffer, isBinary: boolean): Iterable<ReadPacket> {
+    if (this.protocol === 4) return v4.readPayload(body.toString());
+    return isBinary ? v3.readBytes(body) : v3.readPayload(body.toString());
+  }
 
   sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void {
     this.send([{ type, data, options }]);

@@ -3,6 +3,7 @@ import type { Outbox } from '../delivery/outbox.js';
 import { RecentStrings } from '../delivery/recent-strings.js';
 import type { EngineRequest } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
+import type { FrameGuard } from '../limits/frame-guard.js';
 import type { EngineSettings } from '../options.js';
 import { type PollingSettings, PollingTransport } from './polling.js';
 import { nobody, type Protocol, type TransportName } from './transport.js';
@@ -22,7 +23,11 @@ export class TransportRegistry {
   private readonly pollingSettings: PollingSettings;
   private readonly webSocketSettings: WebSocketSettings;
 
-  constructor(settings: EngineSettings, outbox: Outbox, closing: Closing, headers: HeaderMaker) {
+  constructor(
+    settings: EngineSettings,
+    { outbox, closing, frameGuard }: { outbox: Outbox; closing: Closing; frameGuard: FrameGuard },
+    headers: HeaderMaker,
+  ) {
     this.webSocketSettings = {
       outbox,
       closing,
@@ -30,6 +35,7 @@ export class TransportRegistry {
       compressFrom: settings.perMessageDeflate?.threshold,
     };
     this.pollingSettings = {
+      frameGuard,
       httpCompression: settings.httpCompression,
       addHeaders: (added, exchange, sid) => headers.addTo(added, exchange.request, sid),
     };
