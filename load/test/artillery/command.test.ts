@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { freePort } from '../../support/ports.js';
-import { cleanEnvironment } from '../../support/server.js';
+import { freePort } from '../../../test/support/ports.js';
+import { cleanEnvironment } from '../../../test/support/server.js';
 
-const load = fileURLToPath(new URL('../../../load/load.js', import.meta.url));
+const load = fileURLToPath(new URL('../../load.js', import.meta.url));
 
 /** Runs the command until it ends. */
 async function run(args: string[], environment: Record<string, string> = {}) {
@@ -24,9 +24,9 @@ async function run(args: string[], environment: Record<string, string> = {}) {
   return { code, ...output };
 }
 
-const { readArguments } = (await import(
-  new URL('../../../load/artillery/command/arguments.js', import.meta.url).href
-)) as { readArguments(args: string[], environment: Record<string, string>): object };
+const { readArguments } = (await import(new URL('../../artillery/command/arguments.js', import.meta.url).href)) as {
+  readArguments(args: string[], environment: Record<string, string>): object;
+};
 
 test.each<[string[], string]>([
   [

@@ -16,7 +16,7 @@ interface Result {
   errors: Record<string, number>;
 }
 
-const module = new URL('../../../load/artillery/command/summary.js', import.meta.url);
+const module = new URL('../../artillery/command/summary.js', import.meta.url);
 const summary = (await import(module.href)) as {
   summarize(run: Run, cpu: { artillery: number; server: number }): Result;
   describe(result: Result): string[];

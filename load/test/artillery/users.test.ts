@@ -2,12 +2,12 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Server, type Socket as ServerSocket } from 'socket.io';
-import { connect, connected, disconnectAll } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { connect, connected, disconnectAll } from '../../../test/support/clients.js';
+import { type RunningServer, startServer } from '../../../test/support/server.js';
 
 type Step = (context: unknown, events: EventEmitter) => Promise<void>;
 
-const scenarios = new URL('../../../load/artillery/scenarios/', import.meta.url);
+const scenarios = new URL('../../artillery/scenarios/', import.meta.url);
 const load = async (file: string) => (await import(new URL(file, scenarios).href)) as Record<string, Step>;
 // One after the other: jest does not link modules that two imports share.
 const chat = await load('chat.mjs');

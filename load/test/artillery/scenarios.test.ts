@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 
-const folder = new URL('../../../load/artillery/scenarios/', import.meta.url);
+const folder = new URL('../../artillery/scenarios/', import.meta.url);
 const files = readdirSync(folder).filter((file) => file.endsWith('.yml'));
 
 interface Step {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { untilGone } from '../../support/process.js';
-import { cleanEnvironment } from '../../support/server.js';
+import { untilGone } from '../../../test/support/process.js';
+import { cleanEnvironment } from '../../../test/support/server.js';
 
-const command = new URL('../../../load/artillery/command/', import.meta.url);
+const command = new URL('../../artillery/command/', import.meta.url);
 const { startServer, checkTarget } = (await import(new URL('server.js', command).href)) as {
   startServer(
     logFile: string,
