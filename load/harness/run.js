@@ -7,20 +7,20 @@ import { verdict } from './verdict.js';
 const LONGEST_ROW = 300_000;
 
 /**
- * Runs one peer through one cell of a workload, with a server and generators of its own.
+ * Runs one peer through one cell of a benchmark, with a server and generators of its own.
  * @returns {Promise<{ peer: string, result?: object, valid?: boolean, note?: string, failed?: boolean }>}
  */
-export async function runRow(workload, cell, name, quick) {
+export async function runRow(benchmark, cell, name, quick) {
   let peer;
   let fleet;
   try {
-    const { program = name, ...settings } = workload.peers?.[name] ?? {};
+    const { program = name, ...settings } = benchmark.peers?.[name] ?? {};
     peer = await Peer.start(program, { ...settings, ...cell.peer });
     if (peer.unavailable) return { peer: name, note: `not run: ${peer.unavailable}` };
     fleet = new Fleet(peer);
     const result = await within(
-      workload.longest ?? LONGEST_ROW,
-      workload.run({ peer, fleet, cell, quick }),
+      benchmark.longest ?? LONGEST_ROW,
+      benchmark.run({ peer, fleet, cell, quick }),
       'did not finish',
     );
     return { peer: name, result, ...verdict(result) };

@@ -56,7 +56,7 @@ async function answersOf(name) {
   }
 }
 
-/** Goes once through everything that the workloads do. Returns all frames that came but pings, as `normalized`. */
+/** Goes once through everything that the benchmarks do. Returns all frames that came but pings, as `normalized`. */
 async function exchange(port) {
   const seen = [];
   const client = await ByteClient.open(port);

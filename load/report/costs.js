@@ -106,8 +106,8 @@ const share = (group, key) => figure(group, key) / 100;
  * @returns {{ name: string, about: string, unit: string, from: string, value: number }[]} NaN where nothing was measured
  */
 export function readCosts(groups) {
-  const find = (workload, peer, matches = () => true) =>
-    groups.find((group) => group.workload === workload && group.peer === peer && matches(group.parameters));
+  const find = (benchmark, peer, matches = () => true) =>
+    groups.find((group) => group.benchmark === benchmark && group.peer === peer && matches(group.parameters));
   return Object.entries(sources).map(([name, { otherwise, ...source }]) => {
     const first = measured(name, source, find);
     return Number.isNaN(first.value) && otherwise ? measured(name, { ...source, ...otherwise }, find) : first;

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { workloads } from '../workloads/index.js';
+import { benchmarks } from '../benchmarks/index.js';
 import { groupRows } from './groups.js';
 import { betweenMarks } from './marked.js';
 import { overview } from './overview.js';
@@ -47,7 +47,7 @@ async function report() {
     if (specification) drawn.push({ ...plot, svg: await draw(specification, plot.alt) });
   }
   return [
-    ['benchmarks.md', page({ rows, groups, workloads, plots: drawn, scaling: scalingChapter(groups) })],
+    ['benchmarks.md', page({ rows, groups, benchmarks, plots: drawn, scaling: scalingChapter(groups) })],
     section('fan-out.md', windowsSection(groups)),
     section('../README.md', overview(groups)),
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],

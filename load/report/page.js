@@ -7,21 +7,21 @@ import { cellTable, markdownTable, times } from './table.js';
  * @param {{
  *   rows: object[], that were used
  *   groups: import('./groups.js').Group[],
- *   workloads: Record<string, object>,
- *   plots: { workload: string, file: string, alt: string }[], those that were drawn
+ *   benchmarks: Record<string, object>,
+ *   plots: { benchmark: string, file: string, alt: string }[], those that were drawn
  *   scaling: string, the last chapter
  * }} report
  */
-export function page({ rows, groups, workloads, plots, scaling }) {
-  const measured = Object.entries(workloads).filter(([name]) => groups.some(({ workload }) => workload === name));
-  const missing = Object.keys(workloads).filter((name) => !groups.some(({ workload }) => workload === name));
+export function page({ rows, groups, benchmarks, plots, scaling }) {
+  const measured = Object.entries(benchmarks).filter(([name]) => groups.some(({ benchmark }) => benchmark === name));
+  const missing = Object.keys(benchmarks).filter((name) => !groups.some(({ benchmark }) => benchmark === name));
   const parts = [
     '# Benchmarks',
     'Written by `npm run bench:report` from [benchmarks/results.jsonl](benchmarks/results.jsonl); edits are lost.',
     provenance(rows),
     legend,
     summary(groups, measured),
-    ...measured.map(([name, workload]) => chapter(name, workload, groups, plots)),
+    ...measured.map(([name, benchmark]) => chapter(name, benchmark, groups, plots)),
     missing.length > 0 ? `Not measured: ${missing.map((name) => `\`${name}\``).join(', ')}.` : '',
     scaling,
   ];
@@ -98,7 +98,7 @@ const of = (cell, name) => cell.find(({ peer }) => peer === name);
 /** The groups of a benchmark, by cell. */
 function cellsOf(groups, name) {
   const cells = new Map();
-  for (const group of groups.filter(({ workload }) => workload === name)) {
+  for (const group of groups.filter(({ benchmark }) => benchmark === name)) {
     if (!cells.has(group.cell)) cells.set(group.cell, []);
     cells.get(group.cell).push(group);
   }
@@ -118,7 +118,7 @@ function chapter(name, { about, columns }, groups, plots) {
   return [
     `## ${name}`,
     `${about[0].toUpperCase()}${about.slice(1)}.`,
-    ...plots.filter(({ workload }) => workload === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
+    ...plots.filter(({ benchmark }) => benchmark === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
     ...tables,
     ...known.tables.flatMap(documentTable),
   ].join('\n\n');

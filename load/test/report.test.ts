@@ -21,7 +21,7 @@ const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
 /** A row as the benchmarks write it. */
 const row = (peer: string, cpuPerMessage: number, more: object = {}) => ({
   date: '2026-01-02T03:04:05.000Z',
-  workload: 'echo',
+  benchmark: 'echo',
   cell: '30 bytes, 10,000/s',
   parameters: { size: 30, perSecond: 10_000 },
   quick: false,
@@ -158,7 +158,7 @@ test('quick runs count only where there is no full one, and are called so', () =
 });
 
 test('where several rows are ours, each peer is compared with the one of its kind', () => {
-  const nodes = { workload: 'nodes', parameters: { subscribers: 1000, publishers: 10, perSecond: 40 } };
+  const nodes = { benchmark: 'nodes', parameters: { subscribers: 1000, publishers: 10, perSecond: 40 } };
   const result = (cpuPerDelivery: number) => ({ ...nodes, result: { cpuPerDelivery, average: 1 } });
   const { page } = report([
     row('socketio-nodes-2', 0, result(8)),
@@ -189,7 +189,7 @@ test('machine, versions, commit and commands are told, each once', () => {
 
 test('a file that the benchmarks did not write is refused in one line', () => {
   const bad = join(folder, 'bad.jsonl');
-  writeFileSync(bad, '{"workload":"echo"}\n');
+  writeFileSync(bad, '{"benchmark":"echo"}\n');
   const incomplete = `bench:report: ${bad}:1: a result without "cell"; was it written by an older version?\n`;
   expect(run(bad, '--out', folder)).toMatchObject({ status: 1, stdout: '', stderr: incomplete });
   writeFileSync(bad, 'one\n');

@@ -2,11 +2,11 @@ import { encodings, heights, linearAxis, lines, logAxis, points } from './series
 
 /** What the longest window costs and saves, at several rates. */
 export default {
-  workload: 'windows',
+  benchmark: 'windows',
   file: 'windows.svg',
   alt: 'CPU per delivery and average latency against FLUSH_MS, a line for each rate',
   draw(groups) {
-    const found = groups.filter(({ workload }) => workload === 'windows');
+    const found = groups.filter(({ benchmark }) => benchmark === 'windows');
     const where = ({ parameters: { perSecond, peer } }) => ({
       x: peer.flushMs,
       rate: `${perSecond.toLocaleString('en-US')} messages/s`,

@@ -12,7 +12,7 @@ import marketdata from './marketdata.js';
 import { nodes, workers } from './nodes.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
-export const workloads = {
+export const benchmarks = {
   connect,
   echo,
   idle,
