@@ -55,7 +55,7 @@ async function runReaders({ peer, fleet, cell, quick }) {
   };
 }
 
-/** A reader who reads nothing is sent 25,000 messages; then it reads, and should have them all, in order. */
+/** A paused reader is sent 25,000 messages; then it reads, and should have them all, in order. */
 async function runHeld({ peer, fleet }) {
   const reader = await fleet.group(1);
   const publisher = await fleet.group(1);
@@ -106,9 +106,9 @@ const readers = (slow) => ({
   slow,
 });
 
-/** Document 5: a server whose clients read too slowly. */
+/** Workload 5: a server whose clients read too slowly. */
 export default {
-  about: `messages of 145 bytes to ${shown(CLIENTS)} clients, fast and slow; where there is a limit, ${maxBackpressure / 2 ** 20} MiB may wait for a client`,
+  about: `messages of 145 bytes to ${shown(CLIENTS)} fast and slow clients; peers with a limit buffer up to ${maxBackpressure / 2 ** 20} MiB per client`,
   peers: {
     'socketio-ws': {},
     uws: { maxBackpressure },
@@ -120,7 +120,7 @@ export default {
     readers(SLOW),
     // The 25 MB have room there: nothing may be dropped here.
     {
-      label: `a reader who is held, and then takes ${shown(HELD)} messages of ${shown(HELD_TEXT)} bytes`,
+      label: `a paused reader that later takes ${shown(HELD)} messages of ${shown(HELD_TEXT)} bytes`,
       held: true,
       peer: { maxBackpressure: 2 ** 26 },
     },

@@ -1,7 +1,7 @@
-import { documentCells } from './heimdallr.js';
 import { REST, roomColumns, runRoom } from './room.js';
 import { runSaturated } from './saturation.js';
 import { shown } from './shown.js';
+import { workload1Cells } from './workload-1.js';
 
 const SUBSCRIBERS = 1000;
 const PUBLISHERS = 10;
@@ -23,7 +23,7 @@ const rates = [100, 400, 1000, 4000, 10_000].map((perSecond) => {
 });
 
 export default {
-  about: 'one room, packets of 60 bytes; 1,000 subscribers and 10 publishers where a cell does not say otherwise',
+  about: 'one room with packets of 60 bytes, 1,000 subscribers and 10 publishers unless a cell says otherwise',
   cells: (quick) => [
     ...(quick ? [rates[1], rates[3]] : rates),
     {
@@ -34,7 +34,7 @@ export default {
       rest: REST,
     },
     { label: 'a lone message: 1 subscriber, 1 publisher, 5 messages/s', subscribers: 1, publishers: 1, perSecond: 5 },
-    ...(quick ? documentCells([[1000, 50]]) : documentCells()),
+    ...(quick ? workload1Cells([[1000, 50]]) : workload1Cells()),
   ],
   columns: roomColumns,
   run: (row) => (row.cell.saturate ? runSaturated(row) : runRoom(row)),
@@ -42,7 +42,7 @@ export default {
 
 /** The cost of a delivery, and its latency, against the longest window that gjallar may gather messages in. */
 export const windows = {
-  about: `one room of ${shown(SUBSCRIBERS)} subscribers, by FLUSH_MS`,
+  about: `one room of ${shown(SUBSCRIBERS)} subscribers with different values of FLUSH_MS`,
   peers: { gjallar: {} },
   cells: (quick) =>
     (quick ? [400] : [100, 400, 1000]).flatMap((perSecond) =>

@@ -49,13 +49,13 @@ async function look(peer, clients) {
 
 export default {
   also: ['ws-cluster', 'gorilla', 'netty', 'tungstenite'],
-  about: 'WebSocket clients that connect to namespace "/": 10,000, the first 2,000 as warm-up',
+  about: '10,000 WebSocket clients connect to namespace "/", the first 2,000 of them as warm-up',
   cells: () => [{ label: '10,000 clients' }],
   columns: [
     { key: 'cpuPerConnect', title: 'CPU µs/connect', ratio: true },
     { key: 'rssPerClient', title: 'RSS bytes/client', digits: 0, ratio: true },
-    { key: 'rssPerFurther', title: 'the last 8,000', digits: 0, ratio: true },
-    { key: 'heapPerFurther', title: 'of it heap', digits: 0 },
+    { key: 'rssPerFurther', title: 'RSS, last 8,000', digits: 0, ratio: true },
+    { key: 'heapPerFurther', title: 'heap bytes/client', digits: 0 },
     { key: 'rssTotal', title: 'RSS MiB' },
     { key: 'perSecond', title: 'connects/s', digits: 0 },
     { key: 'generatorCpu', title: 'generator %', digits: 0 },

@@ -8,7 +8,7 @@ import { machineMemory } from '../harness/memory.js';
 import { pssOf } from '../harness/processes.js';
 import { shown } from './shown.js';
 
-/** Each client says 30 characters once in so many ms, as document 4's did, and is pinged as often, Socket.IO's default. */
+/** Each client says 30 characters once in so many ms, as in workload 4, and is pinged as often, Socket.IO's default. */
 const EVERY = 25_000;
 /** The same where more are connected than two cores could serve at that rate: a million make 80,000 packets a second. */
 const SELDOM = 100_000;
@@ -107,9 +107,9 @@ const cluster = (run) => ({
   nodeFlags: ['--max-semi-space-size=2'],
 });
 
-/** Document 4: half a million connections to one server, and a million, and more. */
+/** Workload 4: half a million connections to one server, and a million, and more. */
 export default {
-  about: `clients in one room, each now and then says 30 characters and gets them back in upper case; heartbeats on`,
+  about: `clients in one room; each sends 30 characters at intervals and gets them back in upper case, with heartbeats`,
   peers: { 'socketio-cluster': cluster('cluster-socketio'), 'gjallar-cluster': cluster('cluster-gjallar') },
   cells: (quick) => {
     const cells = [cellOf(64_000, EVERY), cellOf(512_000, EVERY), cellOf(1_000_000, SELDOM)];

@@ -43,9 +43,9 @@ async function post({ peer, cell, quick }) {
 const service = (more) => ({ program: 'gjallar-nodes', env: { API_KEY }, ...more });
 const stock = (more) => ({ program: 'socketio-nodes', ...more });
 
-/** Document 2: people who write to one another, every message kept before it is acknowledged and delivered. */
+/** Workload 2: users who write to one another, every message kept before it is acknowledged and delivered. */
 export default {
-  about: 'direct messages between users, kept in a store or not; one worker',
+  about: 'direct messages between users on one worker, with and without a store',
   peers: {
     'socketio-kept-off': stock({}),
     'socketio-kept-redis': stock({ redis: true, env: { HISTORY: 'redis' } }),

@@ -20,12 +20,12 @@ const run = ({ peer, fleet, cell: { size, perSecond }, quick }) =>
 
 export default {
   also: ['ws-cluster', 'gorilla', 'netty', 'tungstenite'],
-  about: `texts sent back by the server, ${CLIENTS} clients, one message in flight each at most`,
+  about: `the server echoes texts of ${CLIENTS} clients, each with at most one message in flight`,
   cells: (quick) =>
     [
       { label: '30 bytes, 10,000/s', size: 30, perSecond: 10_000 },
       { label: '4 bytes, 10,000/s', size: 4, perSecond: 10_000 },
-      { label: '4 bytes, 897/s (document 3)', size: 4, perSecond: 897 },
+      { label: '4 bytes, 897/s (workload 3)', size: 4, perSecond: 897 },
     ].slice(0, quick ? 1 : 3),
   columns: exchangeColumns,
   run,

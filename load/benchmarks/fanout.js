@@ -4,7 +4,7 @@ const PER_SECOND = 100;
 
 /** What a message costs the fewer it goes to; `broadcast` has the same rate with 1,000 subscribers. */
 export default {
-  about: `rooms of all sizes, ${PER_SECOND} messages/s, packets of 60 bytes`,
+  about: `rooms of different sizes with ${PER_SECOND} messages/s and packets of 60 bytes`,
   cells: (quick) =>
     (quick ? [10] : [1, 10, 100]).map((subscribers) => ({
       label: `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`,

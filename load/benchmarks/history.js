@@ -68,7 +68,7 @@ async function fill(address, headers) {
 const service = (more) => ({ program: 'gjallar-nodes', history: true, env: { API_KEY }, ...more });
 
 export default {
-  about: 'pages of 50 from a room of 100,000 messages, over HTTP, one after the other; one worker',
+  about: 'pages of 50 messages from a room of 100,000, read over HTTP one after the other from one worker',
   peers: { 'gjallar-sqlite': service({}), 'gjallar-redis': service({ redis: true }) },
   cells: () => [{ label: `${shown(MESSAGES)} messages`, messages: MESSAGES, page: PAGE }],
   columns: [

@@ -1,8 +1,8 @@
 import { runWrk } from '../harness/wrk.js';
 
-/** Document 1: wrk, 6 threads, 10,000 connections. All servers answer with the same body. */
+/** Workload 1 over HTTP: wrk, 6 threads, 10,000 connections. All servers answer with the same body. */
 export default {
-  about: 'wrk with 6 threads and keep-alive connections; the same answers from all',
+  about: 'wrk with 6 threads and keep-alive connections; all servers send the same responses',
   peers: {
     'http-node': {},
     'http-uws': {},

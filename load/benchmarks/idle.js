@@ -27,7 +27,7 @@ async function run({ peer, fleet, cell }) {
 }
 
 export default {
-  about: '10,000 clients that only answer heartbeats',
+  about: '10,000 clients that do nothing but answer heartbeats',
   cells: (quick) =>
     [quick ? 5 : 10].map((seconds) => ({
       label: `pingInterval ${seconds} s (Socket.IO's default is ${DEFAULT_INTERVAL} s)`,

@@ -4,7 +4,7 @@ const MESSAGES = 10;
 const ROUNDS = 500;
 
 /**
- * Document 3: each client sends a heartbeat a second and is answered with ten messages of 10,000 bytes, all checked. Its
+ * Workload 3: each client sends a heartbeat a second and is answered with ten messages of 10,000 bytes, all checked. Its
  * 500 rounds are gone through by those who keep up at first: the others would only fall further behind.
  */
 async function run({ peer, fleet, cell: { clients, rounds }, quick }) {
@@ -19,12 +19,12 @@ async function run({ peer, fleet, cell: { clients, rounds }, quick }) {
 
 export default {
   also: ['ws-cluster', 'gorilla', 'netty', 'tungstenite'],
-  about: 'each client sends a heartbeat a second, answered with 10 messages of 10,000 bytes',
+  about: 'each client sends one heartbeat per second and gets 10 messages of 10,000 bytes',
   cells: (quick) =>
     [
       { label: '1,000 clients', clients: 1000 },
       { label: '3,000 clients', clients: 3000 },
-      { label: `document 3: 5,000 clients, ${quick ? 5 : ROUNDS} rounds`, clients: 5000, rounds: ROUNDS },
+      { label: `workload 3: 5,000 clients, ${quick ? 5 : ROUNDS} rounds`, clients: 5000, rounds: ROUNDS },
     ].slice(quick ? 2 : 0),
   longest: 900_000,
   columns: [...exchangeColumns, { key: 'late', title: 'late', digits: 0 }],

@@ -1,15 +1,15 @@
-import { documentCells } from './heimdallr.js';
 import { CHAT, REST, roomColumns, runRoom } from './room.js';
 import { shown } from './shown.js';
+import { workload1Cells } from './workload-1.js';
 
 const columns = [...roomColumns, { key: 'redisCpu', title: 'Redis %', digits: 0 }];
 
 const socketio = (nodes) => ({ program: 'socketio-nodes', nodes, processes: nodes });
 const gjallar = (nodes) => ({ program: 'gjallar-nodes', nodes, processes: nodes });
 
-/** Document 1's table: chats on one node and, joined by Redis, on several. */
+/** Workload 1: a chat on one node and, joined by Redis, on several. */
 export const nodes = {
-  about: 'a chat on several nodes joined by Redis; all nodes and Redis share the cores that the generators leave',
+  about: 'a chat on several nodes joined by Redis; the nodes and Redis share the cores that the generators leave free',
   peers: {
     'socketio-nodes-1': socketio(1),
     'socketio-nodes-2': socketio(2),
@@ -19,7 +19,7 @@ export const nodes = {
     'gjallar-nodes-4': gjallar(4),
   },
   cells: (quick) => {
-    const chosen = quick ? documentCells([[1000, 10]]) : documentCells();
+    const chosen = quick ? workload1Cells([[1000, 10]]) : workload1Cells();
     return chosen.map((cell) => ({ ...cell, dialect: CHAT }));
   },
   columns,
@@ -30,7 +30,7 @@ const service = (workers, more = {}) => ({ program: 'gjallar-nodes', workers, pr
 
 /** What it costs that a room spans workers: the CPU of all of them and of the primary, Redis told apart. */
 export const workers = {
-  about: 'one room and 10 publishers, on one worker of the service or on two',
+  about: 'one room with 10 publishers on one or two workers of the service',
   peers: {
     'gjallar-workers-1': service(1),
     'gjallar-workers-2': service(2, { bus: 'embedded' }),

@@ -6,33 +6,33 @@ const clusters = ['socketio-cluster', 'gjallar-cluster'];
 /** What is shown of one cell: of each of two peers what `text` says, and how many times the figure `key` is. */
 const lines = [
   {
-    about: 'to connect a client',
+    about: 'CPU to connect a client',
     benchmark: 'connect',
     key: 'cpuPerConnect',
     text: (read) => micros(read('cpuPerConnect')),
   },
   {
-    about: 'memory of a connected client',
+    about: 'memory per connected client',
     benchmark: 'connect',
     key: 'rssPerClient',
     text: (read) => `${shown(read('rssPerClient') / 1000, 1)} KB`,
   },
   {
-    about: 'a delivery in a room of 1,000, 400 messages/s',
+    about: 'CPU per delivery in a room of 1,000 at 400 messages/s',
     benchmark: 'broadcast',
     matches: ({ subscribers, publishers, perSecond }) => subscribers === 1000 && publishers === 10 && perSecond === 400,
     key: 'cpuPerDelivery',
     text: (read) => micros(read('cpuPerDelivery')),
   },
   {
-    about: 'a delivery, with as many as it can do',
+    about: 'CPU per delivery at the highest rate of each',
     benchmark: 'broadcast',
     matches: ({ saturate }) => saturate,
     key: 'cpuPerDelivery',
     text: (read) => `${micros(read('cpuPerDelivery'))}, ${shown(read('deliveries') / 1e6, 1)} million/s`,
   },
   {
-    about: '64,000 clients that speak every 25 s, heartbeats on',
+    about: '64,000 clients that send a message every 25 s, with heartbeats',
     benchmark: 'connections',
     peers: clusters,
     matches: ({ clients }) => clients === 64_000,
@@ -67,7 +67,7 @@ function figures(group, text) {
   return isSaturated(group) && !group.parameters.saturate ? `${told}, saturated` : told;
 }
 
-/** The largest crowd of which nobody was lost and everybody was reached. */
+/** The most clients that were held without a lost connection, and that one message reached all of. */
 function mostHeld(groups) {
   const held = (peer) => {
     const all = groups
@@ -79,7 +79,7 @@ function mostHeld(groups) {
     const [[clients, , reach]] = all;
     return `${shown(clients, 0)}, in ${shown(reach / 1000, 1)} s`;
   };
-  return ['the largest crowd that was tried, one message to all of them', ...clusters.map(held), '–'];
+  return ['most clients in one room, and the time for one message to reach all of them', ...clusters.map(held), '–'];
 }
 
 const micros = (value) => `${shown(value)} µs`;

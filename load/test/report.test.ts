@@ -167,8 +167,8 @@ test('where several rows are ours, each peer is compared with the one of its kin
   ]);
   expect(page).toContain('| socketio-nodes-2 | 8.00 | 4× |');
   expect(page).toContain('| gjallar-nodes-2 | 2.00 | 2× |');
-  // The same cell in the founding document, beside ours.
-  expect(page).toContain('| *document 1: heimdallr, 2 nodes* | – | – | *129* | – | – |  |');
+  // The published figure of the same cell, beside ours.
+  expect(page).toContain('| *workload 1: heimdallr, 2 nodes* | – | – | *129* | – | – |  |');
 });
 
 test('where only one peer was measured, one table has all cells', () => {
@@ -179,9 +179,7 @@ test('where only one peer was measured, one table has all cells', () => {
 test('machine, versions, commit and commands are told, each once', () => {
   const { page } = report([row('gjallar', 10), row('uws', 10, { date: '2026-01-03T00:00:00.000Z' })]);
   expect(page).toContain('| date | 2026-01-02 to 2026-01-03 |');
-  expect(page).toContain(
-    '| machine | 2 cores, A CPU, 16 GiB, Linux 6.0, server and generators on cores of their own |',
-  );
+  expect(page).toContain('| machine | 2 cores, A CPU, 16 GiB, Linux 6.0, server and generators on separate cores |');
   expect(page).toContain('| versions | node 20.0.0 |');
   expect(page).toContain('| commit | abc1234 |');
   expect(page).toContain('| commands | `npm run bench -- echo` |');

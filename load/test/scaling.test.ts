@@ -19,7 +19,7 @@ interface Plan {
   shards: number;
 }
 
-const { plan } = (await import(new URL('../scaling.js', import.meta.url).href)) as {
+const { plan } = (await import(new URL('../report/scaling/model.js', import.meta.url).href)) as {
   plan: (users: number, demand: Demand, bus: string, parameters: object, cost: object) => Plan;
 };
 

@@ -31,10 +31,10 @@ export default {
         colours,
       });
     return {
-      title: 'What a delivery costs',
+      title: 'CPU cost of a delivery',
       hconcat: [
-        panel(bySize, `rooms of all sizes, ${RATE} messages/s`, 'deliveries per message'),
-        panel(byRate, '1,000 subscribers, all rates', 'messages/s'),
+        panel(bySize, `by room size, at ${RATE} messages/s`, 'deliveries per message'),
+        panel(byRate, 'by rate, with 1,000 subscribers', 'messages/s'),
       ],
     };
   },

@@ -134,7 +134,7 @@ impl Hub {
     }
 }
 
-/// Document 3's messages, as marketdata.js beside this folder makes them.
+/// Workload 3's messages, as marketdata.js beside this folder makes them.
 fn quote(number: usize, second: usize) -> Utf8Bytes {
     let start = format!("{number} {second} ");
     let more = format!("quote {start}");

@@ -8,8 +8,9 @@ const heimdallr = [
 ];
 
 const broadcastTable = {
-  document: 1,
-  about: 'Average time for a message to reach a client, one m4.large a node. Neither rate nor message size is stated.',
+  workload: 1,
+  about:
+    'Average time for a message to reach a client, one m4.large per node. The source states neither the rate nor the message size.',
   head: ['subscribers, publishers', 'socket.io, 1 node', 'heimdallr, 1 node', '2 nodes', '4 nodes'],
   rows: heimdallr.map(([subscribers, publishers, ...times]) => [
     `${subscribers}, ${publishers}`,
@@ -17,16 +18,16 @@ const broadcastTable = {
   ]),
 };
 
-/** The document's figures for a cell of a chat room, as rows of our table. */
+/** The published figures for a chat room of the same size, as rows of our table. */
 function broadcastCell({ subscribers, publishers, perSecond }) {
   const row = heimdallr.find(([s, p]) => s === subscribers && p === publishers);
-  // The same room at a rate of our own is not the document's cell.
+  // The same room at another rate is a cell of our own.
   if (row === undefined || perSecond !== publishers * 4) return [];
   const [, , socketio, ...nodes] = row;
   return [
     ['socket.io, 1 node', socketio],
     ...[1, 2, 4].map((count, i) => [`heimdallr, ${count} ${count === 1 ? 'node' : 'nodes'}`, nodes[i]]),
-  ].map(([name, average]) => ({ name: `document 1: ${name}`, result: { average } }));
+  ].map(([name, average]) => ({ name: `workload 1: ${name}`, result: { average } }));
 }
 
 function httpCell({ connections, path }) {
@@ -35,11 +36,12 @@ function httpCell({ connections, path }) {
     ['heimdallr', { perSecond: 20_675.89, average: 13.35 }],
   ];
   const isSame = connections === 10_000 && path !== '/';
-  return isSame ? measured.map(([name, result]) => ({ name: `document 1: ${name}`, result })) : [];
+  return isSame ? measured.map(([name, result]) => ({ name: `workload 1: ${name}`, result })) : [];
 }
 
 export default {
-  title: 'heimdallr, a chat server on Akka',
+  title: 'chat rooms across several nodes',
+  source: 'heimdallr, a chat server on Akka that is scaled out with Redis pub/sub, compared with socket.io',
   benchmarks: {
     broadcast: { tables: [], cell: broadcastCell },
     nodes: { tables: [broadcastTable], cell: broadcastCell },
@@ -47,8 +49,8 @@ export default {
       cell: httpCell,
       tables: [
         {
-          document: 1,
-          about: 'wrk, 6 threads, 10,000 connections, of which 8,981 failed to connect; one m4.large.',
+          workload: 1,
+          about: 'wrk with 6 threads and 10,000 connections, of which 8,981 failed to connect; one m4.large.',
           head: ['', 'requests/s', 'average'],
           rows: [
             ['Node.js', '14,533.90', '68.94 ms'],

@@ -6,26 +6,28 @@ const correspondence = [
   [1000, [1159, 56.99, 13.1], [1528, 75.02, 16.8]],
 ];
 
-/** Requests over HTTP, as the document's were. */
+/** The published requests went over HTTP. */
 function correspondenceCell({ connections }) {
   const row = correspondence.find(([count]) => count === connections);
   if (row === undefined) return [];
   return ['phpDaemon', 'Node.js'].map((name, i) => {
     const [completed, acknowledged, seconds] = row[i + 1];
-    return { name: `document 2: ${name}`, result: { completed, acknowledged, longest: seconds * 1000 } };
+    return { name: `workload 2: ${name}`, result: { completed, acknowledged, longest: seconds * 1000 } };
   });
 }
 
 export default {
-  title: 'a one-to-one chat on Node.js, against phpDaemon',
+  title: 'one-to-one chat',
+  source:
+    'a chat between two users on Node.js and on phpDaemon, which keeps each message in a fast and in a permanent store',
   benchmarks: {
     correspondence: {
       cell: correspondenceCell,
       tables: [
         {
-          document: 2,
+          workload: 2,
           about:
-            'ApacheBench, 20 s, keep-alive connections: completed requests, requests per second, longest request. Every message is written to MySQL and MongoDB.',
+            'ApacheBench for 20 s over keep-alive connections: completed requests, requests per second, longest request. The server writes every message to MySQL and MongoDB.',
           head: ['connections', 'phpDaemon', 'Node.js'],
           rows: correspondence.map(([connections, ...servers]) => [
             connections.toLocaleString('en-US'),
