@@ -7,7 +7,12 @@ import { io } from 'socket.io-client';
 import { SupervisedService } from './faults/supervised-service.js';
 import { progress } from './support/scenario.js';
 
-export const about = 'rolling reloads under load: what fails, and how fast the clients come back';
+export const about = 'rolling reloads under load: failed requests, and how fast the clients reconnect';
+
+export const options = {
+  times: 'number of reloads (100; 2 with --short)',
+  minutes: 'time limit (60)',
+};
 
 const WORKERS = 2;
 const PROBES = 4;

@@ -6,7 +6,12 @@ import { rssOf } from '../harness/processes.js';
 import { Reader } from './slow/reader.js';
 import { Service } from './support/service.js';
 
-export const about = 'readers that sleep 200 ms at every read, offered far more than they take';
+export const about = 'readers that sleep 200 ms after every read and are sent far more than they can take';
+
+export const options = {
+  times: 'number of sleeping readers (1,000; 20 with --short)',
+  minutes: 'length of the measurement with all readers asleep (2; 0.1 with --short)',
+};
 
 const PUNCTUAL = fileURLToPath(new URL('slow/punctual.js', import.meta.url));
 const API_KEY = 'slow-key';
@@ -20,7 +25,6 @@ const MB = 1_000_000;
 /** What a process may take beyond what waits for its clients: garbage that was not collected yet, mostly. */
 const SLACK = 200 * MB;
 
-/** @param {import('./support/scenario.js').Options} options; `times` is how many sleep */
 export async function run({ short, times = short ? 20 : 1000, minutes = short ? 0.1 : 2 }) {
   const service = await Service.start({
     API_KEY,

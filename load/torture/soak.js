@@ -3,7 +3,12 @@ import { lives } from './soak/lives.js';
 import { randomFrom } from './support/scenario.js';
 import { LONGEST_REST, Service } from './support/service.js';
 
-export const about = 'clients that come, talk, leave and vanish: everything ends where it began';
+export const about = 'clients that connect, talk, leave and vanish: no memory, timer or descriptor is left';
+
+export const options = {
+  times: 'clients at a time (60)',
+  minutes: 'length of the run (30; less with --short)',
+};
 
 const API_KEY = 'soak-key';
 /** How many clients are there at a time. */
@@ -14,7 +19,6 @@ const SHORT_MINUTES = 0.05;
 const SAMPLES = 15;
 const MB = 1_000_000;
 
-/** @param {import('./support/scenario.js').Options} options; `times` is how many clients are there at a time */
 export async function run({ short, seed, minutes = short ? SHORT_MINUTES : MINUTES, times = CLIENTS }) {
   const vitals = new URL('./soak/vitals.js', import.meta.url).href;
   const service = await Service.start({ API_KEY }, ['--expose-gc', '--import', vitals]);
