@@ -13,7 +13,7 @@ const rates = [100, 400, 1000, 4000, 10_000].map((perSecond) => {
   return {
     label: rest > 0 ? `${short}, subscribers rest ${rest} ms between reads` : short,
     short,
-    // Whoever is saturated at one is not offered the next.
+    // A peer that is saturated at one rate is not offered the next.
     ladder: true,
     subscribers: SUBSCRIBERS,
     publishers: PUBLISHERS,

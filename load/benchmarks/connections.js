@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
 import { cpuMicros } from '../harness/cpu.js';
-import { Crowd } from '../harness/crowd.js';
+import { ManyClients } from '../harness/many-clients.js';
 import { measure, usageOf } from '../harness/measure.js';
 import { machineMemory } from '../harness/memory.js';
 import { pssOf } from '../harness/processes.js';
 import { shown } from './shown.js';
 
-/** Each client says 30 characters once in so many ms, as in workload 4, and is pinged as often, Socket.IO's default. */
+/** Each client sends 30 characters at this interval in ms, as in workload 4, and is pinged as often, by Socket.IO's default. */
 const EVERY = 25_000;
 /** The same where more are connected than two cores could serve at that rate: a million make 80,000 packets a second. */
 const SELDOM = 100_000;
@@ -16,32 +16,32 @@ const SELDOM = 100_000;
 const RARELY = 200_000;
 /** So many on average: the kernel deals the connections out by chance, and a process may have 20,000 descriptors. */
 const CLIENTS_PER_WORKER = 18_500;
-/** Memory that stays free, in bytes: what is said to everybody waits at everybody's socket, in 1 KB of the kernel's. */
+/** Bytes of memory that stay free: a message to all waits in each socket, in up to 1 KB of kernel memory. */
 const RESERVE = 3 * 2 ** 30;
-/** How long one message may take to reach everybody, in ms. */
-const LONGEST_BROADCAST = 180_000;
+/** How long one message may take to reach all clients. */
+const MAX_BROADCAST_MS = 180_000;
 
 /**
- * Connects everybody and has them join one room; lets them talk, with heartbeats on; then one of them says something that
- * reaches all. What a client costs is what the machine has less of, both ends and the kernel together; the kernel's
- * share is what the processes do not have.
+ * Connects all clients to one room and has them send at intervals, with heartbeats; then one of them sends a message to
+ * all. The memory of a client is what the machine has less of afterwards: both ends and the kernel. The kernel's share is
+ * what remains without the processes.
  */
 async function run({ peer, cell, quick }) {
   const empty = look(peer, []);
-  const crowd = await Crowd.start(peer, cell.clients);
+  const many = await ManyClients.start(peer, cell.clients);
   try {
     const cpuBefore = await peer.cpu();
     const from = now();
-    const { connected, refused, isFull } = await crowd.open(RESERVE);
+    const { connected, refused, isFull } = await many.open(RESERVE);
     const seconds = (now() - from) / 1000;
     const cpuAfter = await peer.cpu();
-    const full = look(peer, crowd.pids);
+    const full = look(peer, many.pids);
 
-    await crowd.talk(cell.every);
-    const fleet = { look: async () => [await crowd.look()] };
+    await many.talk(cell.every);
+    const fleet = { look: async () => [await many.look()] };
     const measured = await measure({ peer, fleet, warmUp: quick ? 5 : 25, window: quick ? 10 : 50 });
     const [{ perSecond, total, latency }] = measured.groups;
-    const broadcast = await toAll(crowd, connected);
+    const broadcast = await toAll(many, connected);
 
     const server = full.server - empty.server;
     const machine = empty.available - full.available;
@@ -69,9 +69,9 @@ async function run({ peer, cell, quick }) {
       ...usageOf(measured),
     };
   } finally {
-    // The server first: whoever closes first keeps the port in TIME_WAIT, and servers need none of theirs again.
+    // The server first: the side that closes first keeps its port in TIME_WAIT, and the server's ports are not needed again.
     await peer.stop();
-    await crowd.stop();
+    await many.stop();
   }
 }
 
@@ -81,15 +81,15 @@ function look(peer, generators) {
   return { ...machineMemory(), server: sum(peer.pids.map(pssOf)), generator: sum(generators.map(pssOf)) };
 }
 
-/** How long one message takes to reach everybody, in ms. */
-async function toAll(crowd, clients) {
-  await crowd.publish();
+/** How long one message takes to reach all clients, in ms. */
+async function toAll(many, clients) {
+  await many.publish();
   const reach = new Histogram();
   const from = now();
   do {
     await sleep(500);
-    for (const seen of await crowd.look()) reach.add(seen.reach);
-  } while (reach.count < clients && now() - from < LONGEST_BROADCAST);
+    for (const seen of await many.look()) reach.add(seen.reach);
+  } while (reach.count < clients && now() - from < MAX_BROADCAST_MS);
   return { reached: reach.count, reachHalf: reach.percentile(0.5), reachAll: reach.max };
 }
 
@@ -115,7 +115,7 @@ export default {
     const cells = [cellOf(64_000, EVERY), cellOf(512_000, EVERY), cellOf(1_000_000, SELDOM)];
     return quick ? cells.slice(0, 1) : [...cells, cellOf(1_700_000, RARELY, 'as many clients as fit')];
   },
-  longest: 1_800_000,
+  maxRowMs: 1_800_000,
   columns: [
     { key: 'clients', title: 'clients', digits: 0 },
     { key: 'refused', title: 'refused', digits: 0 },

@@ -8,7 +8,7 @@ const script = fileURLToPath(new URL('post.lua', import.meta.url));
 const SIZE = 44;
 const API_KEY = 'benchmark';
 
-/** Users who write direct messages to one another in pairs. */
+/** Pairs of users that write direct messages to each other. */
 async function correspond({ peer, fleet, cell, quick }) {
   const users = await fleet.group(cell.users);
   await users.open(cell.users, { named: true });
@@ -43,7 +43,7 @@ async function post({ peer, cell, quick }) {
 const service = (more) => ({ program: 'gjallar-nodes', env: { API_KEY }, ...more });
 const stock = (more) => ({ program: 'socketio-nodes', ...more });
 
-/** Workload 2: users who write to one another, every message kept before it is acknowledged and delivered. */
+/** Workload 2: users write to each other, and every message is stored before it is acknowledged and delivered. */
 export default {
   about: 'direct messages between users on one worker, with and without a store',
   peers: {

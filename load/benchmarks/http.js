@@ -2,7 +2,7 @@ import { runWrk } from '../harness/wrk.js';
 
 /** Workload 1 over HTTP: wrk, 6 threads, 10,000 connections. All servers answer with the same body. */
 export default {
-  about: 'wrk with 6 threads and keep-alive connections; all servers send the same responses',
+  about: 'requests of wrk with 6 threads over keep-alive connections; all servers send the same responses',
   peers: {
     'http-node': {},
     'http-uws': {},

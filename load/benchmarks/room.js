@@ -13,7 +13,7 @@ const APPLICATION = { event: 'publish', before: '42["message","' };
 /** The same for the chat that gjallar's service is. A delivery carries room, sender and time too: about 130 bytes. */
 export const CHAT = { event: 'message', before: '"text":"' };
 
-/** How long after joining a chat may still tell of those who came, in ms. */
+/** How long after a join a chat may still send presence, in ms. */
 const PRESENCE = 1000;
 
 /**
@@ -37,7 +37,7 @@ export async function runRoom({ peer, fleet, cell, quick }) {
   return roomResult(measured, cell, peer);
 }
 
-/** Connects everybody, and has the subscribers join. */
+/** Connects all clients, and has the subscribers join. */
 export async function openRoom(fleet, { subscribers, publishers, perSecond, rest = 0, dialect = APPLICATION }) {
   const { event, before } = dialect;
   const listening = await fleet.group(subscribers);

@@ -4,7 +4,7 @@ import { openRoom, roomResult } from './room.js';
 
 const FIRST = 100;
 const STEP = 1.6;
-const HIGHEST = 40_000;
+const MAX_RATE = 40_000;
 /** How much more than it takes a server is offered. */
 const MORE = 1.1;
 /** Highest share of what is offered that counts as falling behind. */
@@ -16,9 +16,9 @@ const BEHIND = 0.97;
  * then its backlog drains, and it is offered a little more than it took.
  */
 export async function runSaturated({ peer, fleet, cell, quick }) {
-  const room = await openRoom(fleet, { ...cell, perSecond: HIGHEST });
+  const room = await openRoom(fleet, { ...cell, perSecond: MAX_RATE });
   let taken = await takenOf(peer, fleet, room, FIRST);
-  for (let rate = FIRST; taken.share >= BEHIND && rate < HIGHEST; ) {
+  for (let rate = FIRST; taken.share >= BEHIND && rate < MAX_RATE; ) {
     rate *= STEP;
     taken = await takenOf(peer, fleet, room, rate);
   }

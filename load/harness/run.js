@@ -4,7 +4,7 @@ import { Peer } from './peer.js';
 import { verdict } from './verdict.js';
 
 /** No row takes longer than this; one that would is a failure, not a slow result. */
-const LONGEST_ROW = 300_000;
+const MAX_ROW_MS = 300_000;
 
 /**
  * Runs one peer through one cell of a benchmark, with a server and generators of its own.
@@ -19,7 +19,7 @@ export async function runRow(benchmark, cell, name, quick) {
     if (peer.unavailable) return { peer: name, note: `not run: ${peer.unavailable}` };
     fleet = new Fleet(peer);
     const result = await within(
-      benchmark.longest ?? LONGEST_ROW,
+      benchmark.maxRowMs ?? MAX_ROW_MS,
       benchmark.run({ peer, fleet, cell, quick }),
       'did not finish',
     );
@@ -27,7 +27,7 @@ export async function runRow(benchmark, cell, name, quick) {
   } catch (error) {
     return { peer: name, note: `failed: ${error.message}`, failed: true };
   } finally {
-    // The server first: whoever closes first keeps the port in TIME_WAIT, and servers need none of theirs again.
+    // The server first: the side that closes first keeps its port in TIME_WAIT, and the server's ports are not needed again.
     await peer?.stop();
     await fleet?.stop();
   }

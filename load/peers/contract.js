@@ -97,7 +97,7 @@ async function exchange(port) {
   client.event('heartbeat');
   await hear(client, 10);
 
-  // Two rounds: whoever has answered the first is sent the second.
+  // Two rounds: a client that has answered the first ping gets the second.
   await client.pings(2);
   client.event('echo', 'still here');
   await hear(client);

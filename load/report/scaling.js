@@ -27,7 +27,7 @@ network card, and the kernel's memory where the table of costs says so.`,
     `"By CPU", "by memory" and "by network" give the number of machines that each resource alone would need. The largest of
 them is the number of machines. "Bus per worker" is how many messages each worker receives from others. On the classic
 bus, every worker reads every message, and a second shard takes no load off the first. On the sharded bus, a worker reads
-the rooms in which it has members, and one room stays on one shard. "None" means that no number of machines is enough.
+the rooms in which it has members, and one room stays on one shard. "Impossible" means that no number of machines is enough.
 Figures are rounded to two digits.`,
     ...known.map((name) => planTable(name, base)),
     ...missing(known),

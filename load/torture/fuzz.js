@@ -13,7 +13,7 @@ import * as packets from './fuzz/families/packets.js';
 import * as plain from './fuzz/families/plain.js';
 import { shown } from './fuzz/mismatch.js';
 import { badTokens, tokenFor } from './fuzz/tokens.js';
-import { LONGEST_REST, Service } from './support/service.js';
+import { MAX_SESSION_REST_MS, Service } from './support/service.js';
 
 export const about = 'invalid input of every kind: correct errors, no leaks, no effect on other clients';
 
@@ -76,7 +76,7 @@ export async function run({ short, seed, times = short ? SHORT : ALL }) {
 
 /** How many sessions there still are when the heartbeat of each has been due. */
 async function sessionsLeft(service) {
-  const patience = Date.now() + LONGEST_REST;
+  const patience = Date.now() + MAX_SESSION_REST_MS;
   for (;;) {
     const { clients } = await service.totals();
     if (clients === 0 || Date.now() > patience) return clients;

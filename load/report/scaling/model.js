@@ -38,7 +38,7 @@ export function demands(p, cost) {
       bytes: wireBytes(p.wire, 2 / p.direct.interval, p.direct.size),
       messages: 1 / p.direct.interval,
       size: p.direct.size,
-      // The addressee's worker; who wrote it has it already.
+      // The recipient's worker; the sender's worker has the message already.
       readers: (workers) => Math.min(1, workers),
       store: cost.store / p.direct.interval,
     })),
@@ -59,7 +59,7 @@ export function demands(p, cost) {
       cpu: p.slow.perSecond * cost.gathered + idle,
       memory: cost.memory + p.slow.share * p.slow.backlog,
       bytes: wireBytes(p.wire, p.slow.perSecond, p.slow.size),
-      // One source for everybody: as many messages however many users.
+      // A single source for all clients: the number of messages does not depend on the number of users.
       fixed: p.slow.perSecond,
       size: p.slow.size,
     })),

@@ -49,7 +49,7 @@ export function planTable(name, base) {
 const hasBus = (name, { demand }) => demand[name].messages + demand[name].fixed > 0;
 
 /** A number of machines, users or messages. Two digits: more would promise what such a calculation cannot keep. */
-export const count = (number) => (number === Infinity ? 'none' : shown(Number(number.toPrecision(2)), 0));
+export const count = (number) => (number === Infinity ? 'impossible' : shown(Number(number.toPrecision(2)), 0));
 
 /** Neither the classic bus nor one room can be divided. */
 const shardsOf = ({ fixed }, bus, shards) =>

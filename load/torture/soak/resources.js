@@ -1,4 +1,4 @@
-// Loaded into the service's processes by the soak: tells what a worker holds, after a garbage collection.
+// The soak loads this into the service's processes: it reports what a worker holds after a garbage collection.
 
 import cluster from 'node:cluster';
 import { createServer } from 'node:net';
@@ -11,7 +11,7 @@ if (cluster.isWorker) {
     const { heapUsed, rss } = process.memoryUsage();
     socket.end(JSON.stringify({ timers, heap: heapUsed, rss }));
   });
-  // Whoever asks is no part of what is counted, and does not keep the worker alive.
-  server.listen(join(process.env.DATA_DIR, `vitals-${process.pid}.sock`));
+  // This server is not counted, and does not keep the worker alive.
+  server.listen(join(process.env.DATA_DIR, `resources-${process.pid}.sock`));
   server.unref();
 }
