@@ -6,7 +6,7 @@ const leftOut = planHere().leaveOut.map((test) => `/test/${test.replaceAll('.', 
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/support/environment.mjs',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testMatch: ['<rootDir>/test/**/*.test.ts', '<rootDir>/load/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...leftOut],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

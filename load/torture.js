@@ -1,25 +1,27 @@
-// What the server promises for bad days, put to the test: `npm run torture -- [name…] [--short] [--seed n] [--times n]
-// [--minutes n] [--out file]`. Each scenario is a file in torture/ that exports what `Scenario` in torture/support/
-// scenario.js says.
+// What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. Each scenario is a file of
+// torture/ that exports what `Scenario` in torture/support/scenario.js describes.
 
 import { readdirSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown } from './harness/command.js';
 import { record } from './harness/results.js';
 import { isMet, printFigures } from './torture/support/scenario.js';
+
+const command = { name: 'torture', call: 'npm run torture --' };
 
 const folder = new URL('torture/', import.meta.url);
 const known = readdirSync(folder)
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
+const scenarioOf = (name) => import(new URL(`${name}.js`, folder).href);
 
-const { names, settings } = readArguments();
+const { names, ...settings } = await readCommandLine(command, readArguments, usage);
 let failures = 0;
 for (const name of names) failures += (await runScenario(name)) ? 0 : 1;
 process.exit(failures > 0 ? 1 : 0);
 
 async function runScenario(name) {
-  const { about, run } = await import(new URL(`${name}.js`, folder).href);
-  const { out, ...options } = settings;
+  const { about, run } = await scenarioOf(name);
+  const { out, help: _, ...options } = settings;
   console.log(`\n${name}: ${about}\n seed ${options.seed}`);
   const started = Date.now();
   try {
@@ -37,26 +39,48 @@ async function runScenario(name) {
   }
 }
 
-function readArguments() {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-      times: { type: 'string' },
-      minutes: { type: 'string' },
-      out: { type: 'string' },
-    },
-  });
-  const { short, seed, times, minutes, out } = values;
-  const numbers = { seed: Number(seed), times: times && Number(times), minutes: minutes && Number(minutes) };
-  const unknown = [
-    ...positionals.filter((name) => !known.includes(name)),
-    ...Object.entries(numbers).flatMap(([name, value]) => (Number.isNaN(value) ? `--${name} ${values[name]}` : [])),
-  ];
-  if (unknown.length > 0) {
-    console.error(`unknown: ${unknown.join(', ')}\nscenarios: ${known.join(' ')}`);
-    process.exit(2);
+/** What the scenarios do, and what `--times` and `--minutes` mean to each. */
+async function usage({ names }) {
+  const sections = [];
+  for (const name of names) {
+    const { about, options } = await scenarioOf(name);
+    sections.push(
+      `  ${name}: ${about}\n${listed(Object.entries(options).map(([option, text]) => [`  --${option} n`, text]))}`,
+    );
   }
-  return { names: positionals.length > 0 ? positionals : known, settings: { short, ...numbers, out } };
+  return `${command.call} [scenario…] [options]
+
+Tests what docs/guarantees.md promises. Without a name, every scenario runs. Needs npm run build.
+
+${sections.join('\n')}
+
+Options:
+${listed([
+  ['--short', 'the short form that npm test runs'],
+  ['--seed n', 'repeat the random choices of an earlier run'],
+  ['--times n', 'see above'],
+  ['--minutes n', 'see above'],
+  ['--out file', 'append the line of JSON with the figures to this file'],
+  ['--help', 'show this text; after a scenario, that scenario alone'],
+])}
+
+Exit code: 0; 1 when a scenario failed; 2 when the arguments are wrong.`;
+}
+
+function readArguments() {
+  const { values, positionals } = parseArguments({
+    short: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    times: { type: 'string' },
+    minutes: { type: 'string' },
+    out: { type: 'string' },
+  });
+  rejectUnknown('scenario', positionals, known);
+  return {
+    ...values,
+    names: positionals.length > 0 ? positionals : known,
+    seed: numberOption(values, 'seed') ?? Math.floor(Math.random() * 1e9),
+    times: numberOption(values, 'times'),
+    minutes: numberOption(values, 'minutes'),
+  };
 }

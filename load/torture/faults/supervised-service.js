@@ -95,7 +95,7 @@ export class SupervisedService {
     this.#isReading = isReading;
   }
 
-  /** Fills the pipe up, so that who writes to it has to wait. */
+  /** Fills the pipe, so that its writers block. */
   fillLog() {
     const pipe = openSync(this.#pipe, constants.O_WRONLY | constants.O_NONBLOCK);
     try {

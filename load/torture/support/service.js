@@ -14,7 +14,7 @@ export function bareEnvironment() {
  * How long a session on polling may stay whose client has vanished, in ms: its heartbeat finds out after 45 s, the interval
  * and what a client has for the answer.
  */
-export const LONGEST_REST = 75_000;
+export const MAX_SESSION_REST_MS = 75_000;
 
 /** What pino writes for `error`; from here on something went wrong that should not. */
 const ERROR = 50;
@@ -72,17 +72,17 @@ export class Service {
     return (await response.json()).totals;
   }
 
-  /** What the workers tell that have loaded soak/vitals.js, summed. */
-  async vitals() {
+  /** What the workers hold that have loaded soak/resources.js, summed. */
+  async resources() {
     const sums = {};
     for (const pid of this.pids.values()) {
-      const told = await readAll(connect(join(this.#running.data, `vitals-${pid}.sock`)));
+      const told = await readAll(connect(join(this.#running.data, `resources-${pid}.sock`)));
       for (const [name, value] of Object.entries(JSON.parse(told))) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;
   }
 
-  /** What the workers hold once it is not more than `before`, or else when uWebSockets.js has cut off whoever is silent. */
+  /** What the workers hold once it is no more than `before`, or once uWebSockets.js has closed all silent connections. */
   async settled(before = { descriptors: Number.POSITIVE_INFINITY }) {
     for (let tries = 0; tries < 200 && this.descriptors > before.descriptors; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 100));
