@@ -25,6 +25,7 @@ export const handshakeErrors = {
   ORIGIN_FORBIDDEN: { code: 4, status: 403, message: 'Forbidden' },
   TOO_MANY_CONNECTIONS: { code: 6, status: 429, message: 'Too many connections from this address' },
   RATE_LIMITED: { code: 7, status: 429, message: 'Too many new connections from this address' },
+  OVERLOADED: { code: 8, status: 503, message: 'The server is overloaded' },
 } as const satisfies Record<string, HandshakeError>;
 
 const list = {
@@ -166,6 +167,10 @@ const list = {
     status: 503,
     message:
       'This client reads too slowly, and too many bytes are waiting for it. Reconnect, and request the messages it missed.',
+  },
+  OVERLOADED: {
+    status: 503,
+    message: 'The server is overloaded, so it did not do this. Try again in a few seconds.',
   },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;

@@ -2,7 +2,7 @@ import type { TemplatedApp } from 'uWebSockets.js';
 import { join } from 'node:path';
 import { type HttpHost, routeHttp } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
-import { addClientBundle } from '../http/client-bundle.js';
+import { addClientBundle, pageBundles } from '../http/client-bundle.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, pageHeaders } from '../http/headers.js';
 import { sendFailure } from '../http/json.js';
@@ -17,7 +17,7 @@ export interface PagesOptions {
 
 /** Serves the demo page and the client's bundle, and answers 404 to whatever no other route takes. */
 export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure }: PagesOptions): void {
-  const files = addClientBundle(new StaticFiles().add('/', join(packageRoot(), 'public')), '/socket.io/');
+  const files = addClientBundle(new StaticFiles().add('/', join(packageRoot(), 'public')), '/socket.io/', pageBundles);
   const forPages = pageHeaders(secure);
   const forData = dataHeaders(secure);
   routeHttp(app, host, {

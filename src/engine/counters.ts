@@ -17,7 +17,7 @@ export class EngineCounters {
   /** Messages that came from clients who had sent more than they may already (`rateLimit`). */
   overLimit = 0;
   /** Who was not let in: plain WebSockets too. */
-  readonly refused = { TOO_MANY_CONNECTIONS: 0, RATE_LIMITED: 0, ORIGIN_FORBIDDEN: 0 };
+  readonly refused = { TOO_MANY_CONNECTIONS: 0, RATE_LIMITED: 0, ORIGIN_FORBIDDEN: 0, OVERLOADED: 0 };
   /** Messages to one client each; what goes to all subscribers of a topic is the outbox's. */
   sent = 0;
 }

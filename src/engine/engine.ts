@@ -4,6 +4,7 @@ import cors from 'cors';
 import { type Clock, systemClock } from './clock.js';
 import { EngineCounters } from './counters.js';
 import { DeadlineQueue } from './deadlines.js';
+import { BufferBudget, type Buffering } from './delivery/buffer-budget.js';
 import { Closing } from './delivery/closing.js';
 import { Apps, Outbox } from './delivery/outbox.js';
 import { SlowClients } from './delivery/slow-clients.js';
@@ -13,7 +14,9 @@ import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
 import { AddressLimits } from './limits/address-limits.js';
+import { ConnectionGuard } from './limits/connection-guard.js';
 import { FrameGuard } from './limits/frame-guard.js';
+import { LoadMonitor } from './limits/load-monitor.js';
 import { MessageLimits } from './limits/message-limits.js';
 import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
@@ -21,6 +24,7 @@ import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.
 import { type MovingSession, PendingSessions } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
+import { UnusedSessions } from './session/unused-sessions.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
 import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
@@ -79,6 +83,16 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   private readonly pending = new PendingSessions((session) => this.emit('connection', session));
   private isClosed = false;
+  /** Counts the connections on the port. */
+  readonly connectionGuard = new ConnectionGuard();
+  /** Says what has to give way when the worker is overloaded. */
+  readonly load: LoadMonitor;
+  /** Bounds what waits for all clients together. */
+  readonly bufferBudget: BufferBudget;
+  /** Clients besides the sessions for whom output may wait. */
+  readonly otherClients: (() => Iterable<Buffering>)[] = [];
+
+  private readonly unused: UnusedSessions;
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly admission: Admission;
@@ -98,16 +112,24 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.closing = new Closing(clock);
     this.frameGuard = new FrameGuard(clock);
     this.requestGuard = new RequestGuard(clock);
+    this.load = new LoadMonitor(clock);
+    this.bufferBudget = new BufferBudget(this.settings.maxBuffered, () => this.bufferingClients(), clock);
+    this.unused = new UnusedSessions(clock);
     this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);
     this.messageLimits = MessageLimits.of(rateLimit, clock);
     this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
     this.openings = openingsFor(this.settings);
-    this.admission = new Admission(this.settings, this.sessions, this.addresses, this.counters, (event, details) =>
-      this.emit(event, details),
+    this.admission = new Admission(
+      this.settings,
+      this.sessions,
+      this.addresses,
+      this.load,
+      this.counters,
+      (event, details) => this.emit(event, details),
     );
     const headers = new HeaderMaker(cookie, (event, added, request) => this.emit(event, added, request));
     const make = new TransportRegistry(this.settings, this, headers);
-    this.handshake = new Handshake(this, this.sessions, this.pending, this.admission, make, headers);
+    this.handshake = new Handshake(this, this.sessions, this.pending, this.unused, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
   }
 
@@ -163,7 +185,11 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** Answers on a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
-    if (this.apps.length === 0) corkHolder.acquire();
+    if (this.apps.length === 0) {
+      corkHolder.acquire();
+      this.load.start();
+      this.bufferBudget.start();
+    }
     this.apps.push(app);
     attachTo(app, this, options);
     return this;
@@ -175,6 +201,9 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.isClosed = true;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
+    this.load.close();
+    this.bufferBudget.close();
+    this.unused.close();
     this.pingQueue.close();
     this.silenceQueue.close();
     this.silenceQueueV3.close();
@@ -205,7 +234,13 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     });
   }
 
+  private *bufferingClients(): Iterable<Buffering> {
+    yield* this.sessions.values();
+    for (const clients of this.otherClients) yield* clients();
+  }
+
   private findSession(sid: string): Session | undefined {
+    this.unused.remove(sid);
     const session = this.sessions.get(sid);
     // A request that comes after the deadline, and before the timer that will find it out, comes too late.
     session?.queue?.check(session);
@@ -233,6 +268,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   onSessionClosed(session: Session): void {
     this.sessions.delete(session.id);
+    this.unused.remove(session.id);
     this.addresses?.leave(session);
     this.pending.forget(session.id);
     this.relay?.noMoreRequests(session.id);

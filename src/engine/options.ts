@@ -48,6 +48,17 @@ export interface EngineOptions {
    */
   slowPolicy?: SlowPolicy;
   /**
+   * How many bytes may wait for all slow clients together; beyond, those for whom most waits are closed with the reason
+   * "slow client". 0 is no limit. @default 0
+   */
+  maxBuffered?: number;
+  /**
+   * The names, without port, by which this server may be asked for in the header `Host`; requests for others are
+   * answered with 421. It protects servers that pages of their own network reach by name from DNS rebinding.
+   * @default all
+   */
+  allowedHosts?: readonly string[];
+  /**
    * How many messages and bytes each client may send, and how many new clients may come from one address. Who is over
    * the limit is told apart by `socket.conn.isOverLimit`, and is closed with the reason "rate limit" from twice the
    * amount on; new clients are refused with the status 429. @default no limits
@@ -91,7 +102,9 @@ export interface EngineSettings {
   readonly initialPacket: string | Buffer | undefined;
   readonly allowEIO3: boolean;
   readonly maxBackpressure: number;
-  readonly slowPolicy: SlowPolicy;
+  readonly slowPolicy: 'close' | 'drop';
+  readonly maxBuffered: number;
+  readonly allowedHosts: readonly string[] | undefined;
   readonly rateLimit: RateLimits;
   readonly maxConnectionsPerIp: number;
   readonly trustProxy: number;
@@ -126,7 +139,9 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     initialPacket: options.initialPacket,
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
-    slowPolicy: options.slowPolicy ?? 'close',
+    slowPolicy: options.slowPolicy === 'drop' ? 'drop' : 'close',
+    maxBuffered: options.maxBuffered ?? 0,
+    allowedHosts: options.allowedHosts?.map((host) => host.toLowerCase()),
     rateLimit: options.rateLimit ?? {},
     maxConnectionsPerIp: options.maxConnectionsPerIp ?? 0,
     trustProxy: options.trustProxy ?? 0,

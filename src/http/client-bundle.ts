@@ -7,10 +7,15 @@ import { routeHttp } from '../engine/uws/routes.js';
 import { Cors } from './cors.js';
 import { StaticFiles } from './static-files.js';
 
+/** What socket.io serves, source maps included. */
+const allBundles = /^socket\.io.*\.js(\.map)?$/;
+/** What a page of the chat service may load. */
+export const pageBundles = /^socket\.io(\.esm)?(\.min)?\.js$/;
+
 /** The client's bundle at a path that ends in a slash. */
-export function addClientBundle(files: StaticFiles, path: string): StaticFiles {
+export function addClientBundle(files: StaticFiles, path: string, accept = allBundles): StaticFiles {
   const folder = join(dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist');
-  return files.add(path, folder, (name) => /^socket\.io.*\.js(\.map)?$/.test(name));
+  return files.add(path, folder, (name) => accept.test(name));
 }
 
 export interface ServeClientOptions {
@@ -27,7 +32,11 @@ export interface ServeClientOptions {
 export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }: ServeClientOptions = {}): void {
   const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);
   const cors = new Cors(origins);
-  const host = { settings: { trustProxy: 0 }, requestGuard: new RequestGuard(systemClock) };
+  const host = {
+    settings: { trustProxy: 0, allowedHosts: undefined },
+    requestGuard: new RequestGuard(systemClock),
+    addresses: undefined,
+  };
   for (const pattern of files.paths) {
     routeHttp(app, host, {
       pattern,

@@ -23,12 +23,14 @@ export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure 
   routeHttp(app, host, {
     pattern: '/healthz',
     secure,
+    isForAnyHost: true,
     isReadOnly: true,
     handle: (exchange) => sendJson(exchange, 200, headers, { ok: true }),
   });
   routeHttp(app, host, {
     pattern: '/readyz',
     secure,
+    isForAnyHost: true,
     isReadOnly: true,
     handle: (exchange) => {
       const { state, problems } = health();

@@ -57,6 +57,7 @@ export class PlainWebSockets {
   ) {
     const silence = new DeadlineQueue<PlainSocket>(pingAfter, (socket) => socket.onSilence(pings), clock);
     this.host = { engine, sockets: new Set(), silence, counters: this.counters };
+    engine.otherClients.push(() => this.host.sockets);
   }
 
   /** How many are open. */
@@ -114,7 +115,8 @@ export class PlainWebSockets {
   }
 
   private checkSender(request: EngineRequest): void {
-    const { settings, addresses } = this.engine;
+    const { settings, addresses, load } = this.engine;
+    if (load.level >= 2) throw this.refusal('OVERLOADED');
     if (isForeign(request, settings.origins, settings.trustProxy > 0)) throw this.refusal('ORIGIN_FORBIDDEN');
     const refused = addresses?.checkConnectionRate(request.connection.remoteAddress);
     if (refused) throw this.refusal(refused);

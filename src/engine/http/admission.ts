@@ -1,12 +1,15 @@
 import { handshakeErrors } from '../../errors.js';
 import type { EngineCounters } from '../counters.js';
 import type { AddressLimits } from '../limits/address-limits.js';
+import type { LoadMonitor } from '../limits/load-monitor.js';
 import { isForeign } from '../limits/origin.js';
 import type { EngineSettings } from '../options.js';
 import type { Session } from '../session/session.js';
 import type { HttpExchange } from './exchange.js';
 import { applyMiddleware, type Middleware, respond } from './middleware.js';
 import { type Refusal, verify } from './verify.js';
+
+const refusalHeaders = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' };
 
 /** Decides which requests are let in: middleware first, then the protocol's checks, then `allowRequest`. */
 export class Admission {
@@ -20,6 +23,7 @@ export class Admission {
     private readonly settings: EngineSettings,
     private readonly sessions: ReadonlyMap<string, Session>,
     private readonly addresses: AddressLimits | undefined,
+    private readonly load: LoadMonitor,
     private readonly counters: EngineCounters,
     private readonly emit: (event: 'connection_error', details: object) => void,
   ) {}
@@ -27,6 +31,7 @@ export class Admission {
   /** Goes on if nothing speaks against the request. */
   admit(exchange: HttpExchange, isUpgrade: boolean, next: () => void): void {
     const { request } = exchange;
+    if (this.load.level >= 2 && !request._query.sid) return this.refuseBy(exchange, 'OVERLOADED');
     if (this.addresses && !request._query.sid && request.method === 'GET') {
       const refused = this.addresses.checkConnectionRate(request.connection.remoteAddress);
       if (refused) return this.refuseBy(exchange, refused);
@@ -57,6 +62,7 @@ export class Admission {
     const { code, status } = error;
     this.emit('connection_error', { req: exchange.request, code, message: error.message, context });
     const message = typeof context.message === 'string' ? context.message : error.message;
-    respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
+    const headers = status === 503 ? { ...refusalHeaders, 'Retry-After': '2' } : refusalHeaders;
+    respond(exchange, status, headers, JSON.stringify({ code, message }));
   }
 }

@@ -37,6 +37,8 @@ export interface HttpExchange {
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void;
   /** Cuts the connection off. */
   destroy(): void;
+  /** Called once when the response is handed over in full, or the client is gone. */
+  onComplete?: (() => void) | undefined;
 }
 
 /** An {@link HttpExchange} that asks for a WebSocket. */
@@ -105,7 +107,9 @@ const statusTexts: Record<number, string> = {
   405: 'Method Not Allowed',
   411: 'Length Required',
   413: 'Payload Too Large',
+  421: 'Misdirected Request',
   422: 'Unprocessable Content',
+  426: 'Upgrade Required',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',

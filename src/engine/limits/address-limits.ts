@@ -15,6 +15,8 @@ export class AddressLimits {
   private readonly counts: SharedCounts;
   private readonly rates = new Map<string, Allowance>();
   private readonly entered = new Map<object, string>();
+  /** Requests of this worker that wait for their answers, by address. */
+  private readonly requests = new Map<string, number>();
   private sweepAt = SWEEP_FROM;
 
   private constructor(
@@ -60,6 +62,21 @@ export class AddressLimits {
   /** A client of another worker goes on here. */
   adopt(client: object, address: string): void {
     if (this.maxClients > 0) this.add(client, addressKey(address));
+  }
+
+  /** A request begins to wait for its answer. Returns false when too many of its address do. */
+  enterRequest(exchange: { onComplete?: (() => void) | undefined }, address: string): boolean {
+    if (this.maxClients === 0) return true;
+    const key = addressKey(address);
+    const waiting = (this.requests.get(key) ?? 0) + 1;
+    if (waiting > this.maxClients) return false;
+    this.requests.set(key, waiting);
+    exchange.onComplete = () => {
+      const left = this.requests.get(key)! - 1;
+      if (left > 0) this.requests.set(key, left);
+      else this.requests.delete(key);
+    };
+    return true;
   }
 
   leave(client: object): void {

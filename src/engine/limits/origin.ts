@@ -1,5 +1,15 @@
 import type { EngineRequest } from '../http/request.js';
 
+/** Whether the server is asked for by one of its own names. */
+export function isExpectedHost(
+  { headers }: EngineRequest,
+  { allowedHosts, trustProxy }: { allowedHosts: readonly string[] | undefined; trustProxy: number },
+): boolean {
+  if (!allowedHosts) return true;
+  const host = (trustProxy > 0 ? headers['x-forwarded-host'] : undefined) ?? headers.host ?? '';
+  return allowedHosts.includes(host.toLowerCase().replace(/:\d+$/, ''));
+}
+
 /**
  * Whether a browser sends the request for a page of another origin that is not in the list. CORS keeps such a page from
  * reading responses, but not from opening a WebSocket in the name of its visitor. Programs send no `Origin`.

@@ -9,6 +9,7 @@ import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/re
 import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
 import { Session, type SessionHost } from './session.js';
+import type { UnusedSessions } from './unused-sessions.js';
 
 /** What a handshake needs of its engine. */
 export interface HandshakeHost extends SessionHost {
@@ -23,7 +24,8 @@ export class Handshake {
   constructor(
     private readonly host: HandshakeHost,
     private readonly sessions: Map<string, Session>,
-    private readonly unclaimed: PendingSessions,
+    private readonly pending: PendingSessions,
+    private readonly unused: UnusedSessions,
     private readonly admission: Admission,
     private readonly make: TransportRegistry,
     private readonly headers: HeaderMaker,
@@ -36,9 +38,10 @@ export class Handshake {
       (request) => this.make.polling(request),
       (session, transport) => {
         transport.onRequest(exchange);
+        this.unused.add(session);
         // Socket.IO v2 clients wait for the application to speak first.
         const mayMove = session.protocol === 4 && this.host.settings.allowUpgrades && this.host.relay?.hasOthers;
-        if (mayMove) this.unclaimed.hold(session);
+        if (mayMove) this.pending.hold(session);
         else this.host.emit('connection', session);
       },
     );
@@ -71,7 +74,7 @@ export class Handshake {
 
   /** Lets a session that is on polling try the WebSocket that its client has opened. */
   upgrade(exchange: UpgradeExchange, session: Session): void {
-    this.unclaimed.claim(session.id);
+    this.pending.claim(session.id);
     const headers = this.headers.ofUpgrade(exchange, session.id);
     if (session.upgrading || session.upgraded || session.transport.name === 'websocket') {
       return exchange.accept(headers, closed);

@@ -176,6 +176,11 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     this.onSessionClose('rate limit');
   }
 
+  /** The client has not come back since its handshake. */
+  onUnused(): void {
+    this.onSessionClose('ping timeout');
+  }
+
   /** Starts to try whether the client can move to a WebSocket. */
   probeUpgrade(candidate: WebSocketTransport): void {
     this.probe = new UpgradeProbe(this, candidate, this.host.settings.upgradeTimeout);

@@ -255,6 +255,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     // Old Internet Explorer takes a payload for an attack.
     if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
     headers['cache-control'] = 'no-store';
+    headers['X-Content-Type-Options'] = 'nosniff';
     this.emit('headers', headers, exchange.request);
     this.settings.addHeaders(headers, exchange, this.sid);
   }

@@ -1,7 +1,7 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import type { EngineSettings } from '../options.js';
-import { type RouteHost, routeHttp, routeWebSockets } from './routes.js';
+import { type RouteHost, routeHttp, routeWebSockets, watchConnections } from './routes.js';
 
 /** Where the engine answers. */
 export interface AttachOptions {
@@ -29,6 +29,7 @@ export function attachTo(
   const bare = path.replace(/\/$/, '');
   const pattern = addTrailingSlash ? `${bare}/` : bare;
   const { settings } = engine;
+  watchConnections(app, engine.connectionGuard);
   routeWebSockets(app, engine, {
     pattern,
     secure,

@@ -20,6 +20,8 @@ export interface ResponseMode {
   isHead: boolean;
   /** Whether the client asked for the connection to be closed. */
   closes: boolean;
+  /** Whether nothing that follows on the connection is to be read. */
+  isLast: boolean;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface ResponseMode {
 export function writeResponse(
   res: HttpResponse,
   { status, headers, body }: Response,
-  { isHead, closes }: ResponseMode,
+  { isHead, closes, isLast }: ResponseMode,
   onComplete: () => void,
 ): void {
   res.cork(() => {
@@ -40,10 +42,10 @@ export function writeResponse(
     // uWebSockets.js closes then, and does not say so: some clients would send their next request into the closing.
     if (closes) res.writeHeader('Connection', 'close');
     if (status === 304 || isHead) {
-      endWithoutBody(res, status, Buffer.byteLength(body));
+      endWithoutBody(res, status, Buffer.byteLength(body), connections.areEnding || isLast);
       onComplete();
-    } else if (connections.areEnding || body.length === 0) {
-      res.end(body, connections.areEnding);
+    } else if (connections.areEnding || isLast || body.length === 0) {
+      res.end(body, connections.areEnding || isLast);
       onComplete();
     } else {
       writeBody(res, body, onComplete);
@@ -64,8 +66,8 @@ function writeBody(res: HttpResponse, body: string | Uint8Array, onComplete: () 
 }
 
 /** `length` is what the body would have had. */
-function endWithoutBody(res: HttpResponse, status: number, length: number): void {
-  if (connections.areEnding) {
+function endWithoutBody(res: HttpResponse, status: number, length: number, isLast: boolean): void {
+  if (isLast) {
     // With a length here uWebSockets.js takes the response for unfinished: no other request is served on the connection,
     // and the process ends when the client leaves without being told.
     res.onAborted(() => {});

@@ -1,9 +1,12 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from 'uWebSockets.js';
 import type { Closing } from '../delivery/closing.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
-import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import type { FrameReceiver, HttpExchange, ResponseHeaders, UpgradeExchange } from '../http/exchange.js';
 import { readRequest } from '../http/request.js';
+import type { AddressLimits } from '../limits/address-limits.js';
+import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
+import { isExpectedHost } from '../limits/origin.js';
 import type { RequestGuard } from '../limits/request-guard.js';
 import { type SocketData, UwsHttpExchange, UwsUpgradeExchange } from './uws-exchange.js';
 
@@ -13,8 +16,10 @@ const SHARED_COMPRESSOR = 1;
 
 /** What all HTTP routes of an app have in common. */
 export interface HttpHost {
-  readonly settings: { readonly trustProxy: number };
+  readonly settings: { readonly trustProxy: number; readonly allowedHosts: readonly string[] | undefined };
   readonly requestGuard: RequestGuard;
+  /** How many requests of one address may wait for their answers, if that is limited. */
+  readonly addresses: AddressLimits | undefined;
 }
 
 /** The same for WebSockets, of which an engine has the rest. */
@@ -22,6 +27,7 @@ export interface RouteHost extends HttpHost {
   readonly slow: SlowClients;
   readonly closing: Closing;
   readonly frameGuard: FrameGuard;
+  readonly connectionGuard: ConnectionGuard;
 }
 
 export interface HttpRoute {
@@ -31,6 +37,8 @@ export interface HttpRoute {
   secure: boolean;
   /** Longest body of a POST, in bytes. @default 0 */
   maxBody?: number;
+  /** Whether the route answers by whatever name it is asked for. @default false */
+  isForAnyHost?: boolean;
   /** Whether only GET and HEAD are answered, and requests for a WebSocket are left to other routes. @default false */
   isReadOnly?: boolean;
   handle(exchange: HttpExchange): unknown;
@@ -38,14 +46,17 @@ export interface HttpRoute {
 
 /** Answers HTTP requests: the one way in which they come from uWebSockets.js. */
 export function routeHttp(app: TemplatedApp, host: HttpHost, route: HttpRoute): void {
-  const { pattern, secure, maxBody = 0, isReadOnly = false, handle } = route;
-  const { requestGuard, settings } = host;
+  const { pattern, secure, maxBody = 0, isReadOnly = false, isForAnyHost = false, handle } = route;
+  const { requestGuard, settings, addresses } = host;
   const onRequest = (res: HttpResponse, req: HttpRequest) => {
     if (isReadOnly && req.getHeader('upgrade') !== '') return void req.setYield(true);
     const exchange = new UwsHttpExchange(res, readRequest(res, req, secure, settings.trustProxy), maxBody);
     if (exchange.finished) return;
-    const address = exchange.request.connection.remoteAddress;
+    const { request } = exchange;
+    const address = request.connection.remoteAddress;
     if (!requestGuard.enter(address)) return exchange.destroy();
+    if (!isForAnyHost && !isExpectedHost(request, settings)) return exchange.send(...misdirected);
+    if (addresses && !addresses.enterRequest(exchange, address)) return exchange.send(...tooManyRequests);
     try {
       handle(exchange);
     } finally {
@@ -70,7 +81,7 @@ export interface WebSocketRoute {
 
 /** Answers requests for WebSockets: the one way in which they come from uWebSockets.js. */
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
-  const { slow, closing, frameGuard, requestGuard, settings } = host;
+  const { slow, closing, frameGuard, requestGuard, connectionGuard, settings } = host;
   const { secure, onUpgrade } = route;
   app.ws<SocketData>(route.pattern, {
     maxPayloadLength: route.maxPayload,
@@ -82,6 +93,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
       const request = readRequest(res, req, secure, settings.trustProxy);
       UwsUpgradeExchange.handle(res, request, context, (exchange) => {
         if (!requestGuard.enter(request.connection.remoteAddress)) return exchange.destroy();
+        if (!isExpectedHost(request, settings)) return exchange.send(...misdirected);
         try {
           onUpgrade(exchange);
         } finally {
@@ -99,6 +111,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     },
     dropped: (ws, message) => slow.onDropped(ws, message, receiverOf(ws)),
     close: (ws, code, reason) => {
+      connectionGuard.closed();
       closing.closed(ws);
       frameGuard.closed(receiverOf(ws), code, Buffer.from(reason).toString());
     },
@@ -108,6 +121,18 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     receiver.onControlFrame?.();
     frameGuard.control(receiver);
   }
+}
+
+type Answer = [status: number, headers: ResponseHeaders, body: string];
+const misdirected: Answer = [421, {}, 'This server is not asked for by that name (ALLOWED_HOSTS).'];
+const tooManyRequests: Answer = [429, {}, 'Too many requests of this address wait for their answers.'];
+
+/** Counts the connections of an app, and closes those that are too many. Call it once for each app. */
+export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): void {
+  app.filter((res, change) => {
+    if (change < 0) guard.closed();
+    else if (!guard.opened()) res.close();
+  });
 }
 
 /** The owner of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which spares a native call. */

@@ -23,6 +23,7 @@ export class UwsHttpExchange implements HttpExchange {
   finished = false;
   onAborted: (() => void) | undefined;
   onAnswerNow: (() => void) | undefined;
+  onComplete: (() => void) | undefined;
   middlewareResponse: CollectedResponse | undefined;
   private body: BodyCollector | undefined;
   private isComplete = false;
@@ -45,6 +46,7 @@ export class UwsHttpExchange implements HttpExchange {
     });
     // An answer would not stop uWebSockets.js from going on with what comes behind.
     if (isAmbiguous(request)) this.destroy();
+    else if (!isWellFormed(request)) this.send(400, {}, 'Bad Request');
   }
 
   readBody(done: BodyCallback): void {
@@ -56,8 +58,14 @@ export class UwsHttpExchange implements HttpExchange {
     this.finished = true;
     this.body?.giveUp();
     const { method, headers: asked } = this.request;
-    const mode = { isHead: method === 'HEAD', closes: asked.connection === 'close' };
-    writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
+    const isLast = isConnectionsLast(this.request);
+    const mode = { isHead: method === 'HEAD', closes: isLast || asked.connection === 'close', isLast };
+    const write = () => {
+      if (!this.isComplete) writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
+    };
+    // As long as there is no answer, uWebSockets.js ends a connection on which something follows.
+    if (isLast) setImmediate(write);
+    else write();
   }
 
   destroy(): void {
@@ -72,6 +80,7 @@ export class UwsHttpExchange implements HttpExchange {
     if (this.isComplete) return;
     this.isComplete = true;
     connections.waiting--;
+    this.onComplete?.();
   }
 }
 
@@ -96,6 +105,13 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
   ): void {
     const exchange = new UwsUpgradeExchange(res, request, context);
     if (exchange.finished) return;
+    // Source: RFC 6455, sections 4.2.1 and 4.2.2.
+    if (request.headers['sec-websocket-version'] !== '13') {
+      return exchange.send(426, { 'Sec-WebSocket-Version': '13' }, 'This server speaks version 13 of the protocol.');
+    }
+    if (!/\bupgrade\b/i.test(request.headers.connection ?? '')) {
+      return exchange.send(400, {}, 'The header "Connection: Upgrade" is missing.');
+    }
     handle(exchange);
     exchange.isLate = true;
   }
@@ -123,6 +139,19 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
       this.context,
     );
   }
+}
+
+/** Source: RFC 9110, section 9.1, and RFC 9112, section 3.2. */
+function isWellFormed({ method, headers }: EngineRequest): boolean {
+  return /^[A-Z]+$/.test(method) && headers.host !== undefined;
+}
+
+/**
+ * Whether what follows on the connection cannot be trusted: uWebSockets.js takes the trailers of a chunked body for the
+ * next request.
+ */
+function isConnectionsLast(request: EngineRequest): boolean {
+  return request.headers['transfer-encoding'] !== undefined || !isWellFormed(request);
 }
 
 /**
