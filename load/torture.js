@@ -12,7 +12,7 @@ const known = readdirSync(folder)
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
 
-const { names, settings } = readArguments();
+const { names, settings } = await readArguments();
 let failures = 0;
 for (const name of names) failures += (await runScenario(name)) ? 0 : 1;
 process.exit(failures > 0 ? 1 : 0);
@@ -37,7 +37,10 @@ async function runScenario(name) {
   }
 }
 
-function readArguments() {
+async function readArguments() {
+  // The scenario that is named first may have options of its own.
+  const first = process.argv[2];
+  const { parameters = {}, answer } = known.includes(first) ? await import(new URL(`${first}.js`, folder).href) : {};
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -46,9 +49,15 @@ function readArguments() {
       times: { type: 'string' },
       minutes: { type: 'string' },
       out: { type: 'string' },
+      ...parameters,
     },
   });
-  const { short, seed, times, minutes, out } = values;
+  const { short, seed, times, minutes, out, ...own } = values;
+  const text = answer?.(own);
+  if (text !== undefined) {
+    console.log(text);
+    process.exit(0);
+  }
   const numbers = { seed: Number(seed), times: times && Number(times), minutes: minutes && Number(minutes) };
   const unknown = [
     ...positionals.filter((name) => !known.includes(name)),
@@ -58,5 +67,5 @@ function readArguments() {
     console.error(`unknown: ${unknown.join(', ')}\nscenarios: ${known.join(' ')}`);
     process.exit(2);
   }
-  return { names: positionals.length > 0 ? positionals : known, settings: { short, ...numbers, out } };
+  return { names: positionals.length > 0 ? positionals : known, settings: { short, ...numbers, own, out } };
 }
