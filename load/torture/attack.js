@@ -1,4 +1,5 @@
 import { attacks } from './attack/attacks.js';
+import { hasRedis } from './attack/redis.js';
 import { runRow } from './attack/row.js';
 import { tableOf } from './attack/table.js';
 import { BOUNDS } from './attack/verdict.js';
@@ -17,7 +18,9 @@ const passes = [
     name: 'limited',
     environment: { RATE_LIMIT: 'events=50/s,bytes=100000/s', MAX_CONNECTIONS_PER_IP: '100' },
   },
-];
+  // Where there is a redis-server: what the history takes there instead.
+  { name: 'redis', environment: {}, isRedis: true, takes: /^(control|history:|chat: messages|arguments: event, )/ },
+].filter(({ isRedis }) => !isRedis || hasRedis());
 
 /** Options of this scenario alone, in the form that parseArgs of Node.js takes. */
 export const parameters = {
@@ -40,7 +43,8 @@ export function answer({ help, list, only }) {
 
 const usage = `npm run torture -- attack [--only TEXT]… [--limits NAME] [--seconds N] [--short]
 
-Runs each attack against a fresh server of two workers: once with its default settings, once with limits set. The
+Runs each attack against a fresh server of two workers: once with its default settings, once with limits set, and those
+that fill the history once more on Redis, where there is one. The
 attacker sends up to ${RATE / 1e6} MB/s from one address. Meanwhile a client on the same worker and one on another
 worker ask for an echo every 50 ms, and for the acknowledgement of a message every 200 ms.
 
@@ -64,7 +68,7 @@ export async function run({ short, own }) {
   if (list.length === 0 || settings.length === 0) throw new Error('there is no such attack: see --list');
   const rows = [];
   for (const pass of settings) {
-    for (const attack of list) {
+    for (const attack of list.filter(({ name }) => pass.takes?.test(name) ?? true)) {
       progress(`${pass.name}: ${attack.name}`);
       rows.push(await row(attack, pass, seconds));
       progress('');

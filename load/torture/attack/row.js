@@ -4,6 +4,7 @@ import { Child } from '../../harness/child.js';
 import { cpuOf } from '../../harness/processes.js';
 import { tokenFor } from '../fuzz/tokens.js';
 import { Service } from '../support/service.js';
+import { startRedis } from './redis.js';
 import { faultsOf, isNoisy } from './verdict.js';
 import { Watch } from './watch.js';
 
@@ -26,7 +27,13 @@ const probesFile = fileURLToPath(new URL('probes.js', import.meta.url));
  * @param {{ seconds: number, rate: number }} options
  */
 export async function runRow(attack, pass, { seconds, rate }) {
-  const environment = { DRAIN_TIMEOUT: '0', ...pass.environment, ...attack.environment };
+  const redis = pass.isRedis ? await startRedis() : undefined;
+  const environment = {
+    DRAIN_TIMEOUT: '0',
+    ...pass.environment,
+    ...attack.environment,
+    ...(redis && { REDIS_URL: redis.url }),
+  };
   const service = await Service.start(environment);
   const children = [];
   const start = async (file, settings) => {
@@ -54,7 +61,7 @@ export async function runRow(attack, pass, { seconds, rate }) {
       rate,
     });
     await sleep(REST_MS);
-    watch = new Watch(service.primary, service.data);
+    watch = new Watch(service.primary, redis?.directory ?? service.data, redis?.pid);
     const began = performance.now();
     const cpuBefore = cpuOf(attacker.pid);
     await probes.order('begin');
@@ -75,6 +82,7 @@ export async function runRow(attack, pass, { seconds, rate }) {
         disk: rounded(watch.diskGrowth / MB, 10),
         deaths: watch.deaths,
         guarded: watch.guarded,
+        ...(redis && { redis: Math.round(watch.helperGrowth / MB) }),
       },
       others: { same: echoes[0], other: echoes[1], post: Math.max(...posts), lost, lag, answered },
     };
@@ -84,6 +92,7 @@ export async function runRow(attack, pass, { seconds, rate }) {
     watch?.stop();
     for (const child of children) await child.stop();
     await stop(service);
+    await redis?.stop();
   }
 }
 

@@ -7,6 +7,7 @@ const columns = [
   ['its CPU s', ({ spent }) => spent.cpu.toFixed(1)],
   ['CPU s', ({ server }) => server.cpu.toFixed(1)],
   ['memory MB', ({ server }) => server.memory],
+  ['Redis MB', ({ server }) => server.redis ?? ''],
   ['disk MB', ({ server }) => server.disk],
   ['died', ({ server }) => server.deaths],
   ['same ms', ({ others }) => others.same],

@@ -5,11 +5,12 @@
  * @property {number} other longest wait in ms of a client on another worker
  * @property {number} post longest wait in ms for the acknowledgement of another user's message, on any worker
  * @property {number} memory resident memory of a worker above its idle level, in MB
+ * @property {number} redis memory of Redis above its idle level, in MB
  * @property {number} [disk] growth of the data folder, in MB
  */
 
 /** @type {Bounds} */
-export const BOUNDS = { same: 500, other: 100, post: 500, memory: 300 };
+export const BOUNDS = { same: 500, other: 100, post: 500, memory: 300, redis: 300 };
 
 /** A probe whose own timer was later than this, in ms, says more about the machine than about the server. */
 const MAX_LAG_MS = 50;
@@ -30,7 +31,7 @@ const MAX_LAG_MS = 50;
  * @returns {string[]}
  */
 export function faultsOf({ server, others }, own = {}) {
-  const { same, other, post, memory, disk = Number.POSITIVE_INFINITY } = { ...BOUNDS, ...own };
+  const { same, other, post, memory, redis, disk = Number.POSITIVE_INFINITY } = { ...BOUNDS, ...own };
   const above = (what, value, bound, unit) => (value <= bound ? [] : [`${what} ${value} > ${bound} ${unit}`]);
   return [
     ...above('workers died:', server.deaths, 0, ''),
@@ -39,6 +40,7 @@ export function faultsOf({ server, others }, own = {}) {
     ...above('other worker', others.other, other, 'ms'),
     ...above('acknowledgement', others.post, post, 'ms'),
     ...above('memory', server.memory, memory, 'MB'),
+    ...above('memory of Redis', server.redis ?? 0, redis, 'MB'),
     ...above('disk', server.disk, disk, 'MB'),
   ].map((fault) => fault.trimEnd());
 }

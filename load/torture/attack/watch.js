@@ -15,16 +15,22 @@ export class Watch {
   diskGrowth = 0;
   /** Workers that the watch itself had to end, since they took too much. */
   guarded = 0;
+  /** The same of a helper, such as Redis. */
+  helperGrowth = 0;
   #cpu = new Map();
+  #helper;
+  #helperIdle;
   #idle;
   #timer;
   #diskBefore;
 
-  /** @param {number} primary its process id @param {string} data folder of the history */
-  constructor(primary, data) {
+  /** @param {number} primary its process id @param {string} data folder of the history @param {number} [helper] */
+  constructor(primary, data, helper) {
     this.primary = primary;
     this.data = data;
     this.#diskBefore = sizeOf(data);
+    this.#helper = helper;
+    this.#helperIdle = rssOf(helper);
     const pids = childrenOf(primary);
     this.#idle = Math.max(...pids.map(rssOf));
     for (const pid of pids) this.#cpu.set(pid, { first: cpuOf(pid), last: cpuOf(pid) });
@@ -55,6 +61,7 @@ export class Watch {
       this.growth = Math.max(this.growth, rss - this.#idle);
       if (rss > GUARD) this.#end(pid);
     }
+    if (this.#helper) this.helperGrowth = Math.max(this.helperGrowth, rssOf(this.#helper) - this.#helperIdle || 0);
     this.diskGrowth = Math.max(this.diskGrowth, sizeOf(this.data) - this.#diskBefore);
   }
 

@@ -10,25 +10,28 @@ const JWT_SECRET = 'a secret of more than thirty-two bytes';
 const handshake = request('GET', `${ENGINE}&transport=polling`);
 const token = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"sub":"x"}').toString('base64url')}.AAAA`;
 
-const sessions = {
-  name: 'handshakes: sessions that are never used',
-  about: 'polling handshakes on eight connections, ten at a time',
+const CONNECTIONS = 8;
+
+/** Requests on eight connections, `count` at a time, each once those before were answered. */
+const asked = (name, about, head, count, environment) => ({
+  name: `handshakes: ${name}`,
+  about,
+  environment,
   run: (attacker) =>
     Promise.all(
-      Array.from({ length: 8 }, () =>
+      Array.from({ length: CONNECTIONS }, () =>
         attacker.again(async () => {
           const connection = await attacker.http();
-          const ten = filled(handshake, handshake.length * 10);
-          while (await attacker.send(connection, ten)) {
-            for (let answers = 0; answers < 10; answers++) {
-              if ((await connection.response(Math.max(1, attacker.left)))?.status !== 200) return connection.close();
+          while (await attacker.send(connection, filled(head, head.length * count))) {
+            for (let answers = 0; answers < count; answers++) {
+              if (!(await connection.response(Math.max(1, attacker.left)))) return connection.close();
             }
           }
           connection.close();
         }),
       ),
     ),
-};
+});
 
 /** Connections that are opened `perSecond` times a second and left as they are. */
 function opened(name, about, perSecond, bytesOf, options) {
@@ -68,28 +71,9 @@ const guesses = {
   run: (attacker) => attacker.floodOn(() => attacker.socketBefore(), filled(text(`40${JSON.stringify({ token })}`))),
 };
 
-const guessesOverHttp = {
-  name: 'handshakes: guesses of tokens, HTTP',
-  about: 'pages of history with tokens whose signature is wrong',
-  environment: { JWT_SECRET },
-  run: (attacker) =>
-    attacker.floodOn(
-      async () => (await attacker.http()).discard(),
-      filled(request('GET', '/api/rooms/a/messages', { Authorization: `Bearer ${token}` })),
-    ),
-};
-
-const guessesOfKey = {
-  name: 'handshakes: guesses of tokens, plain WebSocket',
-  about: 'upgrades with ?token= whose signature is wrong',
-  environment: { JWT_SECRET },
-  run: (attacker) =>
-    attacker.floodOn(async () => (await attacker.http()).discard(), filled(upgradeRequest(`/room?token=${token}`))),
-};
-
 /** @type {import('../attacks.js').Attack[]} */
 export const handshakes = [
-  sessions,
+  asked('sessions that are never used', 'polling handshakes, ten at a time', handshake, 10),
   opened('WebSockets that never say anything', 'upgrades without CONNECT', 1000, () =>
     upgradeRequest(`${ENGINE}&transport=websocket`),
   ),
@@ -101,6 +85,18 @@ export const handshakes = [
   ),
   opened('plain WebSockets', 'each in a room of its own', 1000, () => upgradeRequest(`/room${Math.random()}`)),
   guesses,
-  guessesOverHttp,
-  guessesOfKey,
+  asked(
+    'guesses of tokens, HTTP',
+    'pages of history with tokens whose signature is wrong',
+    request('GET', '/api/rooms/a/messages', { Authorization: `Bearer ${token}` }),
+    1,
+    { JWT_SECRET },
+  ),
+  asked(
+    'guesses of tokens, plain WebSocket',
+    'upgrades with ?token= whose signature is wrong',
+    upgradeRequest(`/room?token=${token}`),
+    1,
+    { JWT_SECRET },
+  ),
 ];

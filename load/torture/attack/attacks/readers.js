@@ -4,12 +4,14 @@ import { event } from './chat-floods.js';
 
 const READERS = 100;
 const MB = 1_000_000;
-const says = event('message', { room: 'busy', text: 'x'.repeat(1000) });
+const says = event('message', { room: 'busy', text: 'x'.repeat(10_000) });
+/** What the kernel holds for one reader, some megabytes, is full after half of the time. */
+const RATE = 2 * MB;
 
 const slow = (name, open) => ({
   name: `readers: ${READERS} ${name} that never read`,
-  about: 'in a room in which 300 KB are said every second',
-  rate: 0.3 * MB,
+  about: 'in a room in which 2 MB are said every second',
+  rate: RATE,
   prepare: async (attacker) => {
     for (let reader = 0; reader < READERS; reader++) {
       // Some of them elsewhere: a limit of connections of one address keeps none out.
