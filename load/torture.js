@@ -40,7 +40,7 @@ async function runScenario(name) {
 async function readArguments() {
   // The scenario that is named first may have options of its own.
   const first = process.argv[2];
-  const { parameters = {}, answer } = known.includes(first) ? await import(new URL(`${first}.js`, folder).href) : {};
+  const { parameters, answer } = known.includes(first) ? await import(new URL(`${first}.js`, folder).href) : {};
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -67,5 +67,8 @@ async function readArguments() {
     console.error(`unknown: ${unknown.join(', ')}\nscenarios: ${known.join(' ')}`);
     process.exit(2);
   }
-  return { names: positionals.length > 0 ? positionals : known, settings: { short, ...numbers, own, out } };
+  return {
+    names: positionals.length > 0 ? positionals : known,
+    settings: { short, ...numbers, ...(parameters && { own }), out },
+  };
 }

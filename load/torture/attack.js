@@ -59,8 +59,8 @@ worker and ${BOUNDS.other} ms on another one, ${BOUNDS.post} ms for an acknowled
 at most. Each attack gives one line of JSON; the table at the end has all of them. "lag" is how late the probes
 themselves were: a row with more than 50 ms is noisy, and so is the machine if the row "control" is.`;
 
-/** @param {import('./support/scenario.js').Options & { own: object }} options */
-export async function run({ short, own }) {
+/** @param {import('./support/scenario.js').Options & { own?: object }} options */
+export async function run({ short, own = {} }) {
   const seconds = Number(own.seconds ?? (short ? SHORT_SECONDS : SECONDS));
   if (!(seconds > 0)) throw new Error(`--seconds ${own.seconds}: a number of seconds is needed`);
   const list = chosen(own.only);
