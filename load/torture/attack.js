@@ -57,7 +57,8 @@ worker ask for an echo every 50 ms, and for the acknowledgement of a message eve
 Must, or the exit code is 1: no worker dies, no connection of others is lost, the longest wait is ${BOUNDS.same} ms on the same
 worker and ${BOUNDS.other} ms on another one, ${BOUNDS.post} ms for an acknowledgement, and a worker takes ${BOUNDS.memory} MB above its idle memory
 at most. Each attack gives one line of JSON; the table at the end has all of them. "lag" is how late the probes
-themselves were: a row with more than 50 ms is noisy, and so is the machine if the row "control" is.`;
+themselves were, and "programs" how many cores other programs took. A row is noisy where that is more than 50 ms or 0.3
+cores; where the row "control" misses a must, the machine is too busy to judge anything.`;
 
 /** @param {import('./support/scenario.js').Options & { own?: object }} options */
 export async function run({ short, own = {} }) {

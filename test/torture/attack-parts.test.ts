@@ -13,6 +13,7 @@ interface Waits {
 interface Row {
   server: { memory: number; disk: number; deaths: number; redis?: number };
   others: { same: number; other: number; post: number; lost: number; lag: number };
+  programs?: number;
 }
 
 const part = <T>(name: string): Promise<T> =>
@@ -105,8 +106,9 @@ test('an attack may have bounds of its own', () => {
   expect(faultsOf(changed({ other: 300, disk: 200 }), { other: 500, disk: 100 })).toEqual(['disk 200 > 100 MB']);
 });
 
-test('a row whose probes were late themselves is noisy', () => {
+test('a row is noisy where the probes were late themselves, or other programs were busy', () => {
   expect(isNoisy(changed({ lag: 51 }))).toBe(true);
+  expect(isNoisy({ ...quiet, programs: 0.5 })).toBe(true);
 });
 
 test('attacks have names of their own, and say what they send', () => {

@@ -116,25 +116,50 @@ export class Attacker {
     return session;
   }
 
-  /** Sends a body in one POST after the other, each once the one before was answered. */
-  async posts({ connection, path }, body) {
+  /** Sends a body in one POST after the other, each once the one before was answered, until the session ends. */
+  async posts({ connection, path }, body, session = {}) {
     const bytes = request('POST', path, {}, body);
-    while (await this.send(connection, bytes)) {
+    while (!session.isOver && (await this.send(connection, bytes))) {
       const response = await connection.response(Math.max(1, this.left));
       if (response?.status !== 200) return;
     }
   }
 
-  /** Opens sessions on polling and sends `body` in POSTs; and comes back when it is cut off. */
-  postOn(open, body) {
+  /** Opens sessions on polling, sends `body` in POSTs, and polls unless told otherwise; comes back when it is cut off. */
+  postOn(open, body, { isPolling = true } = {}) {
     return this.again(async () => {
       const session = await open();
-      await this.posts(session, body);
-      if (!this.isOver) this.refused++;
-      session.connection.close();
+      const polling = isPolling ? this.#poll(session) : undefined;
+      try {
+        await this.posts(session, body, session);
+        if (!this.isOver) this.refused++;
+      } finally {
+        session.isOver = true;
+        session.connection.close();
+        session.polls?.close();
+        await polling;
+      }
     });
   }
+
+  /** Polls as a client does: a session that was closed says so to those who poll alone. */
+  async #poll(session) {
+    const poll = request('GET', session.path);
+    try {
+      session.polls = await this.http();
+      while (!this.isOver && !session.isOver) {
+        session.polls.write(poll);
+        const response = await session.polls.response(Math.max(1, this.left));
+        if (response?.status !== 200 || isEnd(response.body)) session.isOver = true;
+      }
+    } catch {
+      session.isOver = true;
+    }
+  }
 }
+
+/** Whether the last packet of a payload is a close packet. */
+const isEnd = (payload) => payload === '1' || payload.endsWith('\x1e1');
 
 /** As many copies of a packet as fill about `size` bytes. */
 export function filled(packet, size = 65_536) {

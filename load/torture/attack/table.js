@@ -14,6 +14,7 @@ const columns = [
   ['other ms', ({ others }) => others.other],
   ['ack ms', ({ others }) => others.post],
   ['lag ms', ({ others }) => others.lag],
+  ['programs', ({ programs }) => (programs ?? 0).toFixed(1)],
   ['', ({ ok, noisy }) => `${ok ? 'ok' : 'FAILED'}${noisy ? ', noisy' : ''}`],
 ];
 

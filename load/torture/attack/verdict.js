@@ -14,6 +14,8 @@ export const BOUNDS = { same: 500, other: 100, post: 500, memory: 300, redis: 30
 
 /** A probe whose own timer was later than this, in ms, says more about the machine than about the server. */
 const MAX_LAG_MS = 50;
+/** The same where programs that are no part of the attack took more than this, in cores. */
+const MAX_PROGRAMS = 0.3;
 
 /**
  * What one attack cost, and what it did to others.
@@ -22,6 +24,7 @@ const MAX_LAG_MS = 50;
  * @property {{ cpu: number, memory: number, disk: number, deaths: number }} server CPU seconds, MB above idle, MB, workers
  * @property {{ same: number, other: number, post: number, lost: number, lag: number }} others waits in ms, connections lost,
  *   and how late the probes themselves were
+ * @property {number} [programs] cores that other programs took
  */
 
 /**
@@ -46,6 +49,6 @@ export function faultsOf({ server, others }, own = {}) {
 }
 
 /** Whether the machine was too busy for the waits to mean anything. @param {Row} row */
-export function isNoisy({ others }) {
-  return others.lag > MAX_LAG_MS;
+export function isNoisy({ others, programs = 0 }) {
+  return others.lag > MAX_LAG_MS || programs > MAX_PROGRAMS;
 }

@@ -24,16 +24,18 @@ const who = {
   run: (attacker) => attacker.postOn(() => attacker.polling(), many(20_000, '421["who","crowd"]')),
 };
 
-const post = (name, count, packet) => ({
+const post = (name, count, packet, options) => ({
   name: `posts: ${name}`,
   about: `${count} × ${packet.split(SEPARATOR)[0]} in one POST`,
-  run: (attacker) => attacker.postOn(() => attacker.polling(), `42["join","room"]${SEPARATOR}${many(count, packet)}`),
+  run: (attacker) =>
+    attacker.postOn(() => attacker.polling(), `42["join","room"]${SEPARATOR}${many(count, packet)}`, options),
 });
 
 /** @type {import('../attacks.js').Attack[]} */
 export const chatPosts = [
   who,
   post('echoes', 60_000, '421["echo","x"]'),
+  post('echoes, never polled', 60_000, '421["echo","x"]', { isPolling: false }),
   post('messages', 20_000, '42["message",{"room":"room","text":"spam"}]'),
   post('messages with acknowledgements', 20_000, '421["message",{"room":"room","text":"x"}]'),
   post('a room that is joined and left', 20_000, `42["join","b"]${SEPARATOR}42["leave","b"]`),

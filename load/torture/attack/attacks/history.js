@@ -19,6 +19,13 @@ const pages = {
   about: 'a room of 1,000 messages of 10,000 characters, read by 32 KB of requests',
   environment: { API_KEY },
   prepare: fill,
+  run: (attacker) =>
+    attacker.postOn(() => attacker.polling(), Array(800).fill(page).join(SEPARATOR), { isPolling: false }),
+};
+
+const pagesPolled = {
+  ...pages,
+  name: 'history: 800 pages of 1,000 messages in one POST, polled',
   run: (attacker) => attacker.postOn(() => attacker.polling(), Array(800).fill(page).join(SEPARATOR)),
 };
 
@@ -71,6 +78,7 @@ const appends = {
 /** @type {import('../attacks.js').Attack[]} */
 export const historyAttacks = [
   pages,
+  pagesPolled,
   pagesOnSocket,
   { name: 'history: messages of 30 KB', ...appends },
   {
