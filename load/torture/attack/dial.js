@@ -37,7 +37,7 @@ export class Dial {
       const { sid } = JSON.parse(response.body.slice(1));
       const session = {
         connection,
-        worker: Number.parseInt(sid, 10),
+        worker: workerIn(response.body),
         path: `${ENGINE}&transport=polling&sid=${sid}`,
         sid,
       };
@@ -58,7 +58,9 @@ export class Dial {
   async socket(worker, { auth, ...options } = {}) {
     const connection = await this.http(worker, options);
     await this.#upgrade(connection, `${ENGINE}&transport=websocket`);
-    await connection.frame(options.patience);
+    const opened = await connection.frame(options.patience);
+    // The id of this session tells whether the connection is where it seemed to be.
+    connection.worker = workerIn(opened?.payload.toString());
     if (auth) await this.#connect(connection, auth, options.patience);
     return connection;
   }
@@ -98,6 +100,9 @@ export class Dial {
     throw new Refused(`not let in: ${answer?.payload}`);
   }
 }
+
+/** The worker of a session, from the packet that opens it. */
+const workerIn = (packet) => Number.parseInt(JSON.parse(packet.slice(1)).sid, 10);
 
 export const text = (packet) => frame(packet);
 export const binary = (bytes) => frame(bytes, { opcode: opcodes.binary });

@@ -18,6 +18,7 @@ export class Probe {
   static async open({ port, address, worker, auth }) {
     const probe = new Probe();
     probe.#connection = await new Dial(port, address).socket(worker, { auth });
+    if (probe.#connection.worker !== worker) throw new Error(`the probe is not on worker ${worker}`);
     const room = `probe ${worker}`;
     probe.#connection.write(text(`42${JSON.stringify(['join', room])}`));
     probe.#read();
