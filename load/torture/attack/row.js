@@ -15,6 +15,8 @@ const ATTACKER = '127.0.0.66';
 const OTHERS = '127.0.0.2';
 /** How long the server is left alone before its idle memory is read, and how long the others are watched afterwards, in ms. */
 const REST_MS = 1000;
+/** One that is attacked, and another one. */
+const WORKERS = 2;
 /** How long attackers and probes may take to get ready, in ms. */
 const PREPARATION_MS = 60_000;
 /** A stop that has not ended by then is made an immediate one, in ms. */
@@ -33,6 +35,7 @@ export async function runRow(attack, pass, options) {
   const redis = pass.isRedis ? await startRedis() : undefined;
   const environment = {
     DRAIN_TIMEOUT: '0',
+    WORKERS: String(WORKERS),
     ...pass.environment,
     ...attack.environment,
     ...(redis && { REDIS_URL: redis.url }),
@@ -41,6 +44,8 @@ export async function runRow(attack, pass, options) {
   const children = [];
   try {
     service = await Service.start(environment);
+    // The primary may say that it listens before the lines of its workers have come.
+    while (service.pids.size < WORKERS) await sleep(10);
     const [target, other] = service.pids.keys();
     const start = async (file, settings) => {
       const given = JSON.stringify({ port: service.port, ...settings });
