@@ -4,6 +4,8 @@ import { binary, text } from '../dial.js';
 
 const COUNT = 62_000;
 const zeros = ',0'.repeat(COUNT);
+/** As many as a limit of 100,000 bytes a second lets through. */
+const fewer = ',0'.repeat(49_500);
 const nested = `${'['.repeat(40_000)}${']'.repeat(40_000)}`;
 const place = '{"_placeholder":true,"num":0}';
 const places = Array.from({ length: 10_000 }, (_, num) => `{"_placeholder":true,"num":${num}}`).join(',');
@@ -13,6 +15,8 @@ const shapes = {
   event: [`42["z"${zeros}]`],
   'event with an acknowledgement': [`421["z"${zeros}]`],
   'event of the chat': [`42["echo"${zeros}]`],
+  'event of 49,500 arguments': [`42["z"${fewer}]`],
+  'event of the chat, 49,500 arguments': [`421["echo"${fewer}]`],
   acknowledgement: [`430[0${zeros}]`],
   'binary event': [`451-["z",${place}${zeros}]`, Buffer.of(1)],
   'binary acknowledgement': [`461-0[${place}${zeros}]`, Buffer.of(1)],
