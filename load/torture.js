@@ -12,9 +12,20 @@ const folder = new URL('torture/', import.meta.url);
 const known = readdirSync(folder)
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
+/** Scenarios that take so long that they run only when they are named. */
+const LONG = ['attack'];
 const scenarioOf = (name) => import(new URL(`${name}.js`, folder).href);
 
-const { names, ...settings } = await readCommandLine(command, readArguments, usage);
+// The scenario that is named first may have options of its own.
+const first = process.argv[2];
+const { parameters = {}, answer } = known.includes(first) ? await scenarioOf(first) : {};
+
+const { names, own, ...settings } = await readCommandLine(command, readArguments, usage);
+const text = answer?.(own);
+if (text !== undefined) {
+  console.log(text);
+  process.exit(0);
+}
 let failures = 0;
 for (const name of names) failures += (await runScenario(name)) ? 0 : 1;
 process.exit(failures > 0 ? 1 : 0);
@@ -25,7 +36,7 @@ async function runScenario(name) {
   console.log(`\n${name}: ${about}\n seed ${options.seed}`);
   const started = Date.now();
   try {
-    const figures = await run(options);
+    const figures = await run({ ...options, own });
     const ok = figures.every(isMet);
     printFigures(figures);
     const result = { torture: name, ok, seconds: Math.round((Date.now() - started) / 1000), ...options, figures };
@@ -43,14 +54,14 @@ async function runScenario(name) {
 async function usage({ names }) {
   const sections = [];
   for (const name of names) {
-    const { about, options } = await scenarioOf(name);
+    const { about, options, more = '' } = await scenarioOf(name);
     sections.push(
-      `  ${name}: ${about}\n${listed(Object.entries(options).map(([option, text]) => [`  --${option} n`, text]))}`,
+      `  ${name}: ${about}\n${listed(Object.entries(options).map(([option, text]) => [`  --${option}`, text]))}${more}`,
     );
   }
   return `${command.call} [scenario…] [options]
 
-Tests what docs/guarantees.md promises. Without a name, every scenario runs. Needs npm run build.
+Tests what docs/guarantees.md promises. Without a name, every scenario but ${LONG.join(', ')} runs. Needs npm run build.
 
 ${sections.join('\n')}
 
@@ -74,11 +85,14 @@ function readArguments() {
     times: { type: 'string' },
     minutes: { type: 'string' },
     out: { type: 'string' },
+    ...parameters,
   });
   rejectUnknown('scenario', positionals, known);
+  const { short, out, help } = values;
   return {
-    ...values,
-    names: positionals.length > 0 ? positionals : known,
+    ...{ short, out, help },
+    own: Object.fromEntries(Object.keys(parameters).map((name) => [name, values[name]])),
+    names: positionals.length > 0 ? positionals : known.filter((name) => !LONG.includes(name)),
     seed: numberOption(values, 'seed') ?? Math.floor(Math.random() * 1e9),
     times: numberOption(values, 'times'),
     minutes: numberOption(values, 'minutes'),

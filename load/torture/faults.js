@@ -6,8 +6,8 @@ import { faultsOnOneHost } from './faults/one-host.js';
 export const about = 'faults under load: lost and repeated messages, and the length of outages';
 
 export const options = {
-  times: 'how often each fault is injected (100; 1 with --short)',
-  minutes: 'time limit (180; 2 with --short)',
+  'times n': 'how often each fault is injected (100; 1 with --short)',
+  'minutes n': 'time limit (180; 2 with --short)',
 };
 
 const HOSTS = ['first', 'second', 'redis'];

@@ -10,8 +10,8 @@ import { progress } from './support/scenario.js';
 export const about = 'rolling reloads under load: failed requests, and how fast the clients reconnect';
 
 export const options = {
-  times: 'number of reloads (100; 2 with --short)',
-  minutes: 'time limit (60)',
+  'times n': 'number of reloads (100; 2 with --short)',
+  'minutes n': 'time limit (60)',
 };
 
 const WORKERS = 2;

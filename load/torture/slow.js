@@ -9,8 +9,8 @@ import { Service } from './support/service.js';
 export const about = 'readers that sleep 200 ms after every read and are sent far more than they can take';
 
 export const options = {
-  times: 'number of sleeping readers (1,000; 20 with --short)',
-  minutes: 'length of the measurement with all readers asleep (2; 0.1 with --short)',
+  'times n': 'number of sleeping readers (1,000; 20 with --short)',
+  'minutes n': 'length of the measurement with all readers asleep (2; 0.1 with --short)',
 };
 
 const PUNCTUAL = fileURLToPath(new URL('slow/punctual.js', import.meta.url));

@@ -6,8 +6,8 @@ import { MAX_SESSION_REST_MS, Service } from './support/service.js';
 export const about = 'clients that connect, talk, leave and vanish: no memory, timer or descriptor is left';
 
 export const options = {
-  times: 'clients at a time (60)',
-  minutes: 'length of the run (30; less with --short)',
+  'times n': 'clients at a time (60)',
+  'minutes n': 'length of the run (30; less with --short)',
 };
 
 const API_KEY = 'soak-key';

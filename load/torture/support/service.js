@@ -61,6 +61,16 @@ export class Service {
     return this.#running.port;
   }
 
+  /** The primary's process id. */
+  get primary() {
+    return this.#running.pid;
+  }
+
+  /** The folder of its data. */
+  get data() {
+    return this.#running.data;
+  }
+
   /** How many descriptors the workers have open; one that is no more has none. */
   get descriptors() {
     return [...this.pids.values()].reduce((sum, pid) => sum + (descriptorsOf(pid) || 0), 0);

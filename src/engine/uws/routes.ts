@@ -129,10 +129,11 @@ const tooManyRequests: Answer = [429, {}, 'Too many requests of this address wai
 
 /** Counts the connections of an app, and closes those that are too many. Call it once for each app. */
 export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): void {
-  app.filter((res, change) => {
+  const onConnection = (res: HttpResponse, change: number): void => {
     if (change < 0) guard.closed();
     else if (!guard.opened()) res.close();
-  });
+  };
+  app.filter(onConnection);
 }
 
 /** The owner of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which spares a native call. */
