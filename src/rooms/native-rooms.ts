@@ -7,17 +7,17 @@ import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
 import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 
-/** Makes the adapter of a namespace, as `io.adapter()` takes it. */
+/** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
 
-/** Below so many members, sending to each is as cheap as a topic. */
+/** With fewer members, sending to each member is as cheap as a topic. */
 const MIN_TOPIC_MEMBERS = 3;
 
 /**
- * Makes rooms of an adapter uWebSockets.js topics, whatever bus the adapter speaks to other workers.
+ * Turns the rooms of an adapter into uWebSockets.js topics. It works with the adapter of any backplane.
  *
- * A room becomes a topic with the first broadcast to it, so that rooms which only one or two sockets are ever in, such
- * as each socket's own, cost nothing.
+ * A room becomes a topic with the first broadcast to it. Rooms that never have more than one or two members, such as
+ * each socket's own, cost nothing.
  */
 export function withNativeRooms(factory: AdapterFactory, engine: Engine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
@@ -50,7 +50,7 @@ class NativeRooms {
 
     adapter.addAll = (id, rooms) => {
       const result = addAll.call(adapter, id, rooms);
-      // A socket that is in its own room is connected; what it joined in a middleware counts from then on.
+      // A socket in its own room is connected. Rooms that it joined in a middleware count from then on.
       const socket = this.nsp.sockets.get(id);
       if (!socket) return result;
       if (rooms.has(id)) {
@@ -85,7 +85,7 @@ class NativeRooms {
     };
   }
 
-  /** Delivers a broadcast. Returns false when sending to each socket is as cheap. */
+  /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */
   private fanOut(options: BroadcastOptions, deliver: Deliver, encoded: EncodedPackets): boolean {
     const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
     rooms.sort((a, b) => this.topics.sizeOf(b) - this.topics.sizeOf(a));
@@ -128,7 +128,7 @@ class NativeRooms {
     except: readonly NativeWebSocket[],
   ): void {
     const isBinary = typeof message !== 'string';
-    // "4" is a message of Engine.IO; binary ones have no such mark on a WebSocket.
+    // "4" marks an Engine.IO message. Binary messages have no such prefix on a WebSocket.
     const frame = isBinary ? message : `4${message}`;
     const threshold = this.engine.settings.perMessageDeflate?.threshold;
     const compressed = compress && threshold !== undefined && frame.length >= threshold;
@@ -141,7 +141,7 @@ class NativeRooms {
     return excepted;
   }
 
-  /** Members that cannot take a volatile packet now. */
+  /** Members that cannot accept a volatile packet now. */
   private *congested(room: RoomKey, topic: Topic, done: Set<SocketId>): Iterable<NativeWebSocket> {
     for (const id of this.topics.membersOf(room)) {
       if (done.has(id) || topic.directRecipients.has(id)) continue;

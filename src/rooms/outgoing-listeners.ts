@@ -4,7 +4,7 @@ import { ANY_OUTGOING_LISTENERS } from '../compat/socket-io.js';
 
 const LISTENERS = Symbol('any outgoing listeners');
 
-/** What is inside of a socket. */
+/** The private fields of a socket that are used here. */
 interface Inside {
   [ANY_OUTGOING_LISTENERS]?: unknown[];
   [LISTENERS]?: unknown[];
@@ -14,8 +14,8 @@ interface Inside {
 const onObserved = new WeakMap<Adapter, (socket: Socket) => void>();
 
 /**
- * Shared by all sockets, so that it costs none of them anything: V8 keeps an accessor with the hidden class. A socket
- * without listeners has no field behind it either.
+ * Shared by all sockets, and free for each of them: V8 keeps an accessor with the hidden class. A socket without
+ * listeners does not even have the field behind it.
  */
 const accessor: PropertyDescriptor & ThisType<Inside> = {
   configurable: true,
@@ -30,8 +30,8 @@ const accessor: PropertyDescriptor & ThisType<Inside> = {
 };
 
 /**
- * Tells of sockets that get listeners with `onAnyOutgoing()`. Those are to be told of broadcasts too, which a topic
- * does not do, and asking each socket for each broadcast is what topics are there to spare.
+ * Reports each socket that gets a listener with `onAnyOutgoing()`. Such a listener must see broadcasts too, but a topic
+ * does not call it. Checking every socket on every broadcast would cost what topics save.
  */
 export class OutgoingListeners {
   /** @param tell called with each socket that gets a listener */
@@ -39,7 +39,7 @@ export class OutgoingListeners {
     onObserved.set(adapter, tell);
   }
 
-  /** Begins to look after a socket. */
+  /** Starts to watch a socket. */
   watch(socket: Socket): void {
     const inside = socket as unknown as Inside;
     // A middleware may have added listeners already.
@@ -49,7 +49,7 @@ export class OutgoingListeners {
   }
 }
 
-/** Whether somebody wants to see each packet that the socket is sent. */
+/** Whether a listener wants to see each packet that is sent to the socket. */
 export function isObserved(socket: Socket): boolean {
   const { [LISTENERS]: listeners } = socket as unknown as Inside;
   return listeners !== undefined || socket.conn.listenerCount('packetCreate') > 0;

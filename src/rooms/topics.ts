@@ -5,7 +5,7 @@ import type { NativeWebSocket } from '../engine/http/exchange.js';
 import type { Session } from '../engine/session/session.js';
 import { isObserved } from './outgoing-listeners.js';
 
-/** A room that was broadcast to: a topic, and the members whom topics do not reach. */
+/** A room that was broadcast to: its topic, and the members that the topic does not reach. */
 export interface Topic {
   readonly name: string;
   readonly directRecipients: Set<SocketId>;
@@ -18,7 +18,7 @@ export type RoomKey = Room | typeof ALL;
 /** Separates namespace and room in a topic's name; no namespace contains it. */
 const SEPARATOR = '\x1f';
 
-/** The topics of a namespace's rooms, and who is reached by them. */
+/** The topics of a namespace's rooms, and the members that each topic reaches. */
 export class Topics {
   private readonly topics = new Map<RoomKey, Topic>();
   private readonly awaitingUpgrade = new Set<SocketId>();
@@ -41,7 +41,7 @@ export class Topics {
     return room === ALL ? this.adapter.sids.has(id) : (this.adapter.rooms.get(room)?.has(id) ?? false);
   }
 
-  /** The topic of a room, made with everyone in it if there is none yet. */
+  /** The topic of a room. A new topic is created with all present members. */
   topicOf(room: RoomKey): Topic {
     const known = this.topics.get(room);
     if (known) return known;
@@ -81,13 +81,13 @@ export class Topics {
     if (this.sizeOf(room) === 1) this.topics.delete(room);
   }
 
-  /** Takes a socket that goes out of all its rooms. */
+  /** Removes a socket from all its rooms. */
   forget(id: SocketId): void {
     for (const room of this.roomsOf(id)) this.leave(id, room);
     this.awaitingUpgrade.delete(id);
   }
 
-  /** From now on broadcasts are sent to this socket by itself. */
+  /** From now on, broadcasts are sent to this socket directly. */
   deliverDirectly(socket: Socket): void {
     if (!this.adapter.sids.has(socket.id)) return;
     for (const room of this.roomsOf(socket.id)) {
@@ -102,7 +102,7 @@ export class Topics {
     return [ALL, ...(this.adapter.sids.get(id) ?? [])];
   }
 
-  /** A client on polling is a deliverDirectly until it has moved to a WebSocket. */
+  /** A client on polling stays a direct recipient until it has upgraded to a WebSocket. */
   private awaitUpgrade(socket: Socket): void {
     if (this.awaitingUpgrade.has(socket.id)) return;
     this.awaitingUpgrade.add(socket.id);

@@ -145,7 +145,7 @@ describe('what is on its way to Redis', () => {
     let arrive: (value: number) => void = () => {};
     const stuck = () => new Promise<number>((resolve) => (arrive = resolve));
     const first = outage.send(1000, stuck);
-    await expect(outage.send(1, stuck)).rejects.toThrow('too much is on its way');
+    await expect(outage.send(1, stuck)).rejects.toThrow('too many bytes are waiting for Redis');
     await until(() => outage.unsent === 1);
     expect(outage.pendingBytes).toBe(1000);
     arrive(1);

@@ -25,6 +25,7 @@ const INCLUDED = [
   'public/**/*.{html,js,ts}',
   'src/errors.ts',
   'src/config/**/*.ts',
+  'src/rooms/**/*.ts',
 ];
 
 /** Generated files. */

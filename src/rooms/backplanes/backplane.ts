@@ -1,38 +1,38 @@
 import type { AdapterFactory } from '../native-rooms.js';
 
-/** What joins this worker with others: adapters for the namespaces, and what they depend on. */
+/** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
-  /** What people know it by; a value of the option BUS. */
+  /** The name that users know: a value of the option BUS. */
   readonly name: string;
   readonly factory: AdapterFactory;
   /**
-   * Resolves when everything that was asked for so far is in place: connections, and subscriptions of the adapters.
-   * Never rejects: a bus that is away keeps trying.
+   * Resolves when all connections and all subscriptions made so far are established. Never rejects: a backplane that is
+   * down keeps trying.
    */
   ready(): Promise<void>;
   readonly traffic: BackplaneTraffic;
   close(): void;
 }
 
-/** What a bus counts. */
+/** The counts of a backplane. */
 export interface BackplaneTraffic {
   /** Whether this worker can reach the others. */
   readonly isUp: boolean;
-  /** Messages that were given up, since the start: the bus was away, or could not keep up. */
+  /** Messages dropped since the start because the backplane was down or too slow. */
   readonly unsent: number;
-  /** How often the bus was away, since the start. */
+  /** Outages of the backplane since the start. */
   readonly outages: number;
-  /** Bytes that are on their way to the bus; bounded. */
+  /** Bytes sent to the backplane that it has not confirmed; bounded. */
   readonly pendingBytes: number;
 }
 
-/** What a bus tells of the server that it depends on. */
+/** What a backplane reports about the server that it depends on. */
 export interface BackplaneEvents {
-  /** It is away, for the first time or again. What is local goes on. */
+  /** The server is down, for the first time or again. Local delivery continues. */
   onDown(reason: string): void;
   /**
-   * It is there, for the first time or again.
-   * @param unsent how many messages were given up since it was last there
+   * The server is up, for the first time or again.
+   * @param unsent how many messages were dropped since it was last up
    */
   onUp(unsent: number): void;
 }

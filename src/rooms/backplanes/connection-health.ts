@@ -1,37 +1,37 @@
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
 
-/** So many bytes may be on their way to Redis: a Redis that has stopped must not fill this worker's memory. */
+/** Bytes that may wait for Redis: a Redis that has stopped must not fill this worker's memory. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 
 /**
- * Whether Redis is there, and what could not be sent to it. What cannot be sent is given up and counted: held back, it
- * would fill the memory and arrive late.
+ * Knows whether Redis is up, and counts the messages that could not be sent to it. Those are dropped: a queue of them
+ * would fill the memory, and they would arrive late.
  */
 export class ConnectionHealth implements BackplaneTraffic {
   isUp = false;
   unsent = 0;
   outages = 0;
   pendingBytes = 0;
-  /** Why the connection was lost or could not be made: its last error. */
+  /** Why the connection failed: its last error. */
   reason = '';
   private told: boolean | undefined;
   private unsentBefore = 0;
   private waiting: (() => void)[] = [];
 
-  /** @param maxPendingBytes how many bytes may be on their way */
+  /** @param maxPendingBytes bytes that may wait for Redis */
   constructor(
     private readonly events: BackplaneEvents,
     private readonly maxPendingBytes = MAX_PENDING_BYTES,
   ) {}
 
-  /** Notes whether Redis is there, and tells if that is news. */
+  /** Notes whether Redis is up, and reports a change. */
   update(isUp: boolean): void {
     this.isUp = isUp;
     if (isUp) {
       for (const resolve of this.waiting) resolve();
       this.waiting = [];
     }
-    // That the first connection takes a moment is no news.
+    // Connecting for the first time takes a moment, which is no outage.
     if (isUp === this.told || (!isUp && this.told === undefined && this.reason === '')) return;
     this.told = isUp;
     if (isUp) {
@@ -49,8 +49,8 @@ export class ConnectionHealth implements BackplaneTraffic {
   }
 
   /**
-   * Sends something, or counts it where that cannot be. Nobody has to wait for the promise: the adapters do not, and
-   * its failure must not end the process.
+   * Sends a message, or counts it as unsent. Callers may ignore the promise, as the adapters do: its rejection does not
+   * end the process.
    */
   send<T>(bytes: number, command: () => Promise<T>): Promise<T> {
     const sent = this.pendingBytes + bytes > this.maxPendingBytes ? refuse<T>() : command();
@@ -69,5 +69,5 @@ export class ConnectionHealth implements BackplaneTraffic {
 }
 
 function refuse<T>(): Promise<T> {
-  return Promise.reject(new Error('too much is on its way to Redis already'));
+  return Promise.reject(new Error('too many bytes are waiting for Redis'));
 }

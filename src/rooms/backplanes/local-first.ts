@@ -5,10 +5,11 @@ import { namespaceOf, publisherOf, wantsRecovery } from '../../compat/socket-io.
 type Options = BroadcastOptions;
 
 /**
- * Lets an adapter act on its own sockets before the call returns. By itself it waits for the bus first, which would let
- * what the application does next overtake it, and would hold up local delivery while the bus is away.
+ * Lets an adapter act on its own sockets before the call returns. The stock adapter waits for the backplane first. The
+ * application's next action could then overtake the broadcast, and local delivery would stop while the backplane is
+ * down.
  *
- * Not where connection state recovery is on: then a packet needs the offset that the bus gives it.
+ * Has no effect with connection state recovery, where a packet needs the offset that the backplane assigns.
  */
 export function localFirst<T extends ClusterAdapter>(adapter: T): T {
   if (wantsRecovery(namespaceOf(adapter))) return adapter;
@@ -46,7 +47,7 @@ function local(options: Options): Options {
   return { ...options, flags: { ...options.flags, local: true } };
 }
 
-/** Options as they travel. */
+/** Options as workers exchange them. */
 export function plain({ rooms, except, flags }: Options) {
   return { rooms: [...rooms] as string[], except: [...(except ?? [])] as string[], flags: flags ?? {} };
 }

@@ -5,11 +5,11 @@ import { redisBackplane } from './redis/classic.js';
 import { redisShardedBackplane } from './redis/sharded.js';
 import { redisStreamsBackplane } from './redis/streams.js';
 
-/** What a backplane is opened with. */
+/** The parts that a backplane is opened with. */
 export interface BackplaneSurroundings {
   /** The links to the other workers of this machine. */
   links: WorkerLinks;
-  /** The server that it depends on, where it depends on one. */
+  /** The URL of the server that it depends on; empty if there is none. */
   url: string;
   events: BackplaneEvents;
 }
@@ -17,7 +17,7 @@ export interface BackplaneSurroundings {
 interface BackplaneKind {
   /** Whether it needs REDIS_URL. */
   needsRedis: boolean;
-  /** Whether it joins several machines. */
+  /** Whether it connects several machines. */
   spansMachines: boolean;
   open(surroundings: BackplaneSurroundings): Backplane;
 }
@@ -47,18 +47,18 @@ export interface BackplaneChoice {
   readonly redisUrl: string | undefined;
 }
 
-/** The backplane that the configuration asks for: `auto` is Redis where there is one, or else this machine alone. */
+/** The backplane that the configuration selects. `auto` means Redis if there is one, and otherwise embedded. */
 export function backplaneNameOf({ bus, redisUrl }: BackplaneChoice): BackplaneName {
   if (bus !== 'auto') return bus;
   return redisUrl ? 'redis' : 'embedded';
 }
 
-/** What a backplane is like, without opening it. */
+/** The properties of a backplane, without opening it. */
 export function backplaneKindOf(name: BackplaneName): Omit<BackplaneKind, 'open'> {
   return kinds[name];
 }
 
-/** Opens the backplane that the configuration asks for. That the options go together was checked with them. */
+/** Opens the backplane that the configuration selects. Loading the configuration has checked its options. */
 export function openBackplane(choice: BackplaneChoice, links: WorkerLinks, events: BackplaneEvents): Backplane {
   return kinds[backplaneNameOf(choice)].open({ links, url: choice.redisUrl ?? '', events });
 }

@@ -5,7 +5,7 @@ import type { EncodedPackets } from '../../encoded-packet.js';
 
 export type Message = ClusterMessage | ClusterResponse;
 
-/** A broadcast as it travels: encoded for the clients already. */
+/** A broadcast as workers exchange it: already encoded for the clients. */
 export interface BroadcastFrame {
   nsp: string;
   uid: string;
@@ -15,7 +15,7 @@ export interface BroadcastFrame {
   encoded: EncodedPackets;
 }
 
-/** Any other message as it travels. */
+/** Any other message as workers exchange it. */
 interface MessageFrame {
   nsp: string;
   message: EncodedPackets;
@@ -28,8 +28,8 @@ export function encodeBroadcast(frame: BroadcastFrame): Buffer {
 }
 
 /**
- * Values of applications travel as they would to a client: as JSON with binary attachments. A structured clone would
- * throw at functions, and would not ask objects for their `toJSON`.
+ * Values of applications are encoded as for a client: as JSON with binary attachments. A structured clone would throw
+ * on functions, and would not call the `toJSON` of objects.
  */
 export function encodeMessage(message: Message): Buffer {
   const packet = { type: PacketType.EVENT, nsp: '/', data: ['', message] };
@@ -44,7 +44,7 @@ export function decodeFrame(payload: Buffer): BroadcastFrame | Message {
   return message as Message;
 }
 
-/** The data of a packet that an encoder has made. */
+/** Decodes the data of a packet. */
 export function decodePackets(
   packets: EncodedPackets,
   parser: new () => Pick<Decoder, 'add' | 'on' | 'destroy'>,

@@ -14,7 +14,7 @@ import type { Backplane } from '../backplane.js';
 import { localFirst } from '../local-first.js';
 import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './codec.js';
 
-/** The embedded bus: joins the workers of one machine without any other server. */
+/** The embedded backplane: connects the workers of one machine without another server. */
 export function embeddedBackplane(links: WorkerLinks): Backplane {
   const adapters = new Map<string, EmbeddedAdapter>();
   links.onMessage((_from, payload) => {
@@ -40,7 +40,7 @@ interface Packet {
 }
 
 class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
-  /** What `localFirst` is about to deliver here, encoded for the others a moment ago. */
+  /** The broadcast that `localFirst` delivers here next. It was encoded for the other workers just before. */
   private encoded: EncodedPacket | undefined;
 
   constructor(
@@ -49,7 +49,7 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
     private readonly adapters: Map<string, EmbeddedAdapter>,
   ) {
     super(nsp, {});
-    // A worker's id says who has gone when a link breaks, which the random one of the base class would not.
+    // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
     Object.assign(this, { uid: uidOf(links.id) });
     adapters.set(nsp.name, this);
   }
@@ -63,7 +63,7 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
     // The base class tells requests and responses apart by their type.
     if (!('encoded' in frame)) return this.onMessage(frame as ClusterMessage);
     const { encoded, opts, packetType, uid, nsp } = frame;
-    // The sender does without heartbeats as long as it sends something.
+    // A sender omits its heartbeats while it sends messages.
     this.onMessage({ type: MessageType.HEARTBEAT, uid, nsp });
     const Decoder = decoderOf(namespaceOf(this).server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
@@ -71,7 +71,7 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
     Adapter.prototype.broadcast.call(this, packet, options);
   }
 
-  /** Whoever waits for an answer of that worker need not wait any longer. */
+  /** Ends all waiting for answers of that worker. */
   workerGone(id: number): void {
     this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: uidOf(id), nsp: this.nsp.name });
   }
@@ -93,7 +93,7 @@ class EmbeddedAdapter extends ClusterAdapterWithHeartbeat {
   }
 
   private encode(message: ClusterMessage): Buffer {
-    // With acknowledgements each worker gives the packet an id of its own.
+    // A packet with an acknowledgement gets an id of its own from each worker.
     if (message.type !== MessageType.BROADCAST || message.data.requestId !== undefined) return encodeMessage(message);
     const packet = message.data.packet as Packet;
     packet.nsp = this.nsp.name;

@@ -8,7 +8,7 @@ import { Subscriptions } from './subscriptions.js';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
 
-/** What the adapters do with the client that they publish with. */
+/** The methods that the adapters call on the client that they publish with. */
 interface PublishingClient {
   publish(channel: string, message: string | Buffer): Promise<number>;
   send_command(command: string, args: string[], done: CountCallback): unknown;
@@ -17,8 +17,8 @@ interface PublishingClient {
 }
 
 /**
- * The classic Redis bus: joins workers on any number of machines, and other Socket.IO servers and emitters that use
- * `@socket.io/redis-adapter`, through pub/sub.
+ * The classic Redis backplane, over pub/sub. It connects workers on any number of machines, and other Socket.IO servers
+ * and emitters that use `@socket.io/redis-adapter`.
  */
 export function redisBackplane(url: string, events: BackplaneEvents): Backplane {
   const outage = new ConnectionHealth(events);
@@ -41,7 +41,7 @@ export function redisBackplane(url: string, events: BackplaneEvents): Backplane 
   };
 }
 
-/** Tells when connections come and go. */
+/** Updates the connection health when a connection is made or lost. */
 export function observe(connections: Iterable<Redis>, outage: ConnectionHealth, update: () => void): void {
   for (const redis of connections) {
     redis.on('error', (error: Error) => {

@@ -1,19 +1,19 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-/** How often a connection is asked for a sign of life, in ms. */
+/** How often a connection is pinged, in ms. */
 const PING_INTERVAL_MS = 1000;
-/** How long Redis may be silent when something was asked, in ms. */
+/** How long Redis may take to answer a command, in ms. */
 const MAX_SILENCE_MS = 2500;
-/** How long one read of a stream waits for news, in ms: shorter than the silence that ends a connection. */
+/** How long one read of a stream waits for a message, in ms. Must be shorter than {@link MAX_SILENCE_MS}. */
 export const BLOCK_MS = 1000;
 
-/** How every connection of a bus is set up. */
+/** The options of every connection of a backplane. */
 export const connectionOptions = {
   connectTimeout: 2000,
-  // A connection that was cut off cannot be closed in order; there is nothing to wait for.
+  // A connection that was cut off cannot be closed gracefully, so waiting is pointless.
   disconnectTimeout: 200,
   socketTimeout: MAX_SILENCE_MS,
-  // What cannot be sent at once is given up; subscriptions are renewed by who wants them.
+  // Commands that cannot be sent at once are dropped. The subscriptions' classes renew them.
   enableOfflineQueue: false,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
@@ -22,8 +22,9 @@ export const connectionOptions = {
 } satisfies RedisOptions;
 
 /**
- * Pings connections now and then: one that was cut off looks like an idle one, and a Redis that has stopped like a slow
- * one. Who does not answer is disconnected by the silence allowed. Returns what ends the watch.
+ * Pings connections regularly. Without pings, a connection that was cut off looks idle, and a stopped Redis looks slow.
+ * ioredis disconnects a Redis that does not answer within {@link MAX_SILENCE_MS}. Returns a function that ends the
+ * watch.
  */
 export function keepWatch(connections: () => Iterable<Redis>): () => void {
   const timer = setInterval(() => {
@@ -34,8 +35,8 @@ export function keepWatch(connections: () => Iterable<Redis>): () => void {
 }
 
 /**
- * The answer to how many servers there are, where Redis may be away: as many as there were. Who then waits for answers
- * of them gets the error of a request that has timed out, as if they had not answered.
+ * Lets an adapter count its servers while Redis is unreachable: it reports the last known number. A request that waits
+ * for their answers then fails with a timeout.
  */
 export function countingServers<T extends { serverCount(): Promise<number> }>(adapter: T): T {
   const count = adapter.serverCount.bind(adapter);
@@ -44,7 +45,7 @@ export function countingServers<T extends { serverCount(): Promise<number> }>(ad
     try {
       last = await count();
     } catch {
-      // socket.io does not expect that counting fails: the process would end by an unhandled rejection.
+      // socket.io does not expect counting to fail. An unhandled rejection would end the process.
     }
     return last;
   };

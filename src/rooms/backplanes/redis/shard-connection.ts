@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** The channels that one master of a cluster serves to this worker, over a connection of their own. */
+/** A connection to one master of a cluster, and the channels that this master serves to the worker. */
 export class ShardConnection {
   private wanted = new Set<string>();
   private confirmed = new Set<string>();
@@ -10,7 +10,7 @@ export class ShardConnection {
 
   /**
    * @param onChange called when {@link isComplete} may have changed
-   * @param onMoved called when the master says that it does not have a channel's slot
+   * @param onMoved called when the master reports that it does not have a channel's slot
    */
   constructor(
     readonly redis: Redis,
@@ -35,13 +35,13 @@ export class ShardConnection {
     redis.on('moved', onMoved);
   }
 
-  /** Whether nothing is missing but what was asked for a moment ago. */
+  /** Whether every channel is confirmed, apart from requests that Redis has just received. */
   get isComplete(): boolean {
     if (this.isPending) return true;
     return this.redis.status === 'ready' && this.confirmed.size >= this.wanted.size;
   }
 
-  /** Whether something was asked for a moment ago. */
+  /** Whether a request waits for its confirmation. */
   get isPending(): boolean {
     return this.starting !== undefined || this.pending.size > 0;
   }
@@ -64,7 +64,7 @@ export class ShardConnection {
     this.send([...channels].filter((channel) => !this.confirmed.has(channel)));
   }
 
-  /** Resolves when what was wanted so far is confirmed, or cannot be for now. */
+  /** Resolves when every request made so far is confirmed or has failed. */
   async allConfirmed(): Promise<void> {
     await this.starting;
     await Promise.allSettled(this.pending);
@@ -76,7 +76,7 @@ export class ShardConnection {
 
   private send(channels: Iterable<string>): void {
     if (this.redis.status !== 'ready') return;
-    // One command for each: channels of one command must have the same slot.
+    // One command per channel, because the channels of one command must share a slot.
     for (const channel of channels) void this.confirm(channel, this.redis.ssubscribe(channel));
   }
 

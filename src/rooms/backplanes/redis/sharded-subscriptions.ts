@@ -7,15 +7,15 @@ import { slotOf } from './slots.js';
 /** The reply to CLUSTER SLOTS: for each range of slots its master, then its replicas. */
 type SlotsReply = [first: number, last: number, master: [host: string, port: number], ...replicas: unknown[]][];
 
-/** How often the cluster is asked who has which slots, in ms. */
+/** How often the cluster is asked which master has which slots, in ms. */
 const REFRESH_INTERVAL_MS = 5000;
-/** The same while something is wrong. */
+/** The same while a subscription is missing. */
 const RETRY_INTERVAL_MS = 500;
 
 /**
- * The subscriptions of a bus on a cluster, in the form of the client that socket.io's sharded adapter takes. A sharded
- * channel is served by the master of its slot alone: there is one connection to each master that has any. When slots
- * move or masters change, the channels follow.
+ * The subscriptions of a backplane on a cluster, in the form of the client that socket.io's sharded adapter expects.
+ * Only the master of its slot serves a sharded channel, so there is one connection to each master with channels. When
+ * slots move or masters change, the channels follow.
  */
 export class ShardedSubscriptions extends EventEmitter {
   private readonly wanted = new Set<string>();
@@ -34,7 +34,7 @@ export class ShardedSubscriptions extends EventEmitter {
     private readonly onError: (error: Error) => void,
   ) {
     super();
-    // The sharded adapter tells namespaces apart by the channel.
+    // Each namespace listens; the sharded adapter tells them apart by the channel.
     this.setMaxListeners(0);
     cluster.on('ready', () => this.refresh());
     cluster.on('refresh', () => this.refresh());
@@ -46,18 +46,18 @@ export class ShardedSubscriptions extends EventEmitter {
     return this.owners.length > 0 && [...this.shards.values()].every((shard) => shard.isComplete);
   }
 
-  /** Whether something was asked for that is not confirmed yet. */
+  /** Whether a request waits for its confirmation. */
   get isPending(): boolean {
     for (const shard of this.shards.values()) if (shard.isPending) return true;
     return false;
   }
 
-  /** The connections, to be watched. */
+  /** The connections that the watch pings. */
   *connections(): Iterable<Redis> {
     for (const shard of this.shards.values()) yield shard.redis;
   }
 
-  /** Resolves when what was asked for so far is confirmed, or cannot be for now. */
+  /** Resolves when every request made so far is confirmed or has failed. */
   async confirmed(): Promise<void> {
     await Promise.all([...this.shards.values()].map((shard) => shard.allConfirmed()));
   }
@@ -86,7 +86,7 @@ export class ShardedSubscriptions extends EventEmitter {
     this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
   }
 
-  /** Asks who has which slots, and lets the channels follow. */
+  /** Asks which master has which slots, and moves the channels accordingly. */
   private async refresh(): Promise<void> {
     if (this.isRefreshing || this.isClosed) return;
     this.isRefreshing = true;

@@ -10,9 +10,9 @@ import { ShardedSubscriptions } from './sharded-subscriptions.js';
 import { clusterAddress } from './urls.js';
 
 /**
- * The sharded bus: `@socket.io/redis-adapter`'s sharded adapter on a Redis Cluster. Each room has a channel of its own,
- * served by one master, so that the cluster carries more the larger it is. Between rooms there is no order.
- * @param url one or several nodes of the cluster, separated by commas
+ * The sharded backplane: `@socket.io/redis-adapter`'s sharded adapter on a Redis Cluster. Each room has its own channel
+ * on one master, so a larger cluster carries more messages. Messages to different rooms have no common order.
+ * @param url one or more nodes of the cluster, separated by commas
  */
 export function redisShardedBackplane(url: string, events: BackplaneEvents): Backplane {
   const { nodes, options } = clusterAddress(url);
@@ -59,8 +59,8 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents): Bac
 const { enableOfflineQueue: _, retryStrategy: __, ...withoutQueue } = connectionOptions;
 
 /**
- * Lets `socket.join()` return a promise as long as the channel of a new room is not confirmed: who waits for it misses
- * nothing that is sent from then on.
+ * Lets `socket.join()` return a promise while the channel of a new room waits for its confirmation. Code that awaits it
+ * misses no message sent from then on.
  */
 function waitingForRooms<T extends ClusterAdapter>(adapter: T, subscriptions: ShardedSubscriptions): T {
   const addAll = adapter.addAll.bind(adapter);

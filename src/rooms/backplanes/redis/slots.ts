@@ -8,7 +8,7 @@ export function slotOf(name: string): number {
   return crc16(Buffer.from(close > open + 1 ? name.slice(open + 1, close) : name)) % SLOTS;
 }
 
-/** CRC-16/XMODEM: polynomial 0x1021, beginning with 0. */
+/** CRC-16/XMODEM: polynomial 0x1021, initial value 0. */
 function crc16(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) {

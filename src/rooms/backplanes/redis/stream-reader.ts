@@ -3,17 +3,19 @@ import type { Redis } from 'ioredis';
 
 type ReadReply = [stream: string, entries: [id: string, fields: string[]][]][] | null;
 
-/** The beginning of a stream, and the position of one that is empty. */
+/** The start of a stream; also the last position of an empty one. */
 const BEGINNING = '0-0';
 
 /**
- * What `@socket.io/redis-streams-adapter` reads its stream with. The adapter reads again at once when a read has
- * failed, so that one which fails at once would keep the process from doing anything else: here a read waits until
- * Redis is there. And it begins with `$`, the end of the stream, again and again until there was something to read, so
- * that what comes between two reads is lost: here `$` is the end as it was in the beginning.
+ * Reads the stream for `@socket.io/redis-streams-adapter`, and corrects two of its habits.
+ *
+ * - When a read fails, the adapter retries at once. Reads that fail immediately would occupy the process, so a read
+ *   here waits until Redis is reachable.
+ * - The adapter repeats `$`, the end of the stream, until a read returns something. Messages between two such reads
+ *   would be lost, so `$` here is the end of the stream at the start.
  */
 export class StreamReader extends EventEmitter {
-  /** Resolves when the position to read from is known: from then on nothing is missed. */
+  /** Resolves when the position to read from is known. No message is missed from then on. */
   readonly started: Promise<void>;
   private position = BEGINNING;
   private isClosed = false;
@@ -29,7 +31,7 @@ export class StreamReader extends EventEmitter {
   async xread(...args: [...options: (string | number)[], from: string]): Promise<ReadReply> {
     await this.started;
     const options = args.slice(0, -1);
-    // Its declaration knows each combination of options, and no list of them.
+    // Its declaration has an overload for each combination of options, but none for a list.
     const read = this.redis.xread.bind(this.redis) as unknown as (...args: (string | number)[]) => Promise<ReadReply>;
     const from = args.at(-1) === '$' ? this.position : (args.at(-1) as string);
     for (;;) {
@@ -37,13 +39,13 @@ export class StreamReader extends EventEmitter {
       try {
         return await read(...options, from);
       } catch {
-        // The next connection goes on from the same position.
+        // The next connection continues from the same position.
         if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }
   }
 
-  /** What the adapter calls when its last namespace is closed. */
+  /** The adapter calls this when its last namespace is closed. */
   disconnect(): void {
     this.close();
   }
@@ -66,7 +68,7 @@ export class StreamReader extends EventEmitter {
     }
   }
 
-  /** Once closed it never resolves: nobody reads any more. */
+  /** Never resolves after the reader is closed, which ends the adapter's loop. */
   private async whenReady(): Promise<void> {
     if (this.isClosed) await new Promise(() => {});
     while (this.redis.status !== 'ready') await once(this.redis, 'ready');

@@ -10,12 +10,12 @@ import { BLOCK_MS, connectionOptions, countingServers, keepWatch } from './conne
 import { StreamReader } from './stream-reader.js';
 import { Subscriptions } from './subscriptions.js';
 
-/** The stream that carries broadcasts; the adapter's default, so that other servers and emitters take part. */
+/** The stream that carries broadcasts: the adapter's default, which other servers and emitters use too. */
 const STREAM = 'socket.io';
 
 /**
- * The bus of `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream, so that a worker which was cut
- * off reads what it has missed.
+ * The backplane on `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream. A worker that lost its
+ * connection reads the messages that it missed.
  */
 export function redisStreamsBackplane(url: string, events: BackplaneEvents): Backplane {
   const outage = new ConnectionHealth(events);
@@ -27,8 +27,7 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents): Bac
   const reader = new StreamReader(reading, STREAM);
   observe(redis, outage, update);
   const endWatch = keepWatch(() => [publisher, subscriber]);
-  // The adapter makes two connections more by duplicating this one: first what it reads the stream with, then what it
-  // subscribes with.
+  // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
   const duplicates: unknown[] = [reader, subscriptions];
   const client = { ...streamClient(publisher, outage), duplicate: () => duplicates.shift() };
   const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK_MS });
@@ -50,7 +49,7 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents): Bac
   };
 }
 
-/** What the adapter does with the client that it is given. */
+/** The commands that the adapter sends through its client. */
 function streamClient(redis: Redis, outage: ConnectionHealth) {
   const sizeOf = (values: readonly unknown[]) => values.reduce((sum: number, value) => sum + String(value).length, 0);
   return {

@@ -4,14 +4,14 @@ import type { Redis } from 'ioredis';
 type Channels = string | readonly string[];
 
 /**
- * The subscriptions of a bus on one connection, in the form of the client that socket.io's adapters take. They are
- * kept here while Redis is away, instead of as commands that would pile up, and renewed when it is back.
+ * The subscriptions of a backplane on one connection, in the form of the client that socket.io's adapters expect. While
+ * Redis is unreachable they are kept here, because queued commands would pile up. Each new connection renews them.
  */
 export class Subscriptions extends EventEmitter {
   private readonly channels = new Set<string>();
   private readonly patterns = new Set<string>();
   private readonly pending = new Set<Promise<unknown>>();
-  /** Whether Redis has confirmed what was wanted when it was last connected. */
+  /** Whether Redis has confirmed all subscriptions since the last connect. */
   isRenewed = false;
 
   /** @param onChange called when {@link isRenewed} has changed */
@@ -31,7 +31,7 @@ export class Subscriptions extends EventEmitter {
     });
   }
 
-  /** Resolves when what was asked for so far is confirmed, or cannot be for now. */
+  /** Resolves when every request made so far is confirmed or has failed. */
   async confirmed(): Promise<void> {
     await Promise.allSettled(this.pending);
   }
@@ -85,8 +85,8 @@ export class Subscriptions extends EventEmitter {
       await confirmation;
       return true;
     } catch {
-      // Either the connection is lost, and the next one renews everything; or Redis has refused, and a new connection
-      // is all that is left to try.
+      // After a lost connection, the next one renews everything. If Redis rejected the command, only a new connection
+      // can help.
       if (this.redis.status === 'ready') this.redis.disconnect(true);
       return false;
     } finally {

@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 
-/** A node of a cluster, as ioredis takes it. */
+/** A node of a cluster, in the form that ioredis accepts. */
 export interface RedisNode {
   host: string;
   port: number;
@@ -11,7 +11,7 @@ export function redisUrls(value: string): string[] {
   return value.split(',').map((url) => url.trim());
 }
 
-/** How to reach a cluster: some of its nodes, and what is needed to be let in, which the first URL tells. */
+/** How to reach a cluster: some of its nodes, and the credentials, which come from the first URL. */
 export function clusterAddress(value: string): { nodes: RedisNode[]; options: RedisOptions } {
   const urls = redisUrls(value).map((url) => new URL(url));
   const [{ protocol, username, password }] = urls as [URL];
