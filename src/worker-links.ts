@@ -1,11 +1,12 @@
 /**
- * What every backplane and whatever else spans the workers of a machine is built on: four methods. An implementation
+ * The four methods on which the embedded backplane, and other code that spans the workers of a machine, is built. An
+ * implementation
  *
- * - must deliver what one worker sends to another in the order in which it was sent, each message once, or not at all
- *   once one of the two is gone;
- * - must report each worker that is gone once, and no message of it afterwards;
- * - must not wait for the other workers: sending returns at once, and what cannot be sent any more is dropped;
- * - may be used for several purposes at a time, each with links of its own: they do not hear each other.
+ * - must deliver the messages of one worker to another in order and once each, or not at all once one of the two is
+ *   gone;
+ * - must report each worker that is gone once, and deliver no message of it afterwards;
+ * - must not wait for the other workers: sending returns at once, and messages that cannot be sent are dropped;
+ * - may serve several purposes at the same time, each with links of its own, which do not hear each other.
  */
 export interface WorkerLinks {
   /** This worker's id. */
@@ -16,7 +17,7 @@ export interface WorkerLinks {
   send(to: number, payload: Uint8Array): void;
   /** Sends to all other workers. */
   broadcast(payload: Uint8Array): void;
-  /** Calls back with each message; there is one listener. The payload is the listener's to keep. */
+  /** Calls back with each message. There is one listener, which may keep the payload. */
   onMessage(listener: (from: number, payload: Buffer) => void): void;
   /** Calls back with the id of each worker that is gone. */
   onLeave(listener: (id: number) => void): void;

@@ -1,13 +1,13 @@
-/** How deep a packet's data may be nested. Node's stack has room for a few times as much. */
+/** How deep a packet's data may be nested. Node's stack has room for several times this depth. */
 export const MAX_NESTING = 1000;
 
 /**
- * JSON.parse takes any depth, but whatever walks over the result runs out of stack: socket.io-parser as it looks for
- * binary data before the value is sent on, JSON.stringify, and with them the process.
- * @throws Error where data is nested deeper than {@link MAX_NESTING}
+ * JSON.parse accepts any depth, but recursive code that walks over the result overflows the stack and ends the process.
+ * socket.io-parser, which looks for binary data, and JSON.stringify do that.
+ * @throws Error if data is nested deeper than {@link MAX_NESTING}
  */
 export function checkDepth(text: string): void {
-  // What is nested so deep opens and closes as many times.
+  // A shorter text, or one with fewer brackets, cannot be nested this deep.
   if (text.length <= 2 * MAX_NESTING || !opensOften(text)) return;
   let depth = 0;
   let isInString = false;
@@ -23,7 +23,7 @@ export function checkDepth(text: string): void {
   }
 }
 
-/** Whether there are enough brackets, wherever they stand. Long texts of few brackets are not looked at one by one. */
+/** Whether the text has enough brackets anywhere. Spares long texts with few brackets a check of each character. */
 function opensOften(text: string): boolean {
   let left = MAX_NESTING;
   for (const bracket of '[{') {

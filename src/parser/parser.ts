@@ -5,13 +5,13 @@ import { currentTick } from '../engine/delivery/tick.js';
 import { checkDepth } from './depth.js';
 
 /**
- * The default parser of Socket.IO, lean: the same bytes on the wire, read and written by socket.io-parser itself, but
- * without a decoder of each client's own, which is needed only while the attachments of a binary packet arrive.
+ * A lean variant of Socket.IO's default parser. It sends the same bytes, and socket.io-parser itself reads and writes
+ * them. A client has its own decoder only while the attachments of a binary packet arrive.
  *
  * For the `parser` option of socket.io's Server.
  */
 
-// The copy that socket.io itself has loaded; `import` would load another one.
+// The copy that socket.io itself has loaded. `import` would load a second one.
 const {
   Decoder: FullDecoder,
   Encoder: FullEncoder,
@@ -21,12 +21,12 @@ const {
 type Decoded = (packet: Packet) => void;
 
 /**
- * How many values an event or an acknowledgement may carry. socket.io hands them to the listeners as arguments, of which
- * a function call takes some ten thousands at most: one more ends the process.
+ * How many values an event or an acknowledgement may carry. socket.io passes them to the listeners as arguments. More
+ * than some ten thousand arguments overflow the stack, which ends the process.
  */
 export const MAX_ARGUMENTS = 64;
 
-/** Under how many event names and namespaces one text is remembered. */
+/** With how many event names and namespaces one text is cached. */
 const MAX_EVENTS = 4;
 
 /** The digits of BINARY_EVENT and BINARY_ACK: packets with attachments. */
@@ -34,7 +34,7 @@ const BINARY_EVENT = 53;
 const BINARY_ACK = 54;
 
 let textPacket: Packet | undefined;
-/** Reads packets without attachments, for everyone: it keeps nothing between two packets. */
+/** Reads packets without attachments for all clients, because it keeps no state between packets. */
 const textDecoder = new FullDecoder();
 textDecoder.on('decoded', (packet: Packet) => {
   textPacket = packet;
@@ -60,7 +60,7 @@ export class Decoder {
     return this.removeListener(event, listener);
   }
 
-  /** Takes a text or an attachment. Throws what socket.io-parser throws for those that break the protocol. */
+  /** Reads a text or an attachment. If it breaks the protocol, throws the error of socket.io-parser. */
   add(data: unknown): void {
     if (typeof data === 'string') checkDepth(data);
     if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
@@ -92,13 +92,13 @@ export class Decoder {
   }
 }
 
-/** The digit of an EVENT, and what its data begins with. */
+/** The digit of an EVENT, and the first character of its data. */
 const EVENT = 50;
 const BRACKET = 91;
 
 /**
- * Reads what nearly all packets are, an event of the main namespace without an acknowledgement, without looking at each
- * character. Whatever is not clearly that, or not clearly valid, is left to socket.io-parser.
+ * Reads an event of the main namespace without an acknowledgement, as nearly all packets are, without a scan of each
+ * character. Leaves any other packet, and any doubtful one, to socket.io-parser.
  */
 function readPlainEvent(text: string): Packet | undefined {
   if (text.charCodeAt(0) !== EVENT || text.charCodeAt(1) !== BRACKET) return undefined;
@@ -112,7 +112,7 @@ function readPlainEvent(text: string): Packet | undefined {
   return { type: PacketType.EVENT, nsp: '/', data };
 }
 
-/** Names that socket.io-parser refuses. */
+/** Event names that socket.io-parser rejects. */
 const reservedEvents = new Set([
   'connect',
   'connect_error',
@@ -134,15 +134,15 @@ function hasAttachments(text: string): boolean {
   return digit === BINARY_EVENT || digit === BINARY_ACK;
 }
 
-/** How many namespaces a client may connect to in one go. */
+/** How many namespaces a client may connect to in one turn of the event loop. */
 const MAX_CONNECTS = 100;
 let connecting: Decoder | undefined;
 let connectingIn = -1;
 let connects = 0;
 
 /**
- * socket.io makes a Socket for each CONNECT that comes before the first is through the middleware, so that one polling
- * payload of a megabyte would make 300,000 of them.
+ * socket.io creates a Socket for each CONNECT that arrives before the first one has passed the middleware. One polling
+ * payload of a megabyte could create 300,000 of them.
  */
 function countConnect(decoder: Decoder): void {
   const tick = currentTick();
@@ -158,7 +158,7 @@ interface EncodedEvent {
   encoded: string[];
 }
 
-/** Writes packets. An event whose only value is one long text is written once for all who are sent it in a row. */
+/** Encodes packets. An event whose only value is a long text is encoded once for consecutive recipients. */
 export class Encoder extends FullEncoder {
   private readonly recent = new RecentStrings<EncodedEvent[]>();
 
@@ -168,7 +168,7 @@ export class Encoder extends FullEncoder {
     if (!Array.isArray(data) || data.length !== 2) return super.encode(packet);
     const [event, text] = data as [unknown, unknown];
     if (typeof text !== 'string') return super.encode(packet);
-    // A text has no attachments to look for.
+    // A text has no attachments.
     if (text.length < LONG) return [this.encodeText(packet)];
     const known = this.recent.get(text, () => []);
     if (!known) return super.encode(packet);

@@ -42,7 +42,7 @@ test('a port in use stops the start with one line', async () => {
     expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent' })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses it\n`,
+      stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses this port; stop it, or set another PORT\n`,
     });
   } finally {
     // Left open, it would keep the test runner from ending.

@@ -25,6 +25,8 @@ const INCLUDED = [
   'public/**/*.{html,js,ts}',
   'src/errors.ts',
   'src/config/**/*.ts',
+  'src/cluster/**/*.ts',
+  'src/parser/**/*.ts',
   'src/rooms/**/*.ts',
 ];
 

@@ -1,4 +1,4 @@
-/** How messages between workers are delimited: length of the rest (4 bytes, little endian), kind (1 byte), payload. */
+/** The frame of a message between workers: length of the rest (4 bytes, little endian), kind (1 byte), payload. */
 
 const HEADER = 5;
 
@@ -11,7 +11,7 @@ export function frame(kind: number, payload: Uint8Array): Buffer {
   return bytes;
 }
 
-/** Puts messages together from chunks as they come. A payload is its receiver's to keep. */
+/** Assembles messages from chunks. A listener may keep the payload. */
 export class FrameReader {
   private pending: Buffer[] = [];
   private length = 0;
@@ -22,7 +22,7 @@ export class FrameReader {
     this.pending.push(chunk);
     this.length += chunk.length;
     if (this.length < HEADER) return;
-    // Joined only when the next message is complete, or a long one would be copied with every chunk.
+    // Chunks are joined only when the message is complete. Otherwise each chunk would copy a long message again.
     if (this.pending[0]!.length < 4) this.join();
     if (this.length < 4 + this.pending[0]!.readUInt32LE(0)) return;
     const bytes = this.join();

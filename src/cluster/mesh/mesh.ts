@@ -4,18 +4,18 @@ import { socketOf } from '../protocol.js';
 import { FrameReader, frame } from './framing.js';
 import { SlowPeerDetector } from './slow-peers.js';
 
-/** What a message between workers is for; each kind has one listener. */
+/** The kinds of messages between workers. Each kind has one listener. */
 export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
 export type MeshListener = (from: number, payload: Buffer) => void;
 
 /**
- * The links between the workers of one machine: a Unix socket for each pair and direction, so that what one worker
- * sends to another arrives in order, or not at all once one of them is gone. Nobody in the middle.
+ * The links between the workers of one machine: a Unix socket for each pair and direction, without a broker. Messages
+ * of one worker to another arrive in order, or not at all once one of the two is gone.
  *
- * A new worker says hello to each worker that is there, and they link back to it: when `join` is done, everything sent
- * by any of them reaches it.
+ * A new worker says hello to each running worker, and each of them links back to it. When `join` resolves, it receives
+ * every message that they send.
  *
  * ```
  * NEW                                    EACH OTHER
@@ -25,14 +25,15 @@ export type MeshListener = (from: number, payload: Buffer) => void;
  *  │ ◀─────────────────────────────────── │
  * ```
  *
- * A worker that does not read what it is sent is given up, since a link that has lost something must not go on.
+ * A worker that does not read its messages is disconnected and replaced. A link that has lost a message must not be
+ * used again.
  */
 export class Mesh {
   private readonly links = new Map<number, Socket>();
   private readonly welcomed = new Map<number, () => void>();
   private readonly listeners = new Map<Kind, MeshListener>();
   private readonly leaveListeners: ((id: number) => void)[] = [];
-  /** Links from others, by worker once it has said who it is. */
+  /** Links from other workers. The value is the worker's id once its greeting has arrived. */
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector<Socket>((link) => this.giveUp(link));
   private server: Server | undefined;
@@ -40,8 +41,8 @@ export class Mesh {
   /**
    * @param id this worker's id, unique for the lifetime of the primary
    * @param directory where the workers' sockets are
-   * @param onStuck called with the id of a worker that does not read what it is sent. It is as good as gone here, and
-   *   has to be ended: to it, this one is still there.
+   * @param onStuck called with the id of a worker that does not read its messages. This worker treats it as gone, but
+   *   the other one does not know that, so it must be killed.
    */
   constructor(
     readonly id: number,
@@ -49,7 +50,7 @@ export class Mesh {
     private readonly onStuck: (id: number) => void = () => {},
   ) {}
 
-  /** The ids of the other workers that can be reached. */
+  /** The ids of the other workers that are linked. */
   get members(): number[] {
     return [...this.links.keys()];
   }
@@ -68,16 +69,16 @@ export class Mesh {
   /** Starts to accept links. */
   listen(): Promise<void> {
     this.server = createServer((socket) => this.accept(socket));
-    // A worker whose primary was killed is ended by the cluster module at once.
+    // When the primary is killed, the cluster module ends the worker at once.
     process.once('exit', this.removeSocket);
     return new Promise((resolve, reject) => {
       this.server!.once('error', reject);
-      // The primary has no part in it: links are made without its accepting them, and its death is no error here.
+      // Exclusive, so that the primary does not accept the links, and its death causes no error here.
       this.server!.listen({ path: this.pathOf(this.id), exclusive: true }, resolve);
     });
   }
 
-  /** Links with the workers that are there. A worker that has died meanwhile is left out. */
+  /** Links with the running workers. A worker that has died meanwhile is ignored. */
   async join(others: readonly number[]): Promise<void> {
     await Promise.all(
       others.map(
@@ -95,7 +96,7 @@ export class Mesh {
     this.listeners.set(kind, listener);
   }
 
-  /** Calls back with the id of each worker that has gone. */
+  /** Calls back with the id of each worker that is gone. */
   onLeave(listener: (id: number) => void): void {
     this.leaveListeners.push(listener);
   }
@@ -138,7 +139,7 @@ export class Mesh {
     this.links.set(id, socket);
     socket.on('error', () => {});
     socket.on('close', () => this.onGone(id, socket));
-    // Nothing comes in over this link; it is read so that its end is noticed.
+    // No data arrives on this link. Reading it is how its end is noticed.
     socket.resume();
     this.write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
   }
@@ -153,7 +154,7 @@ export class Mesh {
     link.destroy();
     const [id] = [...this.links].find(([, socket]) => socket === link) ?? [];
     if (id === undefined) return;
-    // What it still says comes from nobody.
+    // Messages that it still sends must not be delivered.
     for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
     this.onStuck(id);
     this.onGone(id, link);

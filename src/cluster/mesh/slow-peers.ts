@@ -1,17 +1,17 @@
 import type { Writable } from 'node:stream';
 
-/** So many bytes may wait on a link for longer than a moment: the longest payload or a burst is gone by then. */
+/** Bytes that may wait on a link for longer than a moment. By then a burst, or the longest payload, has been read. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** In ms. */
+/** How often the links are checked, in ms. */
 const TURN_MS = 250;
-/** After so many turns the other end is taken for one that does not keep up. */
+/** After this number of turns the other end counts as stuck. */
 const MAX_TURNS = 8;
-/** A turn that took longer, in ms, was one in which this worker was busy itself: it writes only between two things. */
+/** A longer turn, in ms, means that this worker itself was busy and could not write. */
 const MAX_TURN_MS = 300;
 
 /**
- * Finds links on which more waits than the other end will ever read in time. It is counted in turns of this worker's
- * own timer that came in time, so that one that is itself held up, once or again and again, blames nobody.
+ * Finds links whose other end does not keep up. Time is counted in turns of this worker's timer, and late turns do not
+ * count. A worker that is itself held up therefore blames no other worker.
  */
 export class SlowPeerDetector<Link extends Writable> {
   private readonly turns = new Map<Link, number>();
@@ -21,7 +21,7 @@ export class SlowPeerDetector<Link extends Writable> {
   /** @param onStuck called with a link whose other end does not keep up */
   constructor(private readonly onStuck: (link: Link) => void) {}
 
-  /** To be called after each write. */
+  /** Call this after each write. */
   check(link: Link): void {
     if (link.writableLength <= MAX_WAITING_BYTES || this.turns.has(link)) return;
     this.turns.set(link, 0);

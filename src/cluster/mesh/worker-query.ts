@@ -1,17 +1,17 @@
 import { kinds, type Mesh } from './mesh.js';
 
-/** What travels: a question is a number; the answer has the same one before it. */
+/** A question is a number of 4 bytes. Its answer starts with the same number. */
 const QUESTION = 4;
 
 /**
- * Asks every worker of this machine the same thing. One that does not answer in time is left out: it may be stuck, and
- * then whoever asks must not be stuck with it.
+ * Asks every worker of this machine the same question. A worker that does not answer in time is left out, so a stuck
+ * worker does not block the caller.
  */
 export class WorkerQuery {
   private readonly waiting = new Map<number, (from: number, answer: unknown) => void>();
   private asked = 0;
 
-  /** @param answer this worker's own answer, as JSON can carry it */
+  /** @param answer this worker's own answer, a value that JSON can express */
   constructor(
     private readonly mesh: Mesh,
     private readonly answer: () => Promise<unknown>,
@@ -23,8 +23,8 @@ export class WorkerQuery {
   }
 
   /**
-   * Resolves with the answers by worker, this one's too; undefined for who has not answered.
-   * @param timeoutMs how long to wait for the others
+   * Resolves with the answers by worker, including this one. The value is undefined for a worker that did not answer.
+   * @param timeoutMs how long to wait for the other workers
    */
   async ask(timeoutMs: number): Promise<Map<number, unknown>> {
     const { mesh } = this;

@@ -3,16 +3,17 @@ import { type AddressInfo, createServer } from 'node:net';
 import { GjallarError } from '../../errors.js';
 
 /**
- * The workers share their port with SO_REUSEPORT, which would let them share it with another server of the same user
- * as well, unnoticed. An ordinary listener finds that out, and which port is free where any will do: uWebSockets.js does
- * not share port 0.
+ * Finds the port for the workers, with an ordinary listener. The workers share their port with SO_REUSEPORT, so another
+ * server of the same user could share it unnoticed. For port 0, the listener picks a free port, because uWebSockets.js
+ * does not share port 0.
  * @throws GjallarError BAD_CONFIG
  */
 export function findPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'another server uses it' : error.message;
+      const reason =
+        error.code === 'EADDRINUSE' ? 'another server uses this port; stop it, or set another PORT' : error.message;
       reject(new GjallarError('BAD_CONFIG', `cannot listen on PORT=${port} at HOST=${host}: ${reason}`));
     });
     server.listen(port, host, () => {
@@ -23,8 +24,8 @@ export function findPort(host: string, port: number): Promise<number> {
 }
 
 /**
- * Whether the kernel gives the connections that wait at a listen socket which is closed to another one of the same
- * port, instead of resetting them: Linux from 5.14 on, where `net.ipv4.tcp_migrate_req` is 1.
+ * Whether the kernel moves waiting connections to another listen socket of the same port when theirs is closed.
+ * Otherwise it resets them. Linux 5.14 and later do so if `net.ipv4.tcp_migrate_req` is 1.
  */
 export function movesConnections(): boolean {
   try {

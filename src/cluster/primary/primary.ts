@@ -11,22 +11,22 @@ import { Watchdog } from './watchdog.js';
 export interface PrimaryOptions {
   workers: number;
   host: string;
-  /** 0 takes a free port. */
+  /** 0 picks a free port. */
   port: number;
-  /** Flags of Node.js that the workers start with, before those of the primary itself. */
+  /** Node.js flags of the workers; the primary's own flags follow them. */
   nodeFlags: readonly string[];
-  /** How long clients may take to go elsewhere when workers stop or are replaced, in ms. */
+  /** How long a drain may take when workers stop or are replaced, in ms. */
   drainTimeout: number;
   log: Logger;
 }
 
-/** A worker that lived shorter than this, in ms, counts as one that keeps dying. */
+/** A worker that lived shorter than this, in ms, delays its replacement. */
 const SHORT_LIFE_MS = 10_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
-/** How long a worker has to stop once its clients are gone before it is killed, in ms. */
+/** How long a worker may take to stop after its drain before it is killed, in ms. */
 const STOP_TIMEOUT_MS = 10_000;
-/** The same where somebody has no time. */
+/** The same for an immediate stop. */
 const STOP_NOW_TIMEOUT_MS = 3000;
 
 /** A worker, as the primary sees it. */
@@ -35,13 +35,13 @@ interface WorkerRecord {
   readonly bornAt: number;
   isMeshed: boolean;
   isListening: boolean;
-  /** Another worker takes its place, or it takes the place of one that is still there: its end is no loss. */
+  /** Whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends. */
   isSpare: boolean;
-  /** Calls back once it listens, or is gone. */
+  /** Called once it listens or is gone. */
   onStarted: (() => void) | undefined;
 }
 
-/** Forks the workers, replaces those that die, renews them, and stops all of them. */
+/** Forks the workers, replaces workers that die, reloads them, and stops them. */
 export class Primary {
   private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
   private readonly members = new Map<number, WorkerRecord>();
@@ -56,9 +56,7 @@ export class Primary {
   private started: { resolve: (port: number) => void; reject: (error: Error) => void } | undefined;
 
   constructor(private readonly options: PrimaryOptions) {
-    this.watchdog = new Watchdog(options.workers, (id) =>
-      this.onHung(id, 'a worker gives no sign of life and is killed'),
-    );
+    this.watchdog = new Watchdog(options.workers, (id) => this.onHung(id, 'a worker does not respond and is killed'));
   }
 
   /** Resolves with the port when all workers listen for the first time. */
@@ -74,19 +72,20 @@ export class Primary {
   }
 
   /**
-   * Replaces all workers, one by one: a new one listens before an old one takes no more clients. Then the clients of
-   * the old ones are sent away, which brings each of them to a new one.
+   * Replaces all workers, one by one. A new worker listens before the old one stops accepting clients. Then the old
+   * workers drain: their clients reconnect to new workers.
    */
   async reload(): Promise<void> {
     const { log, drainTimeout } = this.options;
-    if (this.stopping || this.isReloading) return log.warn('a reload or a stop is under way: there is no other reload');
+    if (this.stopping || this.isReloading)
+      return log.warn('reload ignored: a reload or shutdown is already in progress');
     this.isReloading = true;
     this.isLeaving = false;
-    log.info({ movesConnections: movesConnections() }, 'the reload begins');
+    log.info({ movesConnections: movesConnections() }, 'reload started');
     const old = [...this.members.values()];
     const retired: WorkerRecord[] = [];
     for (const member of old) {
-      // It has died meanwhile, and was replaced then.
+      // The worker has died meanwhile and was replaced.
       if (!this.members.has(member.worker.id)) continue;
       member.isSpare = true;
       const isSucceeded = await this.forkSuccessor();
@@ -100,18 +99,18 @@ export class Primary {
     }
     await Promise.all(retired.map((member) => this.stopMember(member, drainTimeout)));
     this.isReloading = false;
-    log.info({ replaced: retired.length, workers: old.length }, 'the reload is over');
+    log.info({ replaced: retired.length, workers: old.length }, 'reload finished');
   }
 
-  /** Says that clients should go to other machines, and sends them there. They are served until the stop. */
+  /** Drains the machine: readiness fails, and clients are disconnected. Clients that return are still served. */
   leave(): void {
     if (this.stopping) return;
     this.isLeaving = true;
-    this.options.log.info('the clients are sent away; a reload takes them in again');
+    this.options.log.info('draining all clients to other machines; a reload ends the drain');
     for (const member of this.members.values()) if (member.isListening) this.tellToLeave(member);
   }
 
-  /** Sends the clients away and stops all workers. Resolves when they are gone. */
+  /** Drains and stops all workers. Resolves when they are gone. */
   async stop(): Promise<void> {
     this.stopping = true;
     for (const timer of this.respawns) clearTimeout(timer);
@@ -120,7 +119,7 @@ export class Primary {
     rmSync(this.meshDirectory, { recursive: true, force: true });
   }
 
-  /** Makes the stop that is under way an immediate one. */
+  /** Turns the stop in progress into an immediate one. */
   stopNow(): void {
     for (const { worker } of this.members.values()) {
       send(worker, { type: 'stopNow' });
@@ -140,7 +139,7 @@ export class Primary {
         resolve();
       });
       if (isListening) send(worker, { type: 'stop', over });
-      // One that is only starting has no clients, and may not hear yet.
+      // A worker that is still starting has no clients, and may not read its messages yet.
       else worker.process.kill('SIGKILL');
     });
   }
@@ -153,7 +152,7 @@ export class Primary {
     return member;
   }
 
-  /** Resolves with whether it listens. */
+  /** Resolves once the new worker listens (true) or is gone (false). */
   private async forkSuccessor(): Promise<boolean> {
     const member = this.fork(true);
     await new Promise<void>((resolve) => {
@@ -163,9 +162,9 @@ export class Primary {
     return member.isListening;
   }
 
-  /** There is no successor, so it stays. */
+  /** Keeps a worker whose successor did not start. */
   private keep(member: WorkerRecord): void {
-    this.options.log.error('a new worker did not start: those that are not replaced stay');
+    this.options.log.error('reload aborted: a new worker did not start, so the remaining old workers stay');
     member.isSpare = false;
     if (member.worker.isDead()) this.respawn(member);
   }
@@ -187,7 +186,7 @@ export class Primary {
       case 'leave':
         return this.leave();
       case 'stuck':
-        return this.onHung(message.worker, 'a worker does not read what the others send it and is killed');
+        return this.onHung(message.worker, 'a worker does not read messages from other workers and is killed');
       case 'listening':
         member.isListening = true;
         member.onStarted?.();
@@ -199,7 +198,7 @@ export class Primary {
         return;
       case 'failed':
         if (this.started) return this.started.reject(new GjallarError('BAD_CONFIG', message.reason));
-        // The others go on; this one is tried again, or done without.
+        // The other workers continue. This one is forked again, unless a reload started it.
         this.options.log.error({ worker: id, reason: message.reason }, 'a worker cannot run');
         member.worker.process.kill('SIGKILL');
     }
@@ -211,7 +210,7 @@ export class Primary {
 
   private onHung(id: number, why: string): void {
     const hung = this.members.get(id)?.worker.process;
-    // Several may say so of one.
+    // Several workers may report the same one.
     if (!hung || hung.killed) return;
     this.options.log.error({ worker: id }, why);
     hung.kill('SIGKILL');
@@ -221,7 +220,7 @@ export class Primary {
     const member = this.members.get(id);
     this.members.delete(id);
     this.watchdog.forget(id);
-    // One that was killed could not do it.
+    // A killed worker could not remove its socket.
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
     member.onStarted?.();
@@ -246,6 +245,6 @@ export class Primary {
 }
 
 function send(worker: Worker, message: FromPrimary): void {
-  // A worker that has just died has no channel any more; its exit is dealt with by itself.
+  // A worker that has just died has no channel. Its `exit` event is handled separately.
   if (worker.isConnected()) worker.send(message, () => {});
 }

@@ -1,23 +1,23 @@
 import { ALIVE_INTERVAL_MS } from '../protocol.js';
 
-/** A worker that has been silent for so many intervals in a row is taken for hung. */
+/** A worker that is silent for more intervals than this in a row counts as hung. */
 const MAX_SILENT_TURNS = 10;
-/** The same for one that is only starting, */
+/** The same for a worker that is starting. */
 const MAX_START_TURNS = 30;
-/** and so many more for each that may be starting at the same time. */
+/** Added to the limit of a starting worker for each worker, since all may be starting at the same time. */
 const EXTRA_TURNS_PER_WORKER = 2;
 
 /**
- * Finds workers that are there but do nothing any more: stopped, or in an endless loop. Silence is counted in turns of
- * the primary's own timer, so that a primary that was itself stopped, or a machine that slept, finds nobody hung.
+ * Finds hung workers: stopped, or in an endless loop. Silence is counted in turns of the primary's own timer. A primary
+ * that was itself stopped, or a machine that slept, therefore does not report its workers.
  */
 export class Watchdog {
   private readonly silent = new Map<number, number>();
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param workers how many there are
-   * @param onHung called with the id of a worker that gives no sign of life
+   * @param workers the number of workers
+   * @param onHung called with the id of a hung worker
    */
   constructor(
     private readonly workers: number,
@@ -36,12 +36,12 @@ export class Watchdog {
     this.silent.set(worker, MAX_SILENT_TURNS - MAX_START_TURNS - EXTRA_TURNS_PER_WORKER * this.workers);
   }
 
-  /** A worker has given a sign of life. */
+  /** A worker has reported that it is alive. */
   heard(worker: number): void {
     this.silent.set(worker, 0);
   }
 
-  /** A worker has gone. */
+  /** A worker is gone. */
   forget(worker: number): void {
     this.silent.delete(worker);
   }

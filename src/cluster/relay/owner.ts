@@ -21,7 +21,7 @@ import {
   type RelayedResponse,
 } from './messages.js';
 
-/** What watches over clients that send or read too much, or too little. */
+/** The limits for clients that read too slowly or send too much. */
 export interface ClientGuards {
   readonly slow: SlowClients;
   readonly frameGuard: FrameGuard;
@@ -66,7 +66,7 @@ export class RelayedExchange implements HttpExchange {
     this.finish();
   }
 
-  /** The client, or the worker it is connected to, has gone. */
+  /** The client, or the worker that it is connected to, is gone. */
   abort(): void {
     if (this.finished) return;
     this.finish();
@@ -81,7 +81,7 @@ export class RelayedExchange implements HttpExchange {
 
 /** A request for a WebSocket that another worker has received. */
 export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
-  /** The WebSocket, once it was accepted. */
+  /** The WebSocket, once it is accepted. */
   webSocket: RelayedWebSocket | undefined;
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
@@ -93,7 +93,7 @@ export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
   }
 }
 
-/** A WebSocket that another worker holds. It has no topics here: whoever broadcasts sends to it one by one. */
+/** A WebSocket that another worker holds. Topics do not reach it, so broadcasts are sent to it directly. */
 export class RelayedWebSocket implements WebSocketConnection {
   private sent = 0;
   private progress: RelayedProgress = { received: 0, waiting: 0 };
@@ -118,12 +118,12 @@ export class RelayedWebSocket implements WebSocketConnection {
     return 1;
   }
 
-  /** What waits for the client, and what the receiver should have reported by now and has not. */
+  /** Bytes that wait for the client, and bytes whose progress report is overdue. */
   getBufferedAmount(): number {
     return this.progress.waiting + Math.max(0, this.sent - this.progress.received - 2 * REPORT_EVERY);
   }
 
-  /** The receiver tells how far the client is. */
+  /** The receiver reports the client's progress. */
   onProgress(progress: RelayedProgress): void {
     const before = this.getBufferedAmount();
     this.progress = progress;

@@ -21,22 +21,22 @@ import {
 /** Sends one message to the owner. */
 export type Forward = (op: Op, body?: string | Uint8Array) => void;
 
-/** A connection on this worker's port whose session another worker has. */
+/** A connection on this worker's port whose session is on another worker. */
 export interface ReceivedConnection {
   onReply(op: Op, body: Buffer): void;
   /** The owner has died. */
   onOwnerGone(): void;
-  /** This worker goes: brings the connection to its end. */
+  /** This worker is stopping: ends the connection. */
   leave(): void;
 }
 
-/** A client whose worker has died learns it the way the protocol tells of any unknown session. */
+/** Answers a client whose worker has died as the protocol answers any unknown session. */
 function answerUnknown(exchange: HttpExchange): void {
   const { code, status, message } = handshakeErrors.UNKNOWN_SID;
   exchange.send(status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
 }
 
-/** An HTTP request for another worker. */
+/** An HTTP request whose session is on another worker. */
 export class ReceivedRequest implements ReceivedConnection {
   constructor(
     private readonly exchange: HttpExchange,
@@ -73,7 +73,7 @@ export class ReceivedRequest implements ReceivedConnection {
   }
 }
 
-/** A WebSocket for another worker. */
+/** A WebSocket whose session is on another worker. */
 export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   private webSocket: WebSocketConnection | undefined;
   private received = 0;
@@ -83,7 +83,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     private readonly exchange: UpgradeExchange,
     private readonly forward: Forward,
     private readonly onEnd: () => void,
-    /** Takes the session itself, and then the request. */
+    /** Adopts the session on this worker, and then handles the request. */
     private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
     private readonly closing: Closing,
   ) {}

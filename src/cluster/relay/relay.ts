@@ -16,23 +16,23 @@ import {
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
-/** What the relay needs of the engine: to hand it what other workers have received. */
+/** The engine as the relay uses it: it handles the connections that other workers have received. */
 export interface RelayTarget extends ClientGuards {
   readonly closing: Closing;
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
-  /** Gives a session away; undefined where it has to stay. */
+  /** Hands over a session; undefined if it has to stay. */
   release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined;
-  /** Goes on with a session that another worker has given away. */
+  /** Continues a session that another worker has handed over. */
   adopt(session: MovingSession): void;
 }
 
 const KIND: Kind = kinds.relay;
 
-/** For how long a session that needs no more requests may still get some that were on their way, in ms. */
+/** How long requests that are already on their way may still arrive for a session on a WebSocket, in ms. */
 const LATE_REQUESTS_MS = 10_000;
 
-/** What the ids of a worker's sessions begin with, so that every worker knows whose a session is. */
+/** The prefix of a worker's session ids. It names the session's worker to all workers. */
 export function idPrefixOf(worker: number): string {
   return `${worker}.`;
 }
@@ -43,17 +43,17 @@ function workerOf(sid: string): number | undefined {
 }
 
 /**
- * Passes requests that the kernel gave to this worker on to the worker that has their session, and takes those that
- * other workers pass on to this one. This is what makes sticky sessions unnecessary.
+ * Passes requests that reached this worker on to the worker with their session, and accepts requests that other workers
+ * pass on. This makes sticky sessions unnecessary.
  */
 export class Relay {
   /** Connections on this worker's port, by requestId. */
   private readonly received = new Map<number, { owner: number; connection: ReceivedConnection }>();
   /** Connections on other workers' ports, by worker and requestId. */
   private readonly relayed = new Map<string, { receiver: number; exchange: RelayedExchange | RelayedUpgrade }>();
-  /** Where sessions have moved to whose ids name this worker. */
+  /** The new workers of sessions that have left this one, by session id. */
   private readonly movedTo = new Map<string, number>();
-  /** Whose ids sessions bear that have moved here. */
+  /** The old workers of sessions that have moved here, by session id. */
   private readonly movedFrom = new Map<string, number>();
   private lastRequestId = 0;
 
@@ -65,12 +65,12 @@ export class Relay {
     mesh.onLeave((id) => this.onWorkerGone(id));
   }
 
-  /** Passes a request on. Returns false when the session's worker is not there. */
+  /** Passes a request on. Returns false if the session's worker is gone. */
   request(sid: string, exchange: HttpExchange): boolean {
     return this.passOn(sid, exchange, (forward, onEnd) => new ReceivedRequest(exchange, forward, onEnd));
   }
 
-  /** Passes a request for a WebSocket on. Returns false when the session's worker is not there. */
+  /** Passes a request for a WebSocket on. Returns false if the session's worker is gone. */
   upgrade(sid: string, exchange: UpgradeExchange): boolean {
     return this.passOn(sid, exchange, (forward, onEnd, owner) => {
       const adopt = (body: Buffer) => this.adopt(owner, body, exchange);
@@ -78,7 +78,7 @@ export class Relay {
     });
   }
 
-  /** Connections on this worker's port that are other workers' affair. */
+  /** Connections on this worker's port whose sessions are on other workers. */
   get receivedConnections(): ReceivedConnection[] {
     return [...this.received.values()].map(({ connection }) => connection);
   }
@@ -94,7 +94,7 @@ export class Relay {
     this.mesh.send(from, KIND, encodeMessage(ops.noMoreRequests, 0, sid));
   }
 
-  /** Takes a session, and the WebSocket that it moves for, unless its client has gone meanwhile. */
+  /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
   private adopt(from: number, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeSession(body);
     this.movedFrom.set(session.id, from);
@@ -107,8 +107,8 @@ export class Relay {
     exchange: HttpExchange,
     make: (forward: Forward, over: () => void, owner: number) => ReceivedConnection & { start(): void },
   ): boolean {
-    // What another worker has passed on goes to where the session has moved, and never back to that worker: the two
-    // would pass it to and fro for ever once the session has ended.
+    // A request that another worker passed on may only follow a move. Once the session has ended, the two workers would
+    // otherwise pass it back and forth endlessly.
     const owner = this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid));
     if (owner === undefined || !this.mesh.has(owner)) return false;
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
