@@ -3,11 +3,11 @@ import { type HttpHost, routeHttp } from '../engine/uws/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
 
-/** What the health endpoints report. */
+/** The state that the health endpoints report. */
 export interface Health {
-  /** Whether this worker should get new clients: it should when it is ready. */
+  /** Whether this worker should get new clients: only when it is ready. */
   readonly state: 'not ready' | 'ready' | 'draining';
-  /** What does not work. */
+  /** Texts that say what is down. */
   readonly problems: readonly string[];
 }
 

@@ -5,13 +5,13 @@ import { dataHeaders } from '../http/headers.js';
 import { sendError } from '../http/json.js';
 
 export interface MetricsOptions {
-  /** Who may look; undefined lets everyone. */
+  /** The account that may read the metrics; undefined makes them public. */
   admin: Admin | undefined;
   /** The metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
   /** Whether the app is an SSLApp. */
   secure: boolean;
-  /** Called with errors that are not the caller's. */
+  /** Called with errors that the caller has not caused. */
   onError(error: unknown): void;
 }
 

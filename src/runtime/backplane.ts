@@ -3,10 +3,10 @@ import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
 import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
 import type { WorkerLinks } from '../worker-links.js';
 
-/** How long a start waits for the bus before it goes on without it, in ms. */
+/** How long a start waits for the backplane before it continues without it, in ms. */
 const START_TIMEOUT_MS = 5000;
 
-/** Resolves when the bus is ready, or when that has taken too long: what is local works without it. */
+/** Resolves when the backplane is ready, or after a timeout, because local delivery works without it. */
 export async function readyInTime(bus: Backplane): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
@@ -16,9 +16,9 @@ export async function readyInTime(bus: Backplane): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Logs each outage once when it begins and once when it ends, and keeps it among the worker's problems meanwhile. */
+/** Logs the start and the end of each outage once, and lists the outage among the worker's problems meanwhile. */
 export function backplaneEvents(bus: string, problems: Set<string>, log: Logger): BackplaneEvents {
-  const problem = 'Redis is away: rooms do not span workers and machines';
+  const problem = 'Redis is unreachable: rooms do not span workers and machines';
   return {
     onDown: (reason) => {
       problems.add(problem);
@@ -26,12 +26,12 @@ export function backplaneEvents(bus: string, problems: Set<string>, log: Logger)
     },
     onUp: (unsent) => {
       problems.delete(problem);
-      log.info({ bus, unsent }, 'the bus is up');
+      log.info({ bus, unsent }, 'the backplane is up');
     },
   };
 }
 
-/** What the embedded bus, or something else with a kind of its own, runs on: the mesh of this machine's workers. */
+/** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */
 export function linksOf(mesh: Mesh, kind: Kind = kinds.bus): WorkerLinks {
   return {
     id: mesh.id,

@@ -10,14 +10,14 @@ import type { DrainReason, RunningApplication } from './application.js';
 import { type DrainGroup, drain } from './drain.js';
 import type { Orders } from './orders.js';
 
-/** What a worker's clients are connected to. */
+/** The parts that a worker's clients are connected to. */
 export interface ServingParts {
   engine: Engine;
   relay: Relay;
   application: RunningApplication;
 }
 
-/** A worker's way from listening to its end, as the primary orders it. */
+/** Takes a worker from listening to its end, by the orders of the primary. */
 export class Departure {
   private state: Health['state'] = 'not ready';
   private listenSocket: us_listen_socket | undefined;
@@ -30,7 +30,7 @@ export class Departure {
     private readonly orders: Orders,
   ) {}
 
-  /** @param isReady whether the application may get clients */
+  /** @param isReady whether the application is ready for clients */
   stateOf(isReady: boolean): Health['state'] {
     return this.state === 'ready' && !isReady ? 'not ready' : this.state;
   }
@@ -47,8 +47,8 @@ export class Departure {
   }
 
   /**
-   * Resolves when the primary has ordered the stop and the clients are gone, or had their time.
-   * @param report called with how many sessions there were, and how many are left
+   * Resolves when the primary has ordered the stop and the drain is over.
+   * @param report called with the number of sessions before and after the drain
    */
   async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
     const { over } = await this.orders.next('stop');
@@ -69,14 +69,14 @@ export class Departure {
   }
 }
 
-/** Tells a worker's clients to go elsewhere, spread over so many ms, and answers what they have asked for. */
+/** Drains a worker over a number of ms. Requests of its clients are still answered. */
 async function sendAway(parts: ServingParts, reason: DrainReason, over: number, signal: AbortSignal): Promise<void> {
-  // Where no worker listens any more polls have nowhere to go, so their clients cannot wait for their turn.
+  // On a stop, no worker accepts the next poll of a client, so clients on polling cannot wait for their turn.
   const groups = [...groupsOf(parts, reason, reason === 'stop'), relayedBy(parts.relay)];
   await drain({ groups, over, isIdle: () => connections.waiting === 0, signal });
 }
 
-/** Sends the clients away, and those who come after them, again and again. */
+/** Drains a worker again and again, because new clients still connect. */
 async function keepSendingAway(parts: ServingParts, over: number, signal: AbortSignal): Promise<void> {
   const groups = groupsOf(parts, 'restart', false);
   while (!signal.aborted) {
@@ -93,8 +93,8 @@ function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boo
 }
 
 /**
- * A session is told by its end in order: the client finds its transport closed and connects again by itself, which it
- * would not after a disconnect of Socket.IO. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
+ * A drain closes the Engine.IO session. The client finds its transport closed and reconnects by itself, which it would
+ * not do after a Socket.IO disconnect. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
  */
 function sessionsOf({ engine, application }: ServingParts, isPollingUrgent: boolean): DrainGroup<Session> {
   return {
@@ -108,7 +108,7 @@ function sessionsOf({ engine, application }: ServingParts, isPollingUrgent: bool
   };
 }
 
-/** Requests and WebSockets that came in here, and whose sessions are another worker's. */
+/** Requests and WebSockets on this worker's port whose sessions are on other workers. */
 function relayedBy(relay: Relay): DrainGroup<never> {
   const group: DrainGroup<ReceivedConnection> = {
     get size() {
@@ -125,9 +125,8 @@ const SHORT_TURN_MS = 0.2;
 const MAX_TURNS = 1000;
 
 /**
- * Closes the listen socket. The kernel may reset the connections that wait there to be accepted (`movesConnections`
- * says when it does not), so it is done right after a turn of the loop that had nothing to do: connections that waited
- * then have been accepted in it.
+ * Closes the listen socket. The kernel may reset connections that wait to be accepted (see `movesConnections`). The
+ * socket is therefore closed right after an idle turn of the event loop, which has accepted all waiting connections.
  */
 async function stopListening(socket: us_listen_socket): Promise<void> {
   let before = performance.now();

@@ -1,40 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Clients of one kind that are to go elsewhere. */
+/** Clients of one kind that a drain disconnects. */
 export interface DrainGroup<T extends object> {
-  /** How many are there now. */
+  /** The number of connected clients. */
   readonly size: number;
-  /** Those who are there now. */
+  /** The connected clients. */
   members(): Iterable<T>;
-  /** Whether it can be dismissed to go without breaking off what is under way with it. */
+  /** Whether dismissing the client now interrupts nothing. */
   isQuiet(member: T): boolean;
-  /** Tells it to go. It may stay a member until it has heard. */
+  /** Asks the client to reconnect elsewhere. It may stay a member until it has received that. */
   dismiss(member: T): void;
-  /** Whether it is dismissed at once: it cannot be served any more. */
+  /** Whether the client must be dismissed at once because this worker cannot serve it any more. */
   isUrgent?(member: T): boolean;
 }
 
 export interface DrainOptions {
   // biome-ignore lint/suspicious/noExplicitAny: a list of groups of different kinds
   groups: readonly DrainGroup<any>[];
-  /** How long it may take, in ms; 0 tells nobody. */
+  /** How long the drain may take, in ms. With 0 no client is dismissed. */
   over: number;
-  /** Whether nothing else is under way. */
+  /** Whether nothing else is in progress. */
   isIdle: () => boolean;
-  /** Ends it early. */
+  /** Ends the drain early. */
   signal: AbortSignal;
 }
 
-/** A batch is dismissed in each turn, so many ms on average after the one before. */
+/** The average time between two batches, in ms. */
 const TURN_MS = 50;
-/** So few in a turn are no herd: 200 a second. */
+/** The smallest batch. It makes 200 reconnections a second, which is no thundering herd. */
 const SMALL_BATCH = 10;
-/** From this part of the time on everybody is dismissed, and the rest is for those who have to ask to hear it. */
+/** After this share of the time all clients are dismissed. Clients on polling need the rest to receive it. */
 const LAST_CALL = 0.8;
 
 /**
- * Tells everybody to go elsewhere, in batches that are spread over the time, each of whom chance picks. Resolves when
- * nobody is there any more, or when the time is up.
+ * Disconnects all clients, in random batches that are spread over the given time. Resolves when no client is left, or
+ * when the time is up.
  */
 export async function drain({ groups, over, isIdle, signal }: DrainOptions): Promise<void> {
   if (over <= 0) return;
@@ -57,14 +57,14 @@ export async function drain({ groups, over, isIdle, signal }: DrainOptions): Pro
       client.group.dismiss(client.member);
     }
     if (isIdle() && groups.every(({ size }) => size === 0)) return;
-    // Those who were busy come first; some may still come over connections that were made before.
+    // Busy clients are first in the next batch. Clients may still arrive over connections that were made before.
     waiting.unshift(...busy);
     if (waiting.length === 0) waiting = presentOnes();
     await sleep(TURN_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
   }
 }
 
-/** Takes those who cannot wait, and a batch of the others. */
+/** Takes a batch, and all urgent clients. */
 function nextTurn(waiting: Client[], batch: number): Client[] {
   const turn = waiting.splice(0, batch);
   const isUrgent = ({ group, member }: Client) => group.isUrgent?.(member) ?? false;

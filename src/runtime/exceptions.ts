@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { counter, type Metric } from '../operations/metrics/metric.js';
 
-/** So many exceptions in a minute are logged in full; the others are counted. */
+/** How many exceptions in a minute are logged. The others are only counted. */
 const MAX_LOGGED = 20;
 const MINUTE_MS = 60_000;
 
 /**
- * Lets the worker go on after an exception that no handler has caught. All clients of a worker must not lose their
- * connection because of what one of them has sent.
- * @returns how many there were, for the metrics
+ * Keeps the worker running after an exception that no handler has caught. What one client sends must not disconnect all
+ * clients of its worker.
+ * @returns the metric that counts them
  */
 export function surviveExceptions(log: Logger): Metric[] {
   let count = 0;
@@ -19,11 +19,9 @@ export function surviveExceptions(log: Logger): Metric[] {
   const onError = (kind: string) => (error: unknown) => {
     count++;
     logged++;
-    if (logged <= MAX_LOGGED) log.error({ error, kind }, 'an error was not handled; the worker goes on');
+    if (logged <= MAX_LOGGED) log.error({ error, kind }, 'unhandled error; the worker continues');
   };
   process.on('uncaughtException', onError('exception'));
   process.on('unhandledRejection', onError('rejection'));
-  return [
-    counter('gjallar_unhandled_errors_total', 'Exceptions and rejections that no handler has caught.', () => count),
-  ];
+  return [counter('gjallar_unhandled_errors_total', 'Exceptions and rejections that no handler caught.', () => count)];
 }

@@ -1,4 +1,4 @@
-/** The same result for everybody who asks within a time: what is dear is not made more often, however many ask. */
+/** Caches an expensive result for at least `ms` milliseconds, however many callers ask for it. */
 export function atMostEvery<T>(ms: number, make: () => Promise<T>): () => Promise<T> {
   let latest: Promise<T> | undefined;
   return () => {
@@ -7,7 +7,7 @@ export function atMostEvery<T>(ms: number, make: () => Promise<T>): () => Promis
       const forget = () => {
         latest = undefined;
       };
-      // Counted from when it is there; a failure is nobody's result.
+      // The time starts when the result arrives. A failure is not cached.
       latest.then(() => setTimeout(forget, ms).unref(), forget);
     }
     return latest;

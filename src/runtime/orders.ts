@@ -1,14 +1,14 @@
 import type { FromPrimary, FromWorker } from '../cluster/protocol.js';
 
 export function sendToPrimary(message: FromWorker): void {
-  // Without its primary a worker ends at once; until then there may be no one to send to.
+  // Without its primary a worker ends at once. Until then sending may fail.
   process.send?.(message, undefined, undefined, () => {});
 }
 
-/** The primary's orders, each to be waited for once. */
+/** The primary's orders. Each can be awaited once. */
 export interface Orders {
   next<T extends FromPrimary['type']>(type: T): Promise<Extract<FromPrimary, { type: T }>>;
-  /** The latest order of a kind; undefined where there was none. */
+  /** The latest order of a kind; undefined if there was none. */
   last<T extends FromPrimary['type']>(type: T): Extract<FromPrimary, { type: T }> | undefined;
 }
 

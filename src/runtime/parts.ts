@@ -17,7 +17,7 @@ import { withNativeRooms } from '../rooms/native-rooms.js';
 import { backplaneEvents, linksOf, readyInTime } from './backplane.js';
 import { type Orders, receiveOrders, sendToPrimary } from './orders.js';
 
-/** Links this worker with the others of its machine. */
+/** Links this worker with the other workers of its machine. */
 export async function joinMachine(): Promise<{ mesh: Mesh; orders: Orders }> {
   const directory = process.env[MESH_DIRECTORY]!;
   const mesh = new Mesh(cluster.worker!.id, directory, (worker) => sendToPrimary({ type: 'stuck', worker }));
@@ -37,7 +37,7 @@ export interface EngineParts {
   relay: Relay;
 }
 
-/** The engine on its app, with the relay to the other workers. */
+/** Builds the engine on its app, with the relay to the other workers. */
 export function buildEngine(config: Config, mesh: Mesh, log: Logger): EngineParts {
   const secure = config.tlsKey !== undefined;
   const app = secure ? SSLApp({ key_file_name: config.tlsKey, cert_file_name: config.tlsCert }) : App();
@@ -58,12 +58,12 @@ export function buildEngine(config: Config, mesh: Mesh, log: Logger): EnginePart
   engine.addresses?.share(linksOf(mesh, kinds.addresses));
   engine.attach(app, { secure });
   engine.on('limit', ({ remoteAddress: address }: Session, reason: CloseReason) => {
-    log.info({ reason, address }, 'a client was closed');
+    log.info({ reason, address }, 'a client was disconnected');
   });
   return { app, secure, engine, relay };
 }
 
-/** The Socket.IO server on the engine, with rooms that span the workers. */
+/** Builds the Socket.IO server on the engine, with rooms that span the workers. */
 export async function buildServer(
   config: Config,
   { engine, mesh, problems, log }: { engine: Engine; mesh: Mesh; problems: Set<string>; log: Logger },

@@ -14,7 +14,7 @@ import { atMostEvery } from './intervals.js';
 import { sendToPrimary } from './orders.js';
 import { buildEngine, buildServer, joinMachine } from './parts.js';
 
-/** A worker: builds its parts, puts the application on them, listens when the primary says so, and stops in order. */
+/** Runs a worker: builds its parts, starts the application, listens when the primary says so, and shuts down. */
 export async function runWorker(config: Config, version: string, application: Application): Promise<void> {
   const problems = new Set<string>();
   const { mesh, orders } = await joinMachine();
@@ -55,7 +55,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   log.info({ port }, 'listening');
   sendToPrimary({ type: 'listening' });
 
-  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stops'));
+  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   running.stop();
   await io.close();
   await running.close();
@@ -65,7 +65,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   process.exit(0);
 }
 
-/** Where listening fails the primary ends everything. */
+/** If listening fails, the primary kills this worker; at startup, it ends the server. */
 function listen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
   return new Promise((resolve) => {
     app.listen(host, port, (socket) => {

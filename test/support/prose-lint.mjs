@@ -26,8 +26,10 @@ const INCLUDED = [
   'src/errors.ts',
   'src/config/**/*.ts',
   'src/cluster/**/*.ts',
+  'src/operations/**/*.ts',
   'src/parser/**/*.ts',
   'src/rooms/**/*.ts',
+  'src/runtime/**/*.ts',
 ];
 
 /** Generated files. */

@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/engine.js';
 import { counter, gauge, type Metric } from './metric.js';
 
-/** Clients that are connected in another way than by Engine.IO. */
+/** Clients that are not connected over Engine.IO. */
 export interface OtherClients {
-  /** What their transport is called in the metrics. */
+  /** The name of their transport in the metrics. */
   kind: string;
   clients: {
     readonly size: number;
@@ -12,7 +12,7 @@ export interface OtherClients {
   };
 }
 
-/** Who is connected, and what goes to them and comes from them. */
+/** The metrics of clients and their messages. */
 export function clientMetrics(engine: Engine, others: readonly OtherClients[]): Metric[] {
   const { counters, outbox } = engine;
   const refused = new Map<string, number>();
@@ -23,7 +23,7 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
     {
       name: 'gjallar_clients',
       type: 'gauge',
-      help: 'Connected clients: Socket.IO over polling or websocket, and plain WebSockets.',
+      help: 'Connected clients, by transport; plain WebSockets have their own.',
       labels: ['transport'],
       read: () => [
         ...Object.entries(engine.clientsByTransport),
@@ -33,7 +33,7 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
     {
       name: 'gjallar_connections_opened_total',
       type: 'counter',
-      help: 'Connections that were opened.',
+      help: 'Connections opened.',
       labels: ['kind'],
       read: () => [
         ['socketio', counters.opened],
@@ -43,7 +43,7 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
     {
       name: 'gjallar_connections_closed_total',
       type: 'counter',
-      help: 'Connections that have ended, by reason: of Socket.IO its own, of plain WebSockets the close code.',
+      help: 'Connections closed, by reason: that of Socket.IO, or the close code of a plain WebSocket.',
       labels: ['kind', 'reason'],
       read: () => [
         ...Object.entries(counters.closed).map(([reason, count]) => ['socketio', reason, count] as const),
@@ -55,53 +55,49 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
     {
       name: 'gjallar_handshakes_refused_total',
       type: 'counter',
-      help: 'Requests that the engine has refused, by what it answered.',
+      help: 'Engine.IO requests rejected, by error message.',
       labels: ['reason'],
       read: () => refused,
     },
     {
       name: 'gjallar_clients_refused_total',
       type: 'counter',
-      help: 'Clients that were not let in for a limit or for the origin of their page, plain WebSockets too.',
+      help: 'Clients rejected because of a limit or their origin, including plain WebSockets, by error code.',
       labels: ['code'],
       read: () => Object.entries(counters.refused),
     },
-    counter(
-      'gjallar_messages_over_limit_total',
-      'Messages from clients that had sent more than RATE_LIMIT allows already.',
-      () => counters.overLimit,
-    ),
+    counter('gjallar_messages_over_limit_total', 'Messages from clients beyond RATE_LIMIT.', () => counters.overLimit),
     {
       name: 'gjallar_messages_received_total',
       type: 'counter',
-      help: 'Messages that came from clients; of Socket.IO also acknowledgements and connects.',
+      help: 'Messages received from clients, including the acknowledgements and connects of Socket.IO.',
       labels: ['kind'],
       read: () => [
         ['socketio', counters.received],
         ...others.map(({ kind, clients }) => [kind, clients.counters.received] as const),
       ],
     },
-    counter('gjallar_messages_sent_total', 'Messages to one client each, replies too.', () => counters.sent),
-    counter('gjallar_broadcasts_total', 'Messages to the members of a room.', () => outbox.published),
+    counter('gjallar_messages_sent_total', 'Messages sent to single clients, including replies.', () => counters.sent),
+    counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => outbox.published),
     counter(
       'gjallar_deliveries_total',
-      'What broadcasts made: one for each member who is reached by topic, skipped or not.',
+      'Deliveries of broadcasts: one per member that a topic reaches, including dropped ones.',
       () => outbox.deliveries,
     ),
     counter(
       'gjallar_deliveries_dropped_total',
-      'Deliveries that were dropped because too much waited for the client already.',
+      'Deliveries dropped because too many bytes were waiting for the client.',
       () => engine.droppedDeliveries,
     ),
     counter(
       'gjallar_deliveries_skipped_total',
-      'The former name of gjallar_deliveries_dropped_total.',
+      'Former name of gjallar_deliveries_dropped_total.',
       () => engine.droppedDeliveries,
     ),
     {
       name: 'gjallar_floods_total',
       type: 'counter',
-      help: 'Clients that were cut off because they sent more in one turn of the event loop than it can take.',
+      help: 'Clients disconnected because they sent more in one turn of the event loop than the worker can handle.',
       labels: ['kind'],
       read: () => [
         ['websocket', engine.frameGuard.floods],
@@ -110,9 +106,9 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
     },
     gauge(
       'gjallar_frames_waiting_bytes',
-      'Bytes of WebSocket messages that wait to be handled: clients send faster than the worker can follow.',
+      'Bytes of WebSocket messages that wait to be handled because clients send faster than the worker can follow.',
       () => engine.frameGuard.waitingBytes,
     ),
-    gauge('gjallar_outbox_messages', 'Messages that are held until the next flush.', () => outbox.waiting),
+    gauge('gjallar_outbox_messages', 'Messages that the outbox holds until its next flush.', () => outbox.waiting),
   ];
 }

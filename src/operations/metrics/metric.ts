@@ -1,15 +1,15 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** One value of a metric with labels: the labels' values in their order, and the number. */
+/** One value of a metric with labels: the values of the labels in order, then the number. */
 export type Labelled = readonly [...labels: string[], value: number];
 
-/** Something that is counted elsewhere anyway, and read when somebody asks. */
+/** A value that other code keeps, and that each scrape reads. */
 export interface Metric {
   name: string;
   type: 'counter' | 'gauge';
   help: string;
   labels?: readonly string[];
-  /** A number, or one for each combination of labels; nothing where there is none at present. */
+  /** A number, or one for each combination of labels; undefined if there is no value at present. */
   read(): number | undefined | Iterable<Labelled>;
 }
 
@@ -21,7 +21,7 @@ export const counter: Simple = (name, help, read) => ({ name, type: 'counter', h
 /** A gauge without labels. */
 export const gauge: Simple = (name, help, read) => ({ name, type: 'gauge', help, read });
 
-/** Adds metrics to a registry, which reads them with each scrape. */
+/** Adds metrics to a registry, which reads them on each scrape. */
 export function register(registry: Registry, metrics: readonly Metric[]): void {
   for (const metric of metrics) {
     const { name, help, labels: labelNames = [], type } = metric;
@@ -33,7 +33,7 @@ export function register(registry: Registry, metrics: readonly Metric[]): void {
       registers: [registry],
       collect(this: Gauge | Counter) {
         this.reset();
-        // One without labels would be 0 from here on, also where there is no value.
+        // Otherwise a metric without labels would be 0 even if it has no value.
         this.remove({});
         for (const [labels, value] of valuesOf(metric)) this.inc(labels, value);
       },

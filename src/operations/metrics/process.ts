@@ -14,13 +14,12 @@ const gcKinds: Record<number, string> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
 };
 
-/** How often the delay of the event loop is looked at, in ms. */
+/** How often the delay of the event loop is measured, in ms. */
 const RESOLUTION = 20;
 
 /**
- * What a process uses, under the names that dashboards for Node know where the meaning is theirs. Not prom-client's own
- * set: that lists a directory with an entry for each connection, and counts one of several collections that come at
- * once.
+ * The resources of a process. Metrics that mean the same as in dashboards for Node have the same names. prom-client's
+ * default metrics are not used: they list a directory with an entry per connection, and miss simultaneous collections.
  */
 export function processMetrics(): Metric[] {
   const gc = watchCollections();
@@ -28,34 +27,34 @@ export function processMetrics(): Metric[] {
   delay.enable();
   const lateness = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - RESOLUTION / 1e3);
   return [
-    counter('process_cpu_seconds_total', 'CPU time, user and system, of all threads of the worker.', () => {
+    counter('process_cpu_seconds_total', 'CPU time of all threads of the worker, user and system.', () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     }),
-    gauge('process_start_time_seconds', 'When the worker started, in seconds since 1970.', () =>
+    gauge('process_start_time_seconds', 'Start time of the worker, in seconds since 1970.', () =>
       Math.round(performance.timeOrigin / 1000),
     ),
     gauge('process_resident_memory_bytes', 'Resident memory of the worker.', () => process.memoryUsage.rss()),
     gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed),
-    gauge('nodejs_external_memory_bytes', 'Memory outside the heap that JavaScript objects hold.', () => {
+    gauge('nodejs_external_memory_bytes', 'Memory outside the heap that belongs to JavaScript objects.', () => {
       return process.memoryUsage().external;
     }),
     {
       name: 'gjallar_gc_seconds_total',
       type: 'counter',
-      help: 'Time that garbage collections took.',
+      help: 'Time spent in garbage collection, by kind.',
       labels: ['kind'],
       read: () => gc,
     },
     counter(
       'gjallar_event_loop_busy_seconds_total',
-      'Time that the event loop had something to do: its rate is how busy the worker is, and 1 is all it can.',
+      'Time for which the event loop was busy. A rate of 1 means that the worker is saturated.',
       () => performance.eventLoopUtilization().active / 1000,
     ),
-    gauge('nodejs_eventloop_lag_p99_seconds', 'How late timers were since the last scrape, 99th percentile.', () =>
+    gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of timers since the last scrape, 99th percentile.', () =>
       lateness(delay.percentile(99)),
     ),
-    gauge('nodejs_eventloop_lag_max_seconds', 'How late timers were since the last scrape, at most.', () => {
+    gauge('nodejs_eventloop_lag_max_seconds', 'Delay of timers since the last scrape, maximum.', () => {
       const longest = lateness(delay.max);
       delay.reset();
       return longest;

@@ -4,19 +4,19 @@ import { WorkerQuery } from '../../cluster/mesh/worker-query.js';
 import { counter, gauge, type Metric, register } from './metric.js';
 import { processMetrics } from './process.js';
 
-/** What primary and start know, and no worker counts. */
+/** Facts of the whole machine, which come from the configuration and the primary. */
 export interface MachineFacts {
   version: string;
-  /** How many workers there should be. */
+  /** The number of workers that the configuration sets. */
   workers: number;
-  /** How many have died since the start. */
+  /** The number of workers that have died since the start. */
   deaths(): number;
 }
 
-/** How long the other workers have to answer, in ms; Prometheus waits ten seconds. */
+/** How long the other workers may take to answer, in ms. Prometheus waits ten seconds. */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** The metrics of this worker, each with the label `worker`, and the way to those of all workers of the machine. */
+/** The metrics of this worker, each with the label `worker`. Also gathers those of the machine's other workers. */
 export class WorkerMetrics {
   readonly registry = new Registry();
   private readonly query: WorkerQuery;
@@ -36,7 +36,7 @@ export class WorkerMetrics {
 
   /**
    * The metrics of all workers of the machine, in the text format of Prometheus. A worker that does not answer in time
-   * is left out, and told as not up.
+   * is left out, and reported as not up.
    */
   async scrape(): Promise<string> {
     const answers = (await this.query.ask(ANSWER_TIMEOUT_MS)) as Map<number, object[] | undefined>;
@@ -52,26 +52,22 @@ function machineMetrics(answers: Map<number, unknown>, { version, workers, death
     {
       name: 'gjallar_build_info',
       type: 'gauge',
-      help: 'Always 1; which version of what runs.',
+      help: 'Always 1; the labels name the versions of gjallar and Node.js.',
       labels: ['version', 'node'],
       read: () => [[version, process.version, 1]],
     },
     {
       name: 'gjallar_worker_up',
       type: 'gauge',
-      help: 'Whether the worker answers within a second: 0 is one that is stuck or overloaded.',
+      help: 'Whether the worker answers within a second; 0 means that it is stuck or overloaded.',
       labels: ['worker'],
       read: () => [...answers].map(([id, answer]) => [String(id), Number(answer !== undefined)]),
     },
     gauge(
       'gjallar_workers_configured',
-      'How many workers there should be; more than are up while some are replaced.',
+      'Configured number of workers. Fewer are up while some are being replaced.',
       () => workers,
     ),
-    counter(
-      'gjallar_worker_deaths_total',
-      'Workers that have died and were replaced, since the start of the server.',
-      deaths,
-    ),
+    counter('gjallar_worker_deaths_total', 'Workers that have died since the start of the server.', deaths),
   ];
 }
