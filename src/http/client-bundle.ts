@@ -7,12 +7,12 @@ import { routeHttp } from '../engine/uws/routes.js';
 import { Cors } from './cors.js';
 import { StaticFiles } from './static-files.js';
 
-/** What socket.io serves, source maps included. */
+/** The bundles that socket.io serves, source maps included. */
 const allBundles = /^socket\.io.*\.js(\.map)?$/;
-/** What a page of the chat service may load. */
+/** The bundles that a page of the chat service may load. */
 export const pageBundles = /^socket\.io(\.esm)?(\.min)?\.js$/;
 
-/** The client's bundle at a path that ends in a slash. */
+/** Adds the files of socket.io's client bundle at a path that ends in a slash. */
 export function addClientBundle(files: StaticFiles, path: string, accept = allBundles): StaticFiles {
   const folder = join(dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist');
   return files.add(path, folder, (name) => accept.test(name));
@@ -21,13 +21,13 @@ export function addClientBundle(files: StaticFiles, path: string, accept = allBu
 export interface ServeClientOptions {
   /** The engine's path. @default "/socket.io" */
   path?: string;
-  /** Origins whose pages may load it as a module, `*` for all. @default none besides the server's own */
+  /** Origins whose pages may load it as a module, `*` for all. @default the server's own origin only */
   origins?: readonly string[];
 }
 
 /**
- * Serves the client's bundle (`/socket.io/socket.io.js`, `socket.io.min.js`, `socket.io.esm.min.js`, …) on an app of
- * yours, as socket.io's option `serveClient` does on node:http. Call it before the app listens.
+ * Serves the client's bundle (`/socket.io/socket.io.js`, `socket.io.min.js`, `socket.io.esm.min.js`, …) on your app, as
+ * socket.io's option `serveClient` does on node:http. Call it before the app listens.
  */
 export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }: ServeClientOptions = {}): void {
   const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);

@@ -6,7 +6,7 @@ export function sendJson(exchange: HttpExchange, status: number, headers: Header
   exchange.send(status, { ...headers, 'Content-Type': 'application/json' }, `${JSON.stringify(body)}\n`);
 }
 
-/** How a caller proves who they are, where they did not. */
+/** The authentication scheme that a 401 response asks for. */
 const challenges: Partial<Record<ErrorCode, string>> = {
   ADMIN_ONLY: 'Basic realm="gjallar", charset="UTF-8"',
 };
@@ -16,7 +16,7 @@ export function sendFailure(exchange: HttpExchange, headers: Headers, { code, me
   sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
 }
 
-/** Answers with what went wrong; what is not the caller's fault goes to `onError`, and is not told. */
+/** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */
 export function sendError(
   exchange: HttpExchange,
   headers: Headers,
@@ -32,7 +32,7 @@ const bodyErrors: Record<BodyError, ErrorCode> = {
   'too large': 'BODY_TOO_LARGE',
   'length required': 'BAD_JSON',
   'length mismatch': 'BAD_JSON',
-  // Nobody is there to read it.
+  // No client is left to read it.
   aborted: 'BAD_JSON',
 };
 

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GjallarError } from '../errors.js';
 
-/** The room that a part of a path names, percent-encoded. @throws GjallarError BAD_ROOM */
+/** Decodes the percent-encoded room in a segment of a path. @throws GjallarError BAD_ROOM */
 export function decodeRoom(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -11,7 +11,7 @@ export function decodeRoom(part: string): string {
   }
 }
 
-/** Where the package's files lie that are not code. */
+/** The folder of the package, which contains `public` and `docs`. */
 export function packageRoot(): string {
   return join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 }

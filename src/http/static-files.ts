@@ -9,17 +9,17 @@ import type { Headers } from './headers.js';
 /** A file that is served from memory. */
 interface StaticFile {
   body: Buffer;
-  /** The body compressed, where that makes it smaller. */
+  /** The compressed body, if it is smaller. */
   gzipped: Buffer | undefined;
   type: string;
   etag: string;
 }
 
-/** Files by path, read once: there are few, they are small, and a worker's loop must not wait for a disk. */
+/** Files by path. They are few and small, and are read once: the event loop must not wait for a disk. */
 export class StaticFiles {
   private readonly files = new Map<string, StaticFile>();
 
-  /** Adds the files of a folder under a path that ends in a slash. `index.html` is also what the path itself gives. */
+  /** Adds the files of a folder under a path that ends in a slash. The path itself serves `index.html`. */
   add(path: string, folder: string, accept: (name: string) => boolean = () => true): this {
     if (!existsSync(folder)) return this;
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -35,7 +35,7 @@ export class StaticFiles {
     return [...this.files.keys()];
   }
 
-  /** Answers a GET or HEAD request. Returns false when there is no such file. */
+  /** Answers a GET or HEAD request. Returns false if there is no such file. */
   serve(exchange: HttpExchange, headers: Headers): boolean {
     const { url, headers: asked } = exchange.request;
     const file = this.files.get(url.split('?', 1)[0]!);
