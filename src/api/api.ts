@@ -14,25 +14,25 @@ import { publish, type RoomsOptions, readMessages } from './rooms.js';
 
 export interface ApiOptions extends RoomsOptions, OperatorOptions {
   cors: Cors;
-  /** Longest body, in bytes. */
+  /** Maximum size of a request body, in bytes. */
   maxBody: number;
   /** Whether the app is an SSLApp. */
   secure: boolean;
-  /** Told of errors that are not the caller's. */
+  /** Called with errors that the caller has not caused. */
   onError(error: unknown): void;
 }
 
 type Operation = (call: Call, options: ApiOptions) => Promise<object>;
 type Operations = Readonly<Record<string, Operation>>;
 
-/** The API's routes as the OpenAPI document names them, besides its own. */
+/** The API's routes as the OpenAPI document names them. The document's own route is not listed. */
 export const routes: Readonly<Record<string, Operations>> = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish },
   '/api/stats': { GET: readStats },
   '/api/drain': { POST: drain },
 };
 
-/** Answers the API's routes, and everything else under /api/ with an error. Call it before the app listens. */
+/** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
 export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
   const description = JSON.parse(readFileSync(join(packageRoot(), 'docs', 'openapi.json'), 'utf8')) as object;

@@ -5,8 +5,8 @@ import type { EngineRequest } from '../engine/http/request.js';
 export interface Call {
   exchange: HttpExchange;
   request: EngineRequest;
-  /** The parameters of the path, percent-encoded as they came. */
+  /** The parameters of the path, still percent-encoded. */
   parameters: string[];
-  /** What a success is answered with. */
+  /** The HTTP status of a successful response. */
   status: number;
 }

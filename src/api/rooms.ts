@@ -6,22 +6,22 @@ import { readJson } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';
 import type { Call } from './call.js';
 
-/** What the API does with rooms: the chat, seen from here. What they are handed is as it came from outside. */
+/** The chat as the API uses it. All input is passed on unchecked. */
 export interface Rooms {
-  /** @param readInput called once the caller may publish there */
+  /** @param readInput called once the caller is allowed to publish to the room */
   publish(
     caller: Identity | undefined,
     room: string,
     readInput: () => Promise<unknown>,
     key: string | undefined,
   ): Promise<object>;
-  /** Tells who has a token; undefined where there are none. */
+  /** Verifies a token; undefined if the server does not use tokens. */
   readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
   read(caller: Identity | undefined, room: string, query: unknown): Promise<object>;
 }
 
 export interface RoomsOptions {
-  /** Without it, and without tokens, everything is refused. */
+  /** Without a key, and without tokens, every request is rejected. */
   apiKey: string | undefined;
   rooms: Rooms;
 }
@@ -39,12 +39,12 @@ export async function readMessages({ request, parameters }: Call, options: Rooms
   return options.rooms.read(caller, decodeRoom(parameters[0]!), epoch === undefined ? query : { ...query, epoch });
 }
 
-/** What is no plain integer stays the text it is, and is refused as such. */
+/** A value that is no plain integer stays a text, and is rejected later. */
 function integer(text: string): number | string {
   return /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
-/** Who calls; undefined for who has the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
+/** The caller's identity; undefined for the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
 async function authorize({ headers }: EngineRequest, { apiKey, rooms }: RoomsOptions): Promise<Identity | undefined> {
   if (apiKey === undefined && !rooms.identify) throw new GjallarError('API_OFF');
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];

@@ -17,11 +17,11 @@ export interface Member {
   leave(): void;
 }
 
-/** What the plain WebSockets of one engine share. */
+/** The state that the plain WebSockets of one engine share. */
 export interface PlainHost {
   readonly engine: Engine;
   readonly sockets: Set<PlainSocket>;
-  /** Clients that have to give a sign of life. */
+  /** Deadlines by which the clients must send something. */
   readonly silence: DeadlineQueue<PlainSocket>;
   /** `closed` by close code. */
   readonly counters: { opened: number; received: number; closed: Map<string, number> };
@@ -29,7 +29,7 @@ export interface PlainHost {
 
 /** How many texts may wait before the room is joined. */
 const MAX_WAITING_TEXTS = 100;
-/** The longest text is 10,000 characters, of which none takes more than four bytes. */
+/** The longest text has 10,000 characters of at most four bytes each. */
 const MAX_TEXT_BYTES = 40_960;
 
 /** One plain WebSocket: a member of one room. */
@@ -41,7 +41,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   private webSocket: NativeWebSocket | undefined;
   private state: 'new' | 'open' | 'closed' = 'new';
-  /** What was said before the room was joined; undefined from then on. */
+  /** Texts received before the room is joined; undefined from then on. */
   private waiting: string[] | undefined = [];
   private pinged = 0;
   private saying = 0;
@@ -84,7 +84,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     else this.refuse('HISTORY_UNAVAILABLE');
   }
 
-  /** The client has given a sign of life. */
+  /** The client is alive. */
   onControlFrame(): void {
     this.pinged = 0;
     if (this.webSocket) this.host.silence.add(this);
@@ -110,7 +110,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   onClose(code: number): void {
     const { closed } = this.host.counters;
-    // Clients may make up codes of their own.
+    // Clients may invent codes of their own.
     const reason = code < 1016 ? String(code) : 'other';
     closed.set(reason, (closed.get(reason) ?? 0) + 1);
     this.host.engine.addresses?.leave(this);
@@ -118,7 +118,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   }
 
   onSilence(pings: number): void {
-    // A close frame would reach nobody.
+    // A close frame would not reach the client.
     if (this.pinged === pings) return void this.webSocket?.close();
     this.pinged++;
     this.host.engine.slow.ping(this);
@@ -133,22 +133,22 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.webSocket?.ping();
   }
 
-  /** Whether everything that its client has said is kept, or refused. */
+  /** Whether every text of the client is posted or rejected. */
   get isQuiet(): boolean {
     return this.saying === 0 && this.waiting === undefined;
   }
 
   end(code: number, reason: string): void {
     const { outbox, closing } = this.host.engine;
-    // What was sent to the room before goes out before.
+    // Texts sent to the room earlier must be written first.
     outbox.flushTopic(this.topic);
     const { webSocket } = this;
-    // A client that is behind may take a while to learn it.
+    // A slow client may receive the close frame late, so it leaves the room now.
     this.release();
     if (webSocket) closing.end(webSocket, code, reason);
   }
 
-  /** Leaves the room: nothing that the client still sends counts. */
+  /** Leaves the room. Texts that the client still sends are ignored. */
   private release(): void {
     this.webSocket = undefined;
     if (this.state !== 'open') return;

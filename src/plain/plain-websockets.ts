@@ -12,27 +12,27 @@ import { sendFailure } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';
 import { type Member, type PlainHost, PlainSocket } from './plain-socket.js';
 
-/** Admits clients to rooms: the chat, seen from here. */
+/** Admits clients to rooms. This is the chat as plain WebSockets use it. */
 export interface RoomGateway {
   /**
-   * Checks who wants to come in, before there is a WebSocket.
-   * @param query the address's parameters, as they came from outside
+   * Checks a client before its WebSocket is accepted.
+   * @param query the parameters of the URL, unchecked
    * @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN
    */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
 }
 
 export interface PlainOptions {
-  /** After so many ms without a sign of life a client gets a ping, and another one after each further such time. */
+  /** A client that is silent for this number of ms gets a ping, and another one after each further such time. */
   pingAfter?: number;
-  /** So many pings are sent; a client that answers none is cut off when one more would be due. */
+  /** The number of pings. A client that answers none is disconnected when the next one would be due. */
   pings?: number;
   clock?: Clock;
 }
 
-/** A message that is longer than any text may be gets an answer up to here; beyond, uWebSockets.js resets. In bytes. */
+/** In bytes. A text that is too long is closed with a reason up to this size; uWebSockets.js resets on longer ones. */
 const MAX_PAYLOAD = 1_048_576;
-/** Addresses of the server's own. A room of such a name has another one too: `/%61pi` is the room `api`. */
+/** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
 const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
 
 /**
@@ -40,14 +40,14 @@ const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
  *
  *   client                        server
  *     │ GET /ROOM?name=… Upgrade    │
- *     ├────────────────────────────▶│ admit        refused: an HTTP status and { ok, code, message }
- *     │◀────────────────────────────┤ 101, enter   what is said meanwhile waits
- *     │ text ──────────────────────▶│ say          refused: a close frame, its reason is the code
- *     │◀────────────────────── text ┤ publish      what any member says in the room, the client itself too
+ *     ├────────────────────────────▶│ admit        rejected: an HTTP status and { ok, code, message }
+ *     │◀────────────────────────────┤ 101, enter   texts that arrive meanwhile wait
+ *     │ text ──────────────────────▶│ say          rejected: a close frame, its reason is the code
+ *     │◀────────────────────── text ┤ publish      texts of all members of the room, including its own
  *     │◀────────────────────── ping ┤ after 10 s of silence, cut off after 60 s
  */
 export class PlainWebSockets {
-  /** What is counted since the start; `closed` by close code. */
+  /** Counts since the start; `closed` by close code. */
   readonly counters = { opened: 0, received: 0, closed: new Map<string, number>() };
   private readonly host: PlainHost;
 
@@ -60,19 +60,19 @@ export class PlainWebSockets {
     engine.otherClients.push(() => this.host.sockets);
   }
 
-  /** How many are open. */
+  /** The number of open WebSockets. */
   get size(): number {
     return this.host.sockets.size;
   }
 
-  /** Answers on every path that is no other's. Call it before the app listens. */
+  /** Accepts WebSockets on all paths without a route of their own. Call it before the app listens. */
   attach(app: TemplatedApp, gateway: RoomGateway, { secure = false }: { secure?: boolean } = {}): this {
     routeWebSockets(app, this.engine, {
       pattern: '/*',
       secure,
       maxPayload: MAX_PAYLOAD,
       compresses: false,
-      // uWebSockets.js would send one ping, a few seconds before the end.
+      // uWebSockets.js would send only one ping, a few seconds before the timeout.
       idleTimeout: 0,
       onUpgrade: (exchange) => void this.admit(exchange, gateway),
     });
@@ -84,12 +84,12 @@ export class PlainWebSockets {
     this.engine.outbox.publish(topicOf(room), text, false, false);
   }
 
-  /** Those that are open. */
+  /** The open WebSockets. */
   get all(): ReadonlySet<PlainSocket> {
     return this.host.sockets;
   }
 
-  /** Closes all, in order. */
+  /** Closes all WebSockets gracefully. */
   close(): void {
     this.engine.outbox.flush();
     for (const socket of this.host.sockets) socket.end(1001, 'the server stops');
@@ -128,7 +128,7 @@ export class PlainWebSockets {
   }
 }
 
-/** Topics of Socket.IO begin with the slash of their namespace. */
+/** The prefix cannot clash with topics of Socket.IO, which begin with the slash of their namespace. */
 function topicOf(room: string): string {
   return `plain\x1f${room}`;
 }
