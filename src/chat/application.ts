@@ -52,7 +52,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     onError: (error) => log.error({ error }, 'a request failed'),
     apiKey: config.apiKey,
     rooms: chat,
-    // Where each room asks for a token, the names of all rooms are not public.
+    // If rooms require a token, their names are not public.
     namesRooms: !accounts,
     stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
     isProxied: config.trustProxy > 0,

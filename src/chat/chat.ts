@@ -22,7 +22,7 @@ import type { ChatServer, ChatSocket, Failure } from './protocol.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
 
 export interface Chat {
-  /** Says something in a room without being in it; see {@link publish}. */
+  /** Posts to a room without joining it; see {@link publish}. */
   publish(
     caller: Identity | undefined,
     room: string,
@@ -31,16 +31,16 @@ export interface Chat {
   ): Promise<PublishReply>;
   /** Reads a page of a room's messages; see {@link readRoomPage}. */
   read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
-  /** Tells who has a token; undefined where names are free. */
+  /** Verifies a token; undefined if users choose their own names. */
   readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
-  /** Whether an event of the client with this connection has not been answered yet. */
+  /** Whether an event of the client with this connection has no reply yet. */
   isAnswering(conn: object): boolean;
-  /** Lets a member in who does not speak Socket.IO. @throws GjallarError BAD_ROOM, BAD_NAME */
+  /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
   readonly counters: ChatCounters;
   /** Counts rooms and members over all workers and machines; see {@link readStats}. */
   stats(limit: number): Promise<ChatStats>;
-  /** Tells the other workers that this one goes. */
+  /** Tells the other workers that this one is stopping. */
   close(): void;
 }
 
@@ -48,21 +48,21 @@ export interface ChatOptions {
   /** This worker's id. */
   workerId: number;
   log: Logger;
-  /** Keeps the messages; without it none are kept. */
+  /** Stores the messages. Without it, no messages are stored. */
   history?: HistoryStore;
-  /** Has the messages that the history no longer has. */
+  /** Reads messages that the history no longer has. */
   archive?: ArchiveReader;
-  /** Reaches the members who do not speak Socket.IO. */
+  /** Reaches the members on plain WebSockets. */
   plain?: PlainDelivery;
-  /** Tells who somebody is by their token; without it names are free. */
+  /** Verifies tokens. Without it, users choose their own names. */
   accounts?: Accounts;
-  /** Whether the client with this connection has sent more than it may, so that its events are refused. */
+  /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
   isOverLimit?: (conn: unknown) => boolean;
-  /** Whether members who are behind do without changes of presence. @default false */
+  /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
 }
 
-/** Puts the chat on a Socket.IO server, namespace `/`. */
+/** Starts the chat on the namespace `/` of a Socket.IO server. */
 export function startChat(
   io: ChatServer,
   { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
@@ -71,7 +71,7 @@ export function startChat(
   const presenceRegistry = new PresenceRegistry(randomUUID(), {
     send: (message) => io.serverSideEmit('roster', message),
     changed: (room) => presenceBroadcaster.note(room),
-    // What the one that has gone posted last may not have been told to everybody.
+    // The last messages of the worker that is gone may not have reached all workers.
     gone: () => conversations?.verify(),
     totals: () => ({
       clients: io.of('/').sockets.size + plainMembers.size,
@@ -151,16 +151,16 @@ export function startChat(
   };
 }
 
-/** When the tokens end of those who are connecting. */
+/** The times at which the tokens of connecting clients expire. */
 const expiries = new WeakMap<ChatSocket, number | undefined>();
 
-/** The connections of those who are being let in. */
+/** The connections of clients that are being admitted. */
 const arriving = new WeakSet<ChatSocket['conn']>();
 
-/** The user's name comes from `auth.token`, or, where none is asked for, from `auth.name`; who gives none gets one. */
+/** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
 async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
   const { conn } = socket;
-  // socket.io refuses a second CONNECT only once the first is through.
+  // socket.io rejects a second CONNECT only once the first one has passed the middleware.
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
@@ -176,7 +176,7 @@ async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (
   }
 }
 
-/** An event of somebody who sends too much is not done; who waits for a reply is told. */
+/** Rejects an event of a client that exceeds its rate limit. The client learns it if it asked for a reply. */
 function refuse(event: readonly unknown[]): void {
   const reply = event.at(-1);
   if (typeof reply === 'function') reply(failureOf(new GjallarError('RATE_LIMITED')));
@@ -190,7 +190,7 @@ async function answer(
   reply: unknown,
   log: Logger,
 ): Promise<void> {
-  // A client that gives no input may still want to know what became of it.
+  // A client that sends no input may still ask for a reply.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   const { conn } = socket;
   context.inFlight.begin(conn);

@@ -8,20 +8,20 @@ import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { PresenceRegistry } from './presence/registry.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 
-/** What the handlers of client events work with. */
+/** The parts that the handlers of client events use. */
 export interface ChatContext {
   readonly io: ChatServer;
   readonly presenceRegistry: PresenceRegistry;
   readonly presenceBroadcaster: PresenceBroadcaster;
-  /** The messages that are kept; undefined where the server keeps no history. */
+  /** The stored messages; undefined if the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;
-  /** Tells who somebody is by their token; undefined where names are free. */
+  /** Verifies tokens; undefined if users choose their own names. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
   readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
-  /** Delivers a room's message to this worker's members, of whatever kind. */
+  /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
   deliver(room: string, message: Said): void;
 }
 
@@ -32,12 +32,12 @@ export function ioRoomOfUser(name: string): string {
   return `user:${name}`;
 }
 
-/** The Socket.IO room of a chat room. Socket ids are rooms too, therefore the prefix. */
+/** The Socket.IO room of a chat room. It has a prefix because socket ids are rooms too. */
 export function ioRoomOf(room: string): string {
   return ROOM + room;
 }
 
-/** The chat room of a Socket.IO room, or undefined where it is none. */
+/** The chat room of a Socket.IO room; undefined if that is not a chat room. */
 export function chatRoomOf(ioRoom: string): string | undefined {
   return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
 }

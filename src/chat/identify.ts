@@ -3,8 +3,8 @@ import { GjallarError } from '../errors.js';
 import { readName } from './input.js';
 
 /**
- * Who somebody is: what the token says where tokens are asked for, else what they say themselves.
- * @param unique names who gives no name
+ * Identifies a client: by its token if the server requires tokens, otherwise by the name that it sends.
+ * @param unique text for the name of a client that sends none
  * @throws GjallarError BAD_NAME, TOKEN_…, ACCOUNTS_UNAVAILABLE
  */
 export async function identify(
@@ -21,6 +21,9 @@ export async function identifyByToken(accounts: Accounts, token: unknown): Promi
   try {
     return { ...identity, name: readName(identity.name) };
   } catch {
-    throw new GjallarError('TOKEN_INVALID', 'The name in the token (name, else sub) is none that the chat accepts.');
+    throw new GjallarError(
+      'TOKEN_INVALID',
+      'The token\'s name (claim "name" or "sub") is not a valid user name. Request a token with a name of 1 to 64 characters.',
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** The connections whose events are being answered, and how many of each. */
+/** Counts the events of each connection that have no reply yet. */
 export class InFlightEvents {
   private readonly counts = new Map<object, number>();
 

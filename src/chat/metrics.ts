@@ -1,13 +1,13 @@
 import type { Metric } from '../operations/metrics/metric.js';
 import type { Chat } from './chat.js';
 
-/** What is said, and what is refused. */
+/** The metrics of posted messages and failed events. */
 export function chatMetrics({ counters }: Chat): Metric[] {
   return [
     {
       name: 'gjallar_chat_messages_total',
       type: 'counter',
-      help: 'Messages that were said, in whatever way: kept, where messages are kept.',
+      help: 'Messages posted over any interface; with a history, only stored ones.',
       labels: ['kind'],
       read: () => [
         ['room', counters.roomMessages],
@@ -17,7 +17,7 @@ export function chatMetrics({ counters }: Chat): Metric[] {
     {
       name: 'gjallar_chat_failures_total',
       type: 'counter',
-      help: 'Events of clients that failed, by the code of the answer.',
+      help: 'Failed events of clients, by error code.',
       labels: ['code'],
       read: () => counters.failures,
     },

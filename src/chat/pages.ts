@@ -15,7 +15,7 @@ export interface PagesOptions {
   secure: boolean;
 }
 
-/** Serves the demo page and the client's bundle, and answers 404 to whatever no other route takes. */
+/** Serves the demo page and the client's bundle, and answers 404 on all other paths without a route. */
 export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure }: PagesOptions): void {
   const files = addClientBundle(new StaticFiles().add('/', join(packageRoot(), 'public')), '/socket.io/', pageBundles);
   const forPages = pageHeaders(secure);

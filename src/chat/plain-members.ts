@@ -6,7 +6,7 @@ import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
 import { readRoom, readText } from './input.js';
 
-/** A member without Socket.IO, who is in one room and gets its texts alone. */
+/** A member on a plain WebSocket, which is in one room and receives only its texts. */
 export interface PlainMember {
   readonly room: string;
   /** When the membership ends, in ms since 1970. */
@@ -21,9 +21,9 @@ export interface PlainDelivery {
   publish(room: string, text: string): void;
 }
 
-/** This worker's members without Socket.IO: the presenceRegistry counts them like all others. */
+/** This worker's members on plain WebSockets. The presence registry counts them like all others. */
 export class PlainMembers {
-  /** How many there are. */
+  /** The number of members. */
   size = 0;
   private readonly rooms = new Map<string, number>();
 

@@ -4,11 +4,11 @@ import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
 import type { ConversationHeads, ConversationNews } from './conversations.js';
 
-/** What the server answers when something went wrong. The codes stand in the documentation. */
+/** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {
   ok: false;
   code: ErrorCode;
-  /** What is wrong, and what to do about it. */
+  /** What happened, and what to do. */
   message: string;
 }
 
@@ -18,20 +18,20 @@ export type Reply<T = object> = ({ ok: true } & T) | Failure;
 export type ReplyCallback<T = object> = (reply: Reply<T>) => void;
 
 /**
- * Where a message stands in its conversation: `offset` counts the messages from 1 without gaps, `epoch` changes when the
- * conversation's log was lost. Absent where the server keeps no history.
+ * The position of a message in its conversation. `offset` counts the messages from 1 without gaps. `epoch` changes if
+ * the conversation's log was lost. Both are absent if the server keeps no history.
  */
 export interface PostReply {
   epoch?: string;
   offset?: number;
 }
 
-/** The position is that of the last message before those that follow as events. */
+/** The position is that of the last message before the first one that arrives as an event. */
 export interface JoinReply extends PostReply {
   room: string;
   /** How many users are in the room, on all workers and machines. */
   members: number;
-  /** The worker that the client is on, for those who look into what the server does. */
+  /** The worker that the client is on, for debugging. */
   worker: number;
 }
 
@@ -45,7 +45,7 @@ export interface WhoReply {
 export interface TokenReply {
   /** The user's name, which does not change. */
   name: string;
-  /** When the new token ends, and the connection with it, in ms since 1970; absent where it does not. */
+  /** When the new token, and with it the connection, expires, in ms since 1970; absent for never. */
   expires?: number;
 }
 
@@ -55,20 +55,20 @@ export interface MessageInput {
 }
 
 export interface DirectInput {
-  /** The addressee's name. */
+  /** The recipient's name. */
   to: string;
   text: string;
 }
 
-/** A page of a room's messages, or of those exchanged with a user. */
+/** A page of a room's messages, or of messages exchanged with a user. */
 export type HistoryInput = ({ room: string } | { with: string }) & {
   /** The epoch that `after` or `before` belong to. */
   epoch?: string;
-  /** Messages after this offset, oldest first; 0 is from the beginning. */
+  /** Messages after this offset, oldest first; 0 starts at the beginning. */
   after?: number;
   /** Messages before this offset; without `after` the newest of them. */
   before?: number;
-  /** At most so many, from 1 to 1000. @default 50 */
+  /** Maximum number of messages, from 1 to 1000. @default 50 */
   limit?: number;
 };
 
@@ -78,11 +78,11 @@ export interface HistoryReply {
   epoch: string;
   /** The newest offset of the conversation. */
   offset: number;
-  /** False when part of what was asked for is gone. */
+  /** False if some of the requested messages are gone. */
   complete: boolean;
 }
 
-/** What the reply to each event carries besides `ok`. */
+/** The fields of the reply to each event, besides `ok`. */
 export interface Replies {
   join: JoinReply;
   leave: object;
@@ -93,7 +93,7 @@ export interface Replies {
   token: TokenReply;
 }
 
-/** What a client sends. Every event takes an acknowledgement. */
+/** The events that a client sends. Each accepts an acknowledgement. */
 export interface ClientEvents {
   join: (room: string, reply?: ReplyCallback<Replies['join']>) => void;
   leave: (room: string, reply?: ReplyCallback<Replies['leave']>) => void;
@@ -101,7 +101,7 @@ export interface ClientEvents {
   direct: (message: DirectInput, reply?: ReplyCallback<Replies['direct']>) => void;
   history: (page: HistoryInput, reply?: ReplyCallback<Replies['history']>) => void;
   who: (room: string, reply?: ReplyCallback<Replies['who']>) => void;
-  /** A new token, before the present one ends. */
+  /** A new token, sent before the present one expires. */
   token: (token: string, reply?: ReplyCallback<Replies['token']>) => void;
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
@@ -111,7 +111,7 @@ export interface ChatMessage extends PostReply {
   /** The sender's name. */
   from: string;
   text: string;
-  /** When the server took it, in ms since 1970. */
+  /** When the server accepted the message, in ms since 1970. */
   at: number;
 }
 
@@ -126,12 +126,12 @@ export interface DirectMessage extends PostReply {
 export interface Presence {
   room: string;
   members: number;
-  /** Who came and who left since the last one; absent in rooms of more than 100 members. */
+  /** The users who joined and left since the last event; absent in rooms with more than 100 members. */
   joined?: string[];
   left?: string[];
 }
 
-/** What a client receives. */
+/** The events that a client receives. */
 export interface ServerEvents {
   message: (message: ChatMessage) => void;
   direct: (message: DirectMessage) => void;
@@ -139,7 +139,7 @@ export interface ServerEvents {
   echo: (value: unknown) => void;
 }
 
-/** What the chats of different workers tell each other. */
+/** The events between the chats of different workers. */
 export interface InterServerEvents {
   roster: (message: PresenceRegistryMessage) => void;
   news: (news: ConversationNews) => void;
@@ -147,29 +147,29 @@ export interface InterServerEvents {
   heads: (heads: ConversationHeads) => void;
 }
 
-/** A worker's users in a room: their names, or how many where there are too many to name. */
+/** A worker's users in a room: their names, or only their number if there are too many. */
 export type LocalUsers = string[] | number;
 
-/** What a worker counts of itself. */
+/** A worker's own counts. */
 export interface WorkerTotals {
   /** Connected clients, in rooms or not. */
   clients: number;
-  /** Messages that were said here since its start. */
+  /** Messages posted on this worker since its start. */
   messages: number;
 }
 
 export type PresenceRegistryMessage = { node: string } & (
-  | /** What has changed, since change `sequence - 1`. */
-  { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** Everything, as of change `sequence`. */
-  | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** Still there, and at change `sequence`. */
-  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or everyone, for the state. */
-  | { type: 'request'; of?: string } /** Goes. */
+  | /** The changes since change `sequence - 1`. */
+  { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** The state at change `sequence`. */
+  | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** At change `sequence`. */
+  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or all, for the state. */
+  | { type: 'request'; of?: string } /** Stops. */
   | { type: 'bye' }
 );
 
-/** What the server keeps of a connected socket. */
+/** The server's data about a connected socket. */
 export interface SocketData {
-  /** What the user may do. */
+  /** The user's rights. */
   grant: Grant;
   /** The user's name. */
   name: string;

@@ -1,6 +1,6 @@
 import type { NewMessage, Position } from '../../history/store.js';
 
-/** A message as it is said, kept or not. */
+/** A posted message, stored or not. */
 export type Said = Omit<NewMessage, 'key' | 'claim'> & Partial<Position>;
 
 /**

@@ -3,7 +3,7 @@ import { type ChatContext, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
 import { type Conversation, directBetween, type Said } from './conversation.js';
 
-/** A room's message as its members receive it. */
+/** A message as the members of its room receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
   return { room, from, text, at, epoch, offset };
 }
@@ -17,9 +17,9 @@ export function asDirectMessage(
 }
 
 /**
- * Says something in a room, whoever says it and over whatever way it came in. Resolves once it is kept, with a reply for
- * each message.
- * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
+ * Posts messages to a room, from any sender and any transport. Resolves once they are stored, with a reply for each
+ * message.
+ * @throws GjallarError HISTORY_… if the history does not store them; no member receives them then
  */
 export async function postToRoom(
   { io, conversations, deliver, counters }: ChatContext,
@@ -32,15 +32,15 @@ export async function postToRoom(
     return results;
   }
   counters.roomMessages += messages.length;
-  // Each worker delivers to its own: members without Socket.IO are on no other bus.
+  // Each worker delivers to its own members. Plain WebSockets are not reached by the rooms of Socket.IO.
   io.serverSideEmit('said', room, [...messages]);
   for (const message of messages) deliver(room, message);
   return messages.map(() => ({}));
 }
 
 /**
- * Says something to a user. Resolves once it is kept, whether or not the user is there.
- * @throws GjallarError HISTORY_… when the history does not keep it; nobody gets it then
+ * Posts a message to a user. Resolves once it is stored, whether or not the user is connected.
+ * @throws GjallarError HISTORY_… if the history does not store it; no user receives it then
  */
 export async function postDirect(
   { io, conversations, counters }: ChatContext,
@@ -55,7 +55,7 @@ export async function postDirect(
   return {};
 }
 
-/** Delivers a message that is kept to this worker's members. */
+/** Delivers a stored message to the members on this worker. */
 export function deliverHere({ io, deliver }: ChatContext, conversation: Conversation, message: StoredMessage): void {
   if ('room' in conversation) return deliver(conversation.room, message);
   const { users } = conversation;

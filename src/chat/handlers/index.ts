@@ -9,8 +9,8 @@ import { token } from './token.js';
 import { who } from './who.js';
 
 /**
- * Handles one event of a client. The input is whatever the client has sent. Resolves with what the reply carries besides
- * `ok`; a GjallarError is a failure.
+ * Handles one event of a client. The input is unchecked. Resolves with the fields of the reply besides `ok`; on failure,
+ * rejects with a GjallarError.
  */
 export type Handler<Event extends keyof Replies = keyof Replies> = (
   context: ChatContext,
@@ -18,7 +18,7 @@ export type Handler<Event extends keyof Replies = keyof Replies> = (
   input: unknown,
 ) => Promise<Replies[Event]>;
 
-/** The events that are answered with `{ ok, … }`: all but `echo`. */
+/** The events whose reply is `{ ok, … }`: all events except `echo`. */
 export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
   join,
   leave,

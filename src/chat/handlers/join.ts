@@ -4,7 +4,7 @@ import { type ChatContext, ioRoomOf, roomsOf } from '../context.js';
 import { readRoom } from '../input.js';
 import type { ChatSocket, JoinReply } from '../protocol.js';
 
-/** In how many rooms one socket may be. */
+/** How many rooms one socket may join. */
 export const MAX_ROOMS = 100;
 
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
@@ -15,7 +15,7 @@ export async function join(context: ChatContext, socket: ChatSocket, input: unkn
     if (roomsOf(socket).length >= MAX_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');
     presenceBroadcaster.watch(room);
     await socket.join(ioRoomOf(room));
-    // A bus that takes its time to join may leave a socket behind that has gone meanwhile.
+    // The socket may have disconnected while the backplane was joining the room.
     if (socket.connected) presenceRegistry.add(room, socket.data.name);
   }
   const position = await context.conversations?.follow({ room });

@@ -5,7 +5,7 @@ import { identifyByToken } from '../identify.js';
 import type { ChatSocket, TokenReply } from '../protocol.js';
 import { leave } from './leave.js';
 
-/** Takes a new token for the one that will end: the connection stays, with the new one's rights. */
+/** Replaces a token before it expires. The connection continues with the rights of the new token. */
 export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
   const { accounts, expiry } = context;
   if (!accounts) throw new GjallarError('TOKENS_OFF');

@@ -1,7 +1,7 @@
 import type { Presence } from '../protocol.js';
 import { MAX_NAMED, type PresenceRegistry } from './registry.js';
 
-/** How often a room's members are known of changes at most: so many ms lie between. */
+/** The minimum time between two broadcasts to the same room, in ms. */
 const INTERVAL_MS = 250;
 
 interface Known {
@@ -10,7 +10,7 @@ interface Known {
 }
 
 /**
- * Tells the members of a room who came and who left, gathered, so that many people who arrive at once cost few
+ * Tells the members of a room which users joined and left. Changes are gathered, so a burst of arrivals costs few
  * deliveries. Each worker tells its own members.
  */
 export class PresenceBroadcaster {
@@ -23,12 +23,12 @@ export class PresenceBroadcaster {
     private readonly hasMembers: (room: string) => boolean,
   ) {}
 
-  /** To be called before somebody joins: who is there already has not just come. */
+  /** Call this before a user joins, so that present users do not count as new. */
   watch(room: string): void {
     if (!this.known.has(room)) this.known.set(room, this.roster.usersOf(room));
   }
 
-  /** To be called when the users of a room have changed. */
+  /** Call this when the users of a room have changed. */
   note(room: string): void {
     if (this.timers.has(room) || !this.known.has(room)) return;
     this.timers.set(

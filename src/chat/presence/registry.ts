@@ -1,22 +1,22 @@
 import type { LocalUsers, PresenceRegistryMessage, WorkerTotals } from '../protocol.js';
 
-/** Up to so many members, a room's presence and roster name them. */
+/** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;
-/** How long changes are gathered before the other workers are told, in ms. */
+/** How long changes are gathered before they are sent to the other workers, in ms. */
 const SEND_AFTER_MS = 50;
-/** How often a worker says that it is still there, in ms. */
+/** How often a worker sends a heartbeat, in ms. */
 const HEARTBEAT_MS = 2000;
 /** How long a worker may be silent before its users count as gone, in ms. */
 const MAX_SILENCE_MS = 3 * HEARTBEAT_MS;
 
 export interface PresenceRegistryEvents {
-  /** Tells all other workers. What does not arrive is found out by the next heartbeat, and made good. */
+  /** Sends to all other workers. The next heartbeat reveals a lost message, and the state is sent again. */
   send(message: PresenceRegistryMessage): void;
   /** The users of a room have changed. */
   changed(room: string): void;
-  /** A worker has gone. */
+  /** A worker is gone. */
   gone(): void;
-  /** What this worker counts of itself; the others are told with each heartbeat. */
+  /** This worker's own counts. Each heartbeat carries them to the others. */
   totals(): WorkerTotals;
 }
 
@@ -28,9 +28,9 @@ interface Node {
 }
 
 /**
- * Who is in which room, over all workers and machines. Each worker keeps its own users and tells the others what has
- * changed; nobody is asked when somebody joins. A user with several sockets counts once; in rooms where one worker
- * alone has more than {@link MAX_NAMED} users, once per worker.
+ * Knows the users of each room on all workers and machines. Each worker keeps its own users and sends changes to the
+ * others, so a join asks no other worker. A user with several sockets counts once. In a room where one worker alone has
+ * more than {@link MAX_NAMED} users, a user counts once per worker.
  */
 export class PresenceRegistry {
   /** This worker's users by room, with the number of sockets of each. */
@@ -50,7 +50,7 @@ export class PresenceRegistry {
     events.send({ node: id, type: 'request' });
   }
 
-  /** One more socket of a user is in the room. */
+  /** A socket of a user has joined the room. */
   add(room: string, user: string): void {
     const users = this.local.get(room) ?? new Map<string, number>();
     this.local.set(room, users);
@@ -73,7 +73,7 @@ export class PresenceRegistry {
     this.note(room);
   }
 
-  /** The users of a room: how many, and the names that are known. */
+  /** The users of a room: their number, and the known names. */
   usersOf(room: string): { members: number; users: Set<string> } {
     const users = new Set<string>();
     let unnamed = 0;
@@ -86,14 +86,14 @@ export class PresenceRegistry {
     return { members: users.size + unnamed, users };
   }
 
-  /** All rooms that somebody is in. */
+  /** All rooms with at least one user. */
   rooms(): Set<string> {
     const rooms = new Set(this.local.keys());
     for (const node of this.nodes.values()) for (const room of node.rooms.keys()) rooms.add(room);
     return rooms;
   }
 
-  /** How many workers there are, and what they count together; of the others as of their last heartbeat. */
+  /** The number of workers, and the sums of their counts. The counts of other workers are from their last heartbeat. */
   totals(): WorkerTotals & { workers: number } {
     const sum = { workers: this.nodes.size + 1, ...this.events.totals() };
     for (const { totals } of this.nodes.values()) {
@@ -103,7 +103,7 @@ export class PresenceRegistry {
     return sum;
   }
 
-  /** Takes what another worker tells. */
+  /** Handles a message of another worker. */
   receive(message: PresenceRegistryMessage): void {
     if (message.node === this.id) return;
     if (message.type === 'request') {
@@ -116,7 +116,7 @@ export class PresenceRegistry {
     if (message.type === 'state') return this.replace(message.node, message.sequence, message.rooms);
     const expected = message.type === 'changes' ? message.sequence - 1 : message.sequence;
     if (node?.sequence !== expected) {
-      // Something did not arrive, or everything so far.
+      // A message was lost, or this is the first one.
       return this.events.send({ node: this.id, type: 'request', of: message.node });
     }
     if (message.type === 'heartbeat') node.totals = message.totals;
@@ -125,7 +125,7 @@ export class PresenceRegistry {
     for (const [room, users] of Object.entries(message.rooms)) this.set(node, room, users);
   }
 
-  /** Tells the others that this worker's users are gone. */
+  /** Tells the other workers that this worker's users are gone. */
   close(): void {
     clearInterval(this.heartbeat);
     clearTimeout(this.timer);

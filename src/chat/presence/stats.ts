@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers/promises';
 import type { WorkerTotals } from '../protocol.js';
 import type { PresenceRegistry } from './registry.js';
 
-/** What is going on, over all workers and machines. */
+/** Statistics over all workers and machines. */
 export interface ChatStats {
   totals: WorkerTotals & { workers: number; rooms: number };
   /** The rooms with the most members, the largest first. */
   rooms: { room: string; members: number }[];
 }
 
-/** So many rooms are counted in one turn of the event loop: some milliseconds. */
+/** How many rooms are counted in one turn of the event loop, which takes some milliseconds. */
 const ROOMS_IN_A_TURN = 2000;
 
-/** Counts the rooms and their members, from what the workers tell each other anyway: nobody is asked. */
+/** Counts the rooms and their members. The workers exchange this data anyway, so no other worker is asked. */
 export async function readStats(roster: PresenceRegistry, limit: number): Promise<ChatStats> {
   const all = [...roster.rooms()];
   const rooms: ChatStats['rooms'] = [];
