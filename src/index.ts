@@ -39,10 +39,10 @@ export type { AdapterFactory } from './rooms/native-rooms.js';
 /**
  * An adapter whose rooms are uWebSockets.js topics, for `io.adapter()` or the server's `adapter` option.
  * @param engine the engine that the server is bound to
- * @param bus what joins this server with others, such as `createAdapter()` of `@socket.io/redis-adapter`;
- *   without it the server stands alone
- * @throws GjallarError BAD_CONFIG, from the server's constructor or `io.of()`, where the server's option
- *   `connectionStateRecovery` is set and the bus cannot recover anything
+ * @param bus the adapter that connects this server with others, such as `createAdapter()` of
+ *   `@socket.io/redis-adapter`; without it, the server works alone
+ * @throws GjallarError BAD_CONFIG, from the server's constructor or `io.of()`, if the server's option
+ *   `connectionStateRecovery` is set and the adapter cannot recover anything
  */
 export function createAdapter(engine: Engine, bus: AdapterFactory = inMemory): AdapterFactory {
   return withNativeRooms(refusingLostState(bus), engine);

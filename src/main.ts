@@ -18,8 +18,8 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 };
 
 /**
- * A young generation of 2 MiB instead of 16 (V8's semi-space): a connection's objects stay, so most of what V8 would keep
- * free for the young is memory without use, and copying them less often saves nothing.
+ * V8's semi-space is set to 2 MiB instead of 16. The objects of a connection live long, so a large young generation
+ * mostly wastes memory, and saves no copying.
  */
 const SEMI_SPACE = '--max-semi-space-size';
 
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   if (help) return console.log(helpText(version));
   if (isVersion) return console.log(version);
   const config = loadConfig(process.env);
-  // The terminal's Ctrl-C reaches every process; the primary alone decides what follows.
+  // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
   if (cluster.isPrimary) return runPrimary(config);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
   return runWorker(config, version, chatApplication(config));
@@ -47,14 +47,17 @@ function readArguments() {
     const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
     return parseArgs({ options }).values;
   } catch (error) {
-    throw new GjallarError('BAD_CONFIG', `${(error as Error).message.split('.')[0]}; try gjallar --help`);
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `${(error as Error).message.split('.')[0]}; run gjallar --help for the options`,
+    );
   }
 }
 
 async function runPrimary(config: Config): Promise<void> {
   const log = createLog(config.logLevel, { worker: 'primary' });
   const { workers, host, drainTimeout } = config;
-  // The command line wins over NODE_OPTIONS.
+  // Flags on the command line override NODE_OPTIONS, so the user's choice must be left out.
   const nodeFlags = process.env.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`];
   const primary = new Primary({ workers, host, port: config.port, drainTimeout, nodeFlags, log });
   const hadTerminal = hasTerminal();
@@ -69,7 +72,7 @@ async function runPrimary(config: Config): Promise<void> {
       else void stop(0);
     });
   }
-  // A terminal that is closed sends the same signal as somebody who wants a reload.
+  // A closing terminal sends the same signal as a request to reload.
   process.on('SIGHUP', () => void (hadTerminal && !hasTerminal() ? stop(0) : primary.reload()));
   process.on('SIGUSR2', () => primary.leave());
   try {
@@ -79,19 +82,20 @@ async function runPrimary(config: Config): Promise<void> {
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
     console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${backplaneNameOf(config)} bus`);
     if (!config.jwtSecret && !config.jwksUrl) {
-      log.info('names are free: anybody may come as anybody; JWT_SECRET or JWKS_URL asks for tokens');
+      log.info('users choose their own names, without proof; to require tokens, set JWT_SECRET or JWKS_URL');
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
-      log.warn('JWT_SECRET is shorter than 32 bytes, and could be guessed (RFC 7518, section 3.2)');
+      log.warn('JWT_SECRET is shorter than 32 bytes and could be guessed; set a longer one (RFC 7518, section 3.2)');
     }
-    if (!config.adminUser) log.info('/metrics and /api/stats are open to everybody; ADMIN_USER guards them');
+    if (!config.adminUser)
+      log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
     if (isUnlimited(config)) {
-      log.info('nothing limits what one client or address may do: RATE_LIMIT and MAX_CONNECTIONS_PER_IP are off');
+      log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');
     }
     process.send?.('ready');
   } catch (error) {
-    // Workers that run already would keep the process alive.
+    // Workers that are already running would keep the process alive.
     if (error instanceof GjallarError) console.error(`gjallar: ${error.message}`);
-    else log.fatal({ error }, 'the start failed');
+    else log.fatal({ error }, 'startup failed');
     await stop(1);
   }
 }

@@ -243,7 +243,7 @@ describe('with JWKS_URL', () => {
 test('without accounts names are free, the start says so, and tokens are nothing', async () => {
   const server = await startServer({ WORKERS: '1' });
   try {
-    await server.logged(({ msg }) => /names are free/.test(msg ?? ''));
+    await server.logged(({ msg }) => /users choose their own names/.test(msg ?? ''));
     const client = connect(server.url, { auth: { name: 'ann' } });
     expect(await client.emitWithAck('token', 'x')).toMatchObject({ code: 'TOKENS_OFF' });
   } finally {

@@ -19,7 +19,7 @@ test('--version prints the version', async () => {
 test.each([['--workers'], ['4']])('the unknown argument %s stops the start with one line', async (argument) => {
   const { code, stdout, stderr } = await runToEnd([argument]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; try gjallar --help\\n$`));
+  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; run gjallar --help for the options\\n$`));
 });
 
 test.each([
