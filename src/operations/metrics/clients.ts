@@ -23,7 +23,7 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
     {
       name: 'gjallar_clients',
       type: 'gauge',
-      help: 'Connected clients, by transport; plain WebSockets have their own.',
+      help: 'Connected clients, by transport: polling, websocket, or plain for plain WebSockets.',
       labels: ['transport'],
       read: () => [
         ...Object.entries(engine.clientsByTransport),
