@@ -1,10 +1,10 @@
-/** The time and the timers that time-dependent parts use; a test puts its own in. */
+/** The time and the timers of time-dependent parts. Tests pass their own clock. */
 export interface Clock {
-  /** Milliseconds, never going back. */
+  /** Milliseconds; never goes backwards. */
   now(): number;
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
-  /** Calls back once what has come in was read. */
+  /** Calls back after the pending input has been read. */
   setImmediate(callback: () => void): unknown;
   clearImmediate(immediate: unknown): void;
 }

@@ -32,21 +32,21 @@ import { corkHolder } from './uws/cork-holder.js';
 
 export type { AttachOptions } from './uws/attach.js';
 
-/** Takes requests for sessions of another worker. Returns false for an id that is nobody's. */
+/** Passes requests on to the worker with their session. Returns false if no worker has the session. */
 export interface Relay {
   request(sid: string, exchange: HttpExchange): boolean;
   upgrade(sid: string, exchange: UpgradeExchange): boolean;
   /** Whether there is another worker that a session could move to. */
   readonly hasOthers: boolean;
-  /** A session of this worker has moved to WebSocket, or has ended: no request for it will come any more. */
+  /** A session of this worker is on a WebSocket or has ended, so no more requests for it are expected. */
   noMoreRequests(sid: string): void;
 }
 
 /**
  * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
  *
- * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error`
- * ({ req, code, message, context }), `flush` and `drain` (session), `limit` (session, reason): it was closed for a limit.
+ * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error` ({ req, code,
+ * message, context }), `flush` and `drain` (session), and `limit` (session, reason) when a limit closes it.
  *
  * ```
  * const app = App();
@@ -58,38 +58,38 @@ export interface Relay {
 export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** The options with all defaults in place. */
   readonly settings: EngineSettings;
-  /** Set where several workers share a port. */
+  /** Set if several workers share a port. */
   relay: Relay | undefined;
   readonly pingQueue: DeadlineQueue<Session>;
   readonly silenceQueue: DeadlineQueue<Session>;
   readonly silenceQueueV3: DeadlineQueue<Session>;
 
-  /** What its sessions count, since the start. */
+  /** Counts of its sessions since the start. */
   readonly counters = new EngineCounters();
-  /** What becomes of clients that are too far behind. */
+  /** Applies `slowPolicy` to slow clients. */
   readonly slow: SlowClients;
-  /** WebSockets that end once their client has taken what waits. */
+  /** Closes WebSockets once their client has read the waiting bytes. */
   readonly closing: Closing;
   /** Keeps the frames of one client from occupying the worker. */
   readonly frameGuard: FrameGuard;
   /** Keeps the requests of one client from occupying the worker. */
   readonly requestGuard: RequestGuard;
-  /** What each client may send, if that is limited. */
+  /** Limits the messages of each client; undefined without limits. */
   readonly messageLimits: MessageLimits | undefined;
-  /** What each address may do, if that is limited. */
+  /** Limits the connections of each address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
-  /** What is sent over WebSockets goes through here. */
+  /** Holds messages to WebSockets, and sends them together. */
   readonly outbox: Outbox;
 
   private readonly pending = new PendingSessions((session) => this.emit('connection', session));
   private isClosed = false;
   /** Counts the connections on the port. */
   readonly connectionGuard = new ConnectionGuard();
-  /** Says what has to give way when the worker is overloaded. */
+  /** Decides what the worker rejects when it is overloaded. */
   readonly load: LoadMonitor;
-  /** Bounds what waits for all clients together. */
+  /** Bounds the bytes that wait for all clients together. */
   readonly bufferBudget: BufferBudget;
-  /** Clients besides the sessions for whom output may wait. */
+  /** Clients besides the sessions for which output may wait. */
   readonly otherClients: (() => Iterable<Buffering>)[] = [];
 
   private readonly unused: UnusedSessions;
@@ -99,7 +99,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   private readonly handshake: Handshake;
   private readonly openings: Readonly<Record<TransportName, string>>;
 
-  /** @param clock what the heartbeats go by */
+  /** @param clock the clock of all timers and limits */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
     super();
     this.settings = settingsFrom(options);
@@ -133,7 +133,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
   }
 
-  /** The options, under engine.io's name for them. */
+  /** The options under their name in engine.io. */
   get opts(): EngineSettings {
     return this.settings;
   }
@@ -142,19 +142,19 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this.listenerCount('flush') > 0 || this.listenerCount('drain') > 0;
   }
 
-  /** How many messages were dropped because their client was too far behind (`slowPolicy: 'drop'`). */
+  /** The number of messages dropped because their client was too slow (`slowPolicy: 'drop'`). */
   get droppedDeliveries(): number {
     return this.slow.skipped?.count ?? 0;
   }
 
-  /** How many sessions are on each transport: they are counted when it is asked. */
+  /** The number of sessions on each transport, counted on each read. */
   get clientsByTransport(): Readonly<Record<TransportName, number>> {
     const counts = Object.fromEntries(transportNames.map((name) => [name, 0])) as Record<TransportName, number>;
     for (const session of this.sessions.values()) counts[session.transport.name]++;
     return counts;
   }
 
-  /** How many sessions are open. */
+  /** The number of open sessions. */
   get clientsCount(): number {
     return this.sessions.size;
   }
@@ -164,14 +164,14 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return Object.assign(Object.create(null), Object.fromEntries(this.sessions));
   }
 
-  /** Whether this engine has that session. */
+  /** Whether this engine has the session. */
   has(sid: string): boolean {
     return this.sessions.has(sid);
   }
 
   /**
-   * Makes the id of a new session. To be replaced by applications that want ids of their own; may be asynchronous.
-   * Ids must be unique and unguessable.
+   * Generates the id of a new session. Applications may replace this method, and it may be asynchronous. Ids must be
+   * unique and unguessable.
    */
   generateId(_request: EngineRequest): string | PromiseLike<string> {
     return randomId(this.settings.idPrefix);
@@ -183,7 +183,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this;
   }
 
-  /** Answers on a uWebSockets.js app. Call it before the app listens. */
+  /** Adds the engine's routes to a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
     if (this.apps.length === 0) {
       corkHolder.acquire();
@@ -212,7 +212,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this;
   }
 
-  /** Takes a request that is no upgrade. */
+  /** Handles a request that is no upgrade. */
   onRequest(exchange: HttpExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
@@ -223,7 +223,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     });
   }
 
-  /** Takes a request that asks for a WebSocket. */
+  /** Handles a request for a WebSocket. */
   onUpgrade(exchange: UpgradeExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
@@ -242,14 +242,14 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   private findSession(sid: string): Session | undefined {
     this.unused.remove(sid);
     const session = this.sessions.get(sid);
-    // A request that comes after the deadline, and before the timer that will find it out, comes too late.
+    // The deadline may have passed although its timer has not run yet. Then the request is too late.
     session?.queue?.check(session);
     return session;
   }
 
   /**
-   * Gives a session away that no application knows of yet. Returns undefined where it has to stay.
-   * @returns what has to move, and the poll that waits, to be passed on to where the session is then
+   * Hands over a pending session to another worker.
+   * @returns the session's data and its waiting poll, which must follow it; undefined if the session has to stay
    */
   release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined {
     const released = this.pending.release(sid);
@@ -257,7 +257,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return released;
   }
 
-  /** Goes on with a session that another worker has given away. */
+  /** Continues a session that another worker has handed over. */
   adopt(session: MovingSession): void {
     this.handshake.adopt(session);
   }

@@ -1,26 +1,26 @@
 import type { Clock } from '../clock.js';
 
-/** A client for whom output may wait. */
+/** A client for which output may wait. */
 export interface Buffering {
-  /** How many bytes wait. */
+  /** The number of bytes that wait. */
   readonly bufferedAmount: number;
   onOverflow(): void;
 }
 
-/** In ms. */
+/** How often clients are measured, in ms. */
 const TURN_MS = 50;
-/** How many clients are looked at in one turn. */
+/** How many clients are measured in one turn. */
 const CLIENTS_IN_A_TURN = 2000;
-/** A client with less than this is none of those who hold most, in bytes. */
+/** A client with fewer bytes than this is not closed. */
 const SMALL = 65_536;
 
 /**
- * Bounds what waits for all clients of a process together. The bound for one client alone lets a thousand slow ones take
- * a thousand times as much. When the budget is used up, the connections for which most waits are closed, until half of
- * the budget is free.
+ * Bounds the bytes that wait for all clients of a process together. A bound per client would let a thousand slow
+ * clients take a thousand times as much. When the budget is exceeded, the clients with the most waiting bytes are
+ * closed until half of the budget is free.
  */
 export class BufferBudget {
-  /** Bytes that waited for all clients when they were last looked at. */
+  /** Bytes that waited for all clients when they were last measured. */
   buffered = 0;
   /** Clients that were closed. */
   closed = 0;
@@ -31,7 +31,7 @@ export class BufferBudget {
 
   /**
    * @param max the budget in bytes; 0 is no limit
-   * @param clients all that output may wait for
+   * @param clients all clients for which output may wait
    */
   constructor(
     private readonly max: number,

@@ -2,13 +2,13 @@ import { type Clock, systemClock } from '../clock.js';
 import { DeadlineQueue, type Waiting } from '../deadlines.js';
 import { isNative, type WebSocketConnection } from '../http/exchange.js';
 
-/** How long a client that is behind may take for what waits, before it is cut off, in ms. */
+/** How long a slow client may take to read the waiting bytes before it is disconnected, in ms. */
 const GRACE_MS = 10_000;
 
 /**
- * WebSockets that end while something still waits for their client. A close frame has to queue behind it, and is
- * dropped by uWebSockets.js where more waits than `maxBackpressure`. Who takes all of it in time gets the frame; who
- * does not is cut off, so that what waits does not stay in memory.
+ * Closes WebSockets while bytes still wait for their client. A close frame must queue behind those bytes, and
+ * uWebSockets.js drops it if they exceed `maxBackpressure`. A client that reads all of them in time gets the frame. Any
+ * other client is disconnected, so that the bytes do not stay in memory.
  */
 export class Closing {
   private readonly webSockets = new Map<WebSocketConnection, ClosingWebSocket>();
@@ -18,9 +18,9 @@ export class Closing {
     this.queue = new DeadlineQueue(GRACE_MS, ({ webSocket }) => webSocket.close(), clock);
   }
 
-  /** Ends a WebSocket in order. Nothing may be sent over it any more. */
+  /** Closes a WebSocket gracefully. Do not send over it afterwards. */
   end(webSocket: WebSocketConnection, code?: number, reason?: string): void {
-    // One that another worker holds ends there.
+    // If another worker holds the WebSocket, that worker closes it.
     if (!isNative(webSocket) || webSocket.getBufferedAmount() === 0) return webSocket.end(code, reason);
     if (this.webSockets.has(webSocket)) return;
     for (const topic of webSocket.getTopics()) webSocket.unsubscribe(topic);
@@ -29,7 +29,7 @@ export class Closing {
     this.queue.add(closing);
   }
 
-  /** The client has taken some of what waited. */
+  /** The client has read some of the waiting bytes. */
   drained(webSocket: WebSocketConnection): void {
     if (this.webSockets.size === 0 || webSocket.getBufferedAmount() > 0) return;
     const closing = this.webSockets.get(webSocket);
@@ -46,7 +46,7 @@ export class Closing {
     this.queue.remove(closing);
   }
 
-  /** Cuts off those that are left. */
+  /** Disconnects all clients that are left. */
   close(): void {
     for (const webSocket of [...this.webSockets.keys()]) webSocket.close();
     this.queue.close();

@@ -1,6 +1,6 @@
 import type { NativeWebSocket } from '../http/exchange.js';
 
-/** Longer messages uWebSockets.js does not gather, in bytes: of each that it drops it tells. Its CORK_BUFFER_SIZE. */
+/** In bytes. uWebSockets.js does not gather longer messages, and reports each that it drops. Its CORK_BUFFER_SIZE. */
 const LONGEST_GATHERED = 16_383;
 
 /** One message to a topic that uWebSockets.js may not have written yet. */
@@ -13,7 +13,7 @@ class Published {
     readonly except: readonly NativeWebSocket[],
   ) {}
 
-  /** As it is on the wire. Only made where something is dropped, and then once for all clients. */
+  /** The bytes on the wire. They are created only after a drop, and then once for all clients. */
   get bytes(): Buffer {
     this.encoded ??= typeof this.message === 'string' ? Buffer.from(this.message) : Buffer.from(this.message);
     return this.encoded;
@@ -21,28 +21,28 @@ class Published {
 }
 
 /**
- * Counts deliveries that were skipped because too many bytes wait for a client already. uWebSockets.js gathers what is
- * published and writes it subscriber by subscriber, up to 32 messages at a time; at the first one that is too much it
- * tells of that one, and silently drops the rest. The rest is what was published to the subscriber's topics since.
+ * Counts deliveries that are dropped because too many bytes wait for a client. uWebSockets.js gathers up to 32
+ * published messages, and writes them subscriber by subscriber. It reports the first message that exceeds the limit,
+ * and silently drops the rest. The rest are the messages published to the subscriber's topics since then.
  */
 export class DroppedDeliveries {
   count = 0;
-  /** What was published lately, in order. */
+  /** Recently published messages, in order. */
   private list: Published[] = [];
-  /** The number of the first in the list; each is one more than the one before. */
+  /** The number of the first message in the list. Messages are numbered consecutively. */
   private first = 0;
-  /** Up to where the fate of what was published is known, for channels that have dropped something. */
+  /** For WebSockets with drops: the number of the message up to which drops are counted. */
   private readonly known = new Map<NativeWebSocket, number>();
   private isForgetting = false;
 
-  /** To be called when a message was published. */
+  /** Call this when a message was published. */
   published(topic: string, message: string | Uint8Array, except: readonly NativeWebSocket[]): void {
     if (!isGathered(message)) return;
     this.list.push(new Published(topic, message, except));
     if (!this.isForgetting) this.forgetLater();
   }
 
-  /** To be called when uWebSockets.js tells of a message that it has dropped. */
+  /** Call this when uWebSockets.js reports a message that it has dropped. */
   dropped(webSocket: NativeWebSocket, message: ArrayBuffer): void {
     const { list, first } = this;
     const bytes = Buffer.from(message);
@@ -54,12 +54,12 @@ export class DroppedDeliveries {
       if (skipped > 0 || published.bytes.equals(bytes)) skipped++;
     }
     if (skipped > 0) this.known.set(webSocket, first + list.length);
-    // One that stands for itself: it was sent to this client alone, or not gathered.
+    // The message was sent to this client alone, or was not gathered.
     else skipped = 1;
     this.count += skipped;
   }
 
-  /** What was published is written by the end of the next turn of the event loop. */
+  /** Published messages are written by the end of the next turn of the event loop. */
   private forgetLater(): void {
     this.isForgetting = true;
     const { length } = this.list;

@@ -2,13 +2,13 @@ import { type Clock, systemClock } from '../clock.js';
 import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
 import type { DroppedDeliveries } from './dropped-deliveries.js';
 
-/** A uWebSockets.js app, as far as broadcasting needs it. */
+/** The methods of a uWebSockets.js app that broadcasting needs. */
 export interface Publisher {
   publish(topic: string, message: string | Uint8Array, isBinary: boolean, compress: boolean): boolean;
   numSubscribers(topic: string): number;
 }
 
-/** All apps that one engine is attached to. Topics are an app's own. */
+/** All apps that one engine is attached to. Each app has its own topics. */
 export class Apps implements Publisher {
   constructor(private readonly apps: readonly Publisher[]) {}
 
@@ -23,7 +23,7 @@ export class Apps implements Publisher {
   }
 }
 
-/** One thing to send: to a topic without some of its subscribers, or to one webSocket. */
+/** A message to a topic without some of its subscribers, or to one WebSocket. */
 interface Entry {
   topic: string | undefined;
   except: readonly NativeWebSocket[];
@@ -33,34 +33,34 @@ interface Entry {
   compress: boolean;
 }
 
-/** Of the time that passes, this share at most is spent on sending, as long as the longest window allows it. */
+/** The outbox spends at most this share of the time on sending, as long as the longest window allows it. */
 const SHARE_OF_TIME = 1 / 20;
-/** What writing to one subscriber costs, in ms, about. */
+/** Approximate cost of writing to one subscriber, in ms. */
 const WRITE_COST_MS = 0.004;
 
 /**
- * Group commit for sockets. A worker that was idle sends at once, that is as soon as the callback that it is in has
- * returned. While what it has just sent still weighs, everything it wants to send is held for a short window and then
- * goes out in one go: uWebSockets.js then writes once to each subscriber, however many messages there are for it.
+ * Group commit for sockets. An idle worker sends at once: as soon as the current callback has returned. A worker that
+ * has just sent a lot holds its messages for a short window, and then sends all of them together. uWebSockets.js then
+ * writes once to each subscriber, however many messages there are for it.
  *
- * What one socket is sent arrives in the order in which it was handed in here, broadcasts and single messages alike.
+ * A socket receives broadcasts and single messages in the order in which they were passed to the outbox.
  */
 export class Outbox {
   /** Messages to topics, since the start. */
   published = 0;
-  /** What they made: one for each subscriber, those that were skipped too. */
+  /** Deliveries of these messages: one per subscriber, including dropped ones. */
   deliveries = 0;
   private entries: Entry[] = [];
-  /** The topics that something is held for, and how many messages. */
+  /** The number of held messages by topic. */
   private readonly held = new Map<string, number>();
   private cancelFlush: (() => void) | undefined;
   private heldUntil = 0;
-  /** How many bytes are held for single channels. */
+  /** The number of bytes held for single WebSockets. */
   private readonly heldBytes = new Map<WebSocketConnection, number>();
 
   /**
-   * @param longest the longest time that anything is held, in ms; 0 sends everything at once
-   * @param skipped where subscribers may be skipped
+   * @param longest the longest time that a message is held, in ms; 0 sends each message at once
+   * @param skipped counts drops, if `slowPolicy` drops messages
    */
   constructor(
     private readonly publisher: Publisher,
@@ -69,17 +69,17 @@ export class Outbox {
     private readonly skipped?: DroppedDeliveries,
   ) {}
 
-  /** How many messages are held. */
+  /** The number of held messages. */
   get waiting(): number {
     return this.entries.length;
   }
 
-  /** Whether something is held: then single messages have to wait behind it. */
+  /** Whether messages are held. Single messages must then wait behind them. */
   get isHolding(): boolean {
     return this.entries.length > 0;
   }
 
-  /** Sends to all subscribers of a topic, without those in `except`. */
+  /** Sends to all subscribers of a topic except those in `except`. */
   publish(
     topic: string,
     message: string | Uint8Array,
@@ -94,7 +94,7 @@ export class Outbox {
     else if (!this.cancelFlush) this.planFlush();
   }
 
-  /** Sends to one webSocket, behind what is held. */
+  /** Sends to one WebSocket, after the held messages. */
   send(webSocket: WebSocketConnection, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
     if (!this.isHolding) webSocket.send(message, isBinary, compress);
     else {
@@ -103,34 +103,34 @@ export class Outbox {
     }
   }
 
-  /** Forgets what is held for a webSocket that is closed: nothing may be done with it any more. */
+  /** Drops the messages held for a closed WebSocket, which must not be used any more. */
   forget(webSocket: WebSocketConnection): void {
     if (this.heldBytes.delete(webSocket)) this.entries = this.entries.filter((entry) => entry.webSocket !== webSocket);
   }
 
-  /** About how many bytes are held for one webSocket alone. */
+  /** Approximate number of bytes held for one WebSocket alone. */
   heldFor(webSocket: WebSocketConnection): number {
     return this.heldBytes.get(webSocket) ?? 0;
   }
 
-  /** From now on the WebSocket gets what is published to the topic, and nothing that was published before. */
+  /** From now on, the WebSocket receives messages to the topic. It does not receive earlier ones. */
   subscribe(webSocket: NativeWebSocket, topic: string): void {
     this.flushTopic(topic);
     webSocket.subscribe(topic);
   }
 
-  /** The WebSocket still gets what was published to the topic before, and nothing from now on. */
+  /** From now on, the WebSocket receives no messages to the topic. It still receives earlier ones. */
   unsubscribe(webSocket: NativeWebSocket, topic: string): void {
     this.flushTopic(topic);
     webSocket.unsubscribe(topic);
   }
 
-  /** Sends what is held, if any of it is for the topic: its subscribers are about to change. */
+  /** Sends the held messages if some are for the topic, because its subscribers are about to change. */
   flushTopic(topic: string): void {
     if (this.held.has(topic)) this.flush();
   }
 
-  /** Lets everything go. */
+  /** Sends all held messages. */
   flush(): void {
     this.cancelFlush?.();
     this.cancelFlush = undefined;
@@ -167,14 +167,14 @@ export class Outbox {
       this.cancelFlush = () => this.clock.clearTimeout(timer);
       return;
     }
-    // Not from within a handler of uWebSockets.js: its socket has the only cork buffer there is, and what is published
-    // meanwhile is written to each subscriber uncorked.
+    // Never publish from within a handler of uWebSockets.js. The handler's socket holds the only cork buffer, so each
+    // subscriber would get uncorked writes.
     const immediate = this.clock.setImmediate(() => this.flush());
     this.cancelFlush = () => this.clock.clearImmediate(immediate);
   }
 
   private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
-    // Taking a few out for the moment is cheaper than sending to all the others one by one.
+    // Unsubscribing a few for a moment is cheaper than sending to all others one by one.
     const left = except.filter((webSocket) => webSocket.unsubscribe(topic));
     this.publisher.publish(topic, message, isBinary, compress);
     for (const webSocket of left) webSocket.subscribe(topic);
@@ -183,7 +183,7 @@ export class Outbox {
   }
 }
 
-/** Sends what waits for single channels, one write for each. Returns how many writes that were. */
+/** Sends the messages to single WebSockets with one write each. Returns the number of writes. */
 function sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
   for (const [webSocket, entries] of singles) {
     webSocket.cork(() => {

@@ -1,9 +1,9 @@
 /**
- * Remembers what was made of the last few long strings. Applications that send the same long text to one socket after
- * another, as a publisher of market data does, then have it encoded once.
+ * Caches a value for each of the last few long strings. An application that sends the same long text to one socket
+ * after another, as a publisher of market data does, then has it encoded once.
  *
- * A string that is seen for the first time is only noted: making more of it pays when it comes again. Strings are told
- * apart by `===`, which is a comparison of addresses for one and the same, and ends at the first difference otherwise.
+ * The first occurrence of a string is only noted, because caching pays from the second one on. Strings are compared
+ * with `===`. It compares addresses first, and otherwise stops at the first difference.
  */
 export class RecentStrings<T> {
   private readonly keys: (string | undefined)[] = new Array(SIZE).fill(undefined);
@@ -11,9 +11,9 @@ export class RecentStrings<T> {
   private nextSlot = 0;
   private lastSlot = 0;
 
-  /** What was made of the string, or `make(string)` when it comes for the second time, else undefined. */
+  /** The cached value; on the second occurrence, the result of `make`; on the first, undefined. */
   get(key: string, make: (key: string) => T): T | undefined {
-    // Who sends the same texts to one after another sends them in the same order.
+    // Texts that are sent to one socket after another are sent in the same order.
     const following = (this.lastSlot + 1) % SIZE;
     const slot = this.keys[following] === key ? following : this.keys.indexOf(key);
     if (slot === -1) {
@@ -23,7 +23,7 @@ export class RecentStrings<T> {
       return undefined;
     }
     this.lastSlot = slot;
-    // The same text at another address: kept as it comes now, it is not compared character by character the next time.
+    // Keep the latest of equal strings: if it is the same object next time, no characters are compared.
     this.keys[slot] = key;
     let value = this.values[slot];
     if (value === undefined) {
@@ -34,8 +34,8 @@ export class RecentStrings<T> {
   }
 }
 
-/** How many strings are remembered. */
+/** How many strings are cached. */
 const SIZE = 32;
 
-/** From this length on, encoding a string costs more than looking it up. */
+/** Encoding a string of this length or more costs more than looking it up. */
 export const LONG = 512;

@@ -2,23 +2,23 @@ import type { NativeWebSocket } from '../http/exchange.js';
 import type { EngineSettings } from '../options.js';
 import { DroppedDeliveries } from './dropped-deliveries.js';
 
-/** Somebody whose client can be too far behind. */
+/** The owner of a client that may read too slowly. */
 export interface Closable {
   onOverflow(): void;
 }
 
-/** Somebody whose client is asked for a sign of life. */
+/** The owner of a client that is pinged. */
 export interface Pinged {
-  /** How many bytes wait for the client. */
+  /** The number of bytes that wait for the client. */
   readonly bufferedAmount: number;
   sendPing(): void;
 }
 
-/** What becomes of clients for whom more than `maxBackpressure` bytes wait, by `slowPolicy`. */
+/** Applies `slowPolicy` to clients for which more than `maxBackpressure` bytes wait. */
 export class SlowClients {
   /** How many bytes may wait for a client; 0 is no limit. */
   readonly limit: number;
-  /** Tells what topics skip; only where messages are dropped, and not their client. */
+  /** Counts dropped deliveries; undefined if `slowPolicy` closes slow clients instead. */
   readonly skipped: DroppedDeliveries | undefined;
   private readonly unpinged = new Set<Pinged>();
   private readonly overflowing = new Set<Closable>();
@@ -28,36 +28,36 @@ export class SlowClients {
     this.skipped = maxBackpressure > 0 && slowPolicy === 'drop' ? new DroppedDeliveries() : undefined;
   }
 
-  /** To be called when uWebSockets.js tells of a message that it has dropped. */
+  /** Call this when uWebSockets.js reports a message that it has dropped. */
   onDropped(ws: NativeWebSocket, message: ArrayBuffer, receiver: Closable): void {
     if (this.skipped) this.skipped.dropped(ws, message);
     else this.overflow(receiver);
   }
 
-  /** To be called when a message was not handed over, because too much waits already. */
+  /** Call this when a message was not sent because too many bytes wait for the client. */
   overflow(receiver: Closable): void {
     if (this.skipped) {
       this.skipped.count++;
       return;
     }
-    // Not now: somebody is in the middle of a broadcast.
+    // Closing is deferred because a broadcast may be in progress.
     if (this.overflowing.size === 0) setImmediate(this.closeOverflowing);
     this.overflowing.add(receiver);
   }
 
-  /** Pings a client; one whose ping would be dropped now, once it has taken some of what waits. */
+  /** Pings a client. If its ping would be dropped, waits until the client has read some of the waiting bytes. */
   ping(client: Pinged): void {
     if (this.skipped && client.bufferedAmount > this.limit) this.unpinged.add(client);
     else client.sendPing();
   }
 
-  /** To be called when a client has taken some of what waited. */
+  /** Call this when a client has read some of the waiting bytes. */
   progressed(client: Pinged): void {
     if (this.unpinged.size > 0 && client.bufferedAmount <= this.limit && this.unpinged.delete(client))
       client.sendPing();
   }
 
-  /** To be called when a client is gone. */
+  /** Call this when a client is gone. */
   forget(client: Pinged): void {
     this.unpinged.delete(client);
   }

@@ -6,7 +6,7 @@ function end(): void {
   isPlanned = false;
 }
 
-/** The number of the tick that runs: the same as long as no callback has returned to the event loop. */
+/** The number of the current tick. It stays the same until the current callback returns to the event loop. */
 export function currentTick(): number {
   if (!isPlanned) {
     isPlanned = true;

@@ -11,13 +11,13 @@ import { type Refusal, verify } from './verify.js';
 
 const refusalHeaders = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' };
 
-/** Decides which requests are let in: middleware first, then the protocol's checks, then `allowRequest`. */
+/** Admits or rejects requests: by the middleware first, then by the protocol's checks, then by `allowRequest`. */
 export class Admission {
   readonly middleware: Middleware[] = [];
 
   /**
-   * @param addresses limits for each address, if there are any
-   * @param emit tells of what was refused, as the engine's event `connection_error`
+   * @param addresses limits for each address; undefined without limits
+   * @param emit reports each rejected request, as the engine's event `connection_error`
    */
   constructor(
     private readonly settings: EngineSettings,
@@ -28,7 +28,7 @@ export class Admission {
     private readonly emit: (event: 'connection_error', details: object) => void,
   ) {}
 
-  /** Goes on if nothing speaks against the request. */
+  /** Calls `next` if the request is admitted, and answers it otherwise. */
   admit(exchange: HttpExchange, isUpgrade: boolean, next: () => void): void {
     const { request } = exchange;
     if (this.load.level >= 2 && !request._query.sid) return this.refuseBy(exchange, 'OVERLOADED');
@@ -52,7 +52,7 @@ export class Admission {
     });
   }
 
-  /** Refuses a request by one of the limits. */
+  /** Rejects a request because of a limit. */
   refuseBy(exchange: HttpExchange, code: keyof EngineCounters['refused']): void {
     this.counters.refused[code]++;
     this.refuse(exchange, { error: handshakeErrors[code], context: { name: code } });

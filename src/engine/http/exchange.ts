@@ -1,88 +1,90 @@
 import type { EngineRequest } from './request.js';
 
-/** Response headers by name; several values make several headers. */
+/** Response headers by name. Several values become several headers. */
 export type ResponseHeaders = Record<string, string | string[]>;
 
-/** A response that Connect middleware has put headers on. */
+/** A response to which Connect middleware has added headers. */
 export interface CollectedResponse {
-  /** Makes the headers final. Middleware may have wrapped it, as express-session does. */
+  /** Finalizes the headers. Middleware may have wrapped this method, as express-session does. */
   writeHead(status: number, headers: ResponseHeaders): this;
   end(body: string | Uint8Array): this;
-  /** The headers under the names they were given with. */
+  /** The headers under the names with which they were set. */
   collected(): ResponseHeaders;
 }
 
-/** Why a request's body could not be had. */
+/** Why a request's body could not be read. */
 export type BodyError = 'length required' | 'too large' | 'length mismatch' | 'aborted';
 
 export type BodyCallback = (error: BodyError | undefined, body: Buffer) => void;
 
 /**
- * One HTTP request and the response to it, wherever it arrived: on this worker's own port, or on another worker's,
- * which relays it. The engine knows nothing else of where its requests come from.
+ * One HTTP request and its response. The request arrived on this worker's own port, or another worker relays it. The
+ * engine treats both alike.
  */
 export interface HttpExchange {
   readonly request: EngineRequest;
-  /** True once nobody waits for the response any more, or once it was sent. */
+  /** True once the response was sent, or the client is gone. */
   readonly finished: boolean;
-  /** Called once when the client goes away before the response was sent. */
+  /** Called once if the client disconnects before the response was sent. */
   onAborted: (() => void) | undefined;
-  /** Called when the connection is about to go: who lets the request wait for something answers it now. */
+  /** Called when the connection is about to close. A waiting request must be answered now. */
   onAnswerNow: (() => void) | undefined;
-  /** Where Connect middleware has put headers for the response, if there is any middleware. */
+  /** The response to which Connect middleware has added headers; undefined without middleware. */
   middlewareResponse: CollectedResponse | undefined;
-  /** Gives the body of a POST, once. Collecting it starts with the request; its length is bounded from then on. Once the response was sent it is not called back any more. */
+  /**
+   * Calls back once with the body of a POST, which is collected and bounded from the start of the request. Does not
+   * call back after the response was sent.
+   */
   readBody(done: BodyCallback): void;
   /** Sends the response. Does nothing once finished. */
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void;
-  /** Cuts the connection off. */
+  /** Closes the connection at once. */
   destroy(): void;
-  /** Called once when the response is handed over in full, or the client is gone. */
+  /** Called once when the whole response is written, or the client is gone. */
   onComplete?: (() => void) | undefined;
 }
 
 /** An {@link HttpExchange} that asks for a WebSocket. */
 export interface UpgradeExchange extends HttpExchange {
   /**
-   * Turns the connection into a WebSocket. `receiver.onOpen` is called before this returns, or never where the client
-   * has gone.
+   * Turns the connection into a WebSocket. Calls `receiver.onOpen` before it returns, or never if the client is gone.
    */
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void;
 }
 
-/** What a WebSocket tells its owner. The bytes of a message are gone after the call: copy what is kept. */
+/** The events of a WebSocket. The bytes of a message are valid only during the call, so copy what is kept. */
 export interface FrameReceiver {
   onOpen(webSocket: WebSocketConnection): void;
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void;
-  /** The client has taken some of what waited for it. */
+  /** The client has read some of the waiting bytes. */
   onDrain(): void;
-  /** More waits for the client than may wait, and something was to be added. */
+  /** A message could not be added because more than `maxBackpressure` bytes wait for the client. */
   onOverflow(): void;
   /** The client has sent a ping or a pong. */
   onControlFrame?(): void;
-  /** The client sends faster than this worker can follow: close the WebSocket. */
+  /** The client sends faster than this worker can follow. Close the WebSocket. */
   onFlood(): void;
-  /** The WebSocket is gone and may not be used any more, but messages that came before still follow, and then `onClose`. */
+  /** The WebSocket is closed and must not be used. Messages received earlier still follow, and then `onClose`. */
   onDetached(): void;
-  /** Called once, after which the WebSocket may not be used. */
+  /** Called once. The WebSocket must not be used afterwards. */
   onClose(code: number, reason: string): void;
 }
 
-/** An open WebSocket: a uWebSockets.js one as it is, or one that another worker holds. */
+/** An open WebSocket: one of uWebSockets.js, or one that another worker holds. */
 export interface WebSocketConnection {
-  /** Sends a message. Returns 2 when it was dropped for `maxBackpressure`, as uWebSockets.js does. */
+  /** Sends a message. Like uWebSockets.js, returns 2 if it was dropped because of `maxBackpressure`. */
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
   /** Bytes that wait for a slow client. */
   getBufferedAmount(): number;
-  /** Closes in order, with a close frame. */
+  /** Closes gracefully, with a close frame. */
   end(code?: number, reason?: string): void;
-  /** Cuts off. */
+  /** Closes at once, without a close frame. */
   close(): void;
-  /** Everything sent in the callback goes out in as few writes as possible. */
+  /** Sends all messages of the callback in as few writes as possible. */
   cork(callback: () => void): unknown;
 }
 
-/** A webSocket that uWebSockets.js can publish to. */
+/** A WebSocket to which uWebSockets.js can publish. */
 export interface NativeWebSocket extends WebSocketConnection {
   ping(): unknown;
   subscribe(topic: string): boolean;
@@ -90,7 +92,7 @@ export interface NativeWebSocket extends WebSocketConnection {
   getTopics(): string[];
 }
 
-/** Whether topics reach the webSocket: a relayed one has none here. */
+/** Whether topics reach the WebSocket. They do not reach a relayed one. */
 export function isNative(webSocket: WebSocketConnection): webSocket is NativeWebSocket {
   return 'subscribe' in webSocket;
 }
@@ -115,7 +117,7 @@ const statusTexts: Record<number, string> = {
   503: 'Service Unavailable',
 };
 
-/** A status line's text, such as `200 OK`. */
+/** The text of a status line, such as `200 OK`. */
 export function statusLine(status: number): string {
   return `${status} ${statusTexts[status] ?? 'Unknown'}`;
 }

@@ -4,8 +4,8 @@ import type { EngineRequest } from './request.js';
 
 /** Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request". */
 export type Middleware = (
-  // Middleware is written against node:http's classes, of which a request here has the part that middleware uses.
-  // biome-ignore lint/suspicious/noExplicitAny: the types of node:http would promise more than there is
+  // Middleware expects node:http's classes. A request has only the part of them that middleware uses.
+  // biome-ignore lint/suspicious/noExplicitAny: the types of node:http would promise more than a request has
   request: any,
   // biome-ignore lint/suspicious/noExplicitAny: as above
   response: any,
@@ -13,15 +13,15 @@ export type Middleware = (
 ) => void;
 
 /**
- * What Connect middleware sees of a response: the part of node:http's ServerResponse that middleware uses. Headers are
- * kept until the engine answers. Middleware may wrap `writeHead` and `end` (express-session does both), therefore the
- * engine calls both on this object.
+ * A response as Connect middleware sees it: the part of node:http's ServerResponse that middleware uses. Headers are
+ * kept until the engine answers. Middleware may wrap `writeHead` and `end` (express-session does both), so the engine
+ * calls both on this object.
  */
 export class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   statusCode = 200;
   statusMessage = '';
   headersSent = false;
-  /** True once the response was ended. */
+  /** True once the response has ended. */
   finished = false;
   private readonly headers = new Map<string, { name: string; value: string | string[] }>();
   private readonly written: Uint8Array[] = [];
@@ -70,12 +70,12 @@ export class MiddlewareResponse extends EventEmitter implements CollectedRespons
     return this;
   }
 
-  /** node:http's own name for what makes the headers final; express-session calls it. */
+  /** Finalizes the headers, under the private name of node:http, because express-session calls it. */
   _implicitHeader(): void {
     if (!this.headersSent) this.writeHead(this.statusCode);
   }
 
-  /** Keeps a part of the body until the end. */
+  /** Keeps a part of the body until `end` is called. */
   write(chunk: string | Uint8Array, encoding?: BufferEncoding): boolean {
     this._implicitHeader();
     this.written.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
@@ -95,13 +95,13 @@ export class MiddlewareResponse extends EventEmitter implements CollectedRespons
     return this;
   }
 
-  /** The headers under the names they were given with. */
+  /** The headers under the names with which they were set. */
   collected(): ResponseHeaders {
     return Object.fromEntries([...this.headers.values()].map(({ name, value }) => [name, value]));
   }
 }
 
-/** Runs the middleware in order, each after the one before it called `next`. */
+/** Runs the middleware in order. Each one runs when the previous one calls `next`. */
 export function applyMiddleware(
   middleware: readonly Middleware[],
   exchange: HttpExchange,
@@ -123,7 +123,7 @@ export function applyMiddleware(
         else apply(index + 1);
       });
     } catch (error) {
-      // What comes after the middleware throws to its own callers.
+      // The error came from code after this middleware, so it belongs to that code's caller.
       if (isOver) throw error;
       isOver = true;
       done(error);
@@ -132,7 +132,7 @@ export function applyMiddleware(
   apply(0);
 }
 
-/** Answers an exchange, through what middleware has made of the response where there is any. */
+/** Answers an exchange, through the middleware's response if there is one. */
 export function respond(
   exchange: HttpExchange,
   status: number,

@@ -2,14 +2,14 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { SocketAddress } from 'node:net';
 import { clientAddress } from '../limits/client-address.js';
 
-/** What applications read of the connection a request came over. */
+/** The properties of a request's connection that applications read. */
 export interface RequestConnection {
   remoteAddress: string;
   /** Whether the connection is TLS. */
   encrypted: boolean;
 }
 
-/** The parts of a request, as plain data: what is relayed between workers. */
+/** The parts of a request as plain data, which the relay sends between workers. */
 export interface RequestParts {
   method: string;
   url: string;
@@ -19,8 +19,8 @@ export interface RequestParts {
 }
 
 /**
- * A request as applications and Connect middleware see it: the part of node:http's IncomingMessage that they read.
- * It is a copy: a uWebSockets.js request is gone after its handler returns.
+ * A request as applications and Connect middleware see it: the part of node:http's IncomingMessage that they read. It
+ * is a copy, because a uWebSockets.js request is invalid after its handler returns.
  */
 export class EngineRequest {
   readonly method: string;
@@ -28,9 +28,9 @@ export class EngineRequest {
   url: string;
   readonly headers: Record<string, string | undefined>;
   readonly connection: RequestConnection;
-  /** The query's parameters, by name; the last one counts where one is repeated. */
+  /** The query's parameters by name. If one is repeated, the last one counts. */
   readonly _query: Record<string, string>;
-  /** The response, as long as there is one to write. */
+  /** The response; set while it can still be written. */
   res: unknown;
 
   constructor(parts: RequestParts) {
@@ -58,21 +58,21 @@ export class EngineRequest {
   }
 }
 
-/** A header that no two clients send alike. */
+/** A header whose value differs for each client. */
 const OF_ONE_CLIENT = 'sec-websocket-key';
 
 /**
- * Copies a uWebSockets.js request. To be called before anything asynchronous happens.
- * @param trustProxy how many proxies the request has passed that can be believed
+ * Copies a uWebSockets.js request. Call it before anything asynchronous happens.
+ * @param trustProxy the number of trusted proxies that the request has passed
  */
 export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean, trustProxy = 0): EngineRequest {
   const headers: Record<string, string> = {};
   req.forEach((name, value) => {
     const key = intern(name);
     const before = headers[key];
-    // node:http joins repeated headers; cookies with a semicolon.
+    // As in node:http, repeated headers are joined, and cookies with a semicolon.
     if (key === OF_ONE_CLIENT) headers[key] = value;
-    // What every object has, such as `constructor`, is no header that came before.
+    // A property that every object has, such as `constructor`, is no earlier header.
     else if (typeof before !== 'string') headers[key] = intern(value);
     else headers[key] = before + (key === 'cookie' ? '; ' : ', ') + value;
   });
@@ -86,10 +86,12 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
   });
 }
 
-/** The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket. */
+/**
+ * The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket.
+ */
 function addressOf(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
-  // The client has gone already: nobody knows any more.
+  // The client has already disconnected, so its address is unknown.
   if (bytes.length === 0) return '';
   if (bytes.length === 4) return intern(`${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`);
   const address = Buffer.from(res.getRemoteAddressAsText()).toString();
@@ -99,7 +101,7 @@ function addressOf(res: HttpResponse): string {
 let lastUrl: string | undefined;
 let lastQuery: Record<string, string> = {};
 
-/** Clients that start on WebSocket all ask for the same URL. Each gets an object of its own, which may be changed. */
+/** Clients that start on WebSocket all request the same URL. Each gets its own object, which may be changed. */
 function queryOf(url: string): Record<string, string> {
   if (url !== lastUrl) {
     lastQuery = parseQuery(url);
@@ -127,12 +129,12 @@ const MAX_INTERNED = 2048;
 const MAX_INTERNED_LENGTH = 256;
 const interned = new Map<string, string>();
 
-/** One string object for equal strings: most clients send the same headers, and each session keeps its own. */
+/** Returns one string object for equal strings. Most clients send the same headers, and each session keeps its own. */
 function intern(text: string): string {
   if (text.length > MAX_INTERNED_LENGTH) return text;
   const known = interned.get(text);
   if (known !== undefined) return known;
-  // Values that differ for every client would fill the table: it starts anew, and the frequent ones are soon back.
+  // Values that differ for every client would fill the table. It is cleared, and frequent values soon return.
   if (interned.size >= MAX_INTERNED) interned.clear();
   interned.set(text, text);
   return text;
@@ -140,7 +142,7 @@ function intern(text: string): string {
 
 let lastConnection: RequestConnection | undefined;
 
-/** Clients behind one proxy share an address, and then an object. Frozen, since it is shared. */
+/** Clients behind one proxy share an address, and therefore an object. It is frozen because it is shared. */
 function connectionOf(remoteAddress: string, encrypted: boolean): RequestConnection {
   if (lastConnection?.remoteAddress !== remoteAddress || lastConnection.encrypted !== encrypted) {
     lastConnection = Object.freeze({ remoteAddress, encrypted });

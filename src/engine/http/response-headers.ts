@@ -3,7 +3,7 @@ import type { CookieSettings } from '../options.js';
 import type { HttpExchange, ResponseHeaders } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
-/** The headers of the engine's own responses: its cookie, and what listeners of its events add. */
+/** Creates the headers of the engine's own responses: its cookie, and headers that listeners of its events add. */
 export class HeaderMaker {
   /** @param emit the engine's events `initial_headers` and `headers` */
   constructor(

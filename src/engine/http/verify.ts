@@ -4,18 +4,18 @@ import { startsWithUpgrade } from '../transports/registry.js';
 import type { TransportName } from '../transports/transport.js';
 import type { EngineRequest } from './request.js';
 
-/** Why a request is not let in: the error for the client, and what the `connection_error` event adds to it. */
+/** Why a request is rejected: the error for the client, and further details for the `connection_error` event. */
 export interface Refusal {
   error: HandshakeError;
   context: Record<string, unknown>;
 }
 
-/** Characters that RFC 9110, section 5.5 forbids in a header's value. */
+/** Characters that RFC 9110, section 5.5, forbids in a header's value. */
 const FORBIDDEN_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
- * Whether a request may go on: to its session, or, where it names none, to a handshake. The checks and their order are
- * engine.io's. Source: Engine.IO v4, "Protocol" and "Handshake".
+ * Checks a request before it reaches its session, or a handshake if it names no session. The checks and their order are
+ * those of engine.io. Source: Engine.IO v4, "Protocol" and "Handshake".
  */
 export function verify(
   request: EngineRequest,
@@ -28,7 +28,7 @@ export function verify(
     return { error: handshakeErrors.UNKNOWN_TRANSPORT, context: { transport } };
   }
   const { origin } = request.headers;
-  // It would be written back to the client by CORS.
+  // CORS would write the value back to the client.
   if (origin !== undefined && FORBIDDEN_IN_HEADER.test(origin)) {
     request.headers.origin = undefined;
     return badRequest({ name: 'INVALID_ORIGIN', origin });

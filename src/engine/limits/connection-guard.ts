@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 
-/** Descriptors that are kept for files, databases and the other workers. */
+/** Descriptors that are reserved for files, databases and the other workers. */
 const RESERVE = 256;
 
 /**
- * Counts the connections on the port, and turns new ones away before the process runs out of file descriptors: accepting
- * would then fail again and again, and keep the worker busy with that.
+ * Counts the connections on the port, and rejects new ones before the process runs out of file descriptors. Otherwise
+ * accepting would fail again and again, which would keep the worker busy.
  */
 export class ConnectionGuard {
-  /** Connections that were turned away. */
+  /** Connections that were rejected. */
   refused = 0;
-  /** Connections that are open, WebSockets too. */
+  /** Open connections, including WebSockets. */
   open = 0;
-  /** Called when connections begin to be turned away, and when that is over. */
+  /** Called when the guard starts to reject connections, and when it stops. */
   onChange: ((isFull: boolean) => void) | undefined;
   private isFull = false;
 
-  /** @param max how many connections may be open */
+  /** @param max maximum number of open connections */
   constructor(readonly max = maxConnections()) {}
 
-  /** A connection was accepted. Returns false where it is to be closed. */
+  /** Counts an accepted connection. Returns false if it must be closed. */
   opened(): boolean {
     this.open++;
     if (this.open <= this.max) return true;
@@ -30,7 +30,7 @@ export class ConnectionGuard {
 
   closed(): void {
     this.open--;
-    // Not at the first one that goes, or each client that comes and goes would be news.
+    // The margin keeps single clients that come and go from toggling the state.
     if (this.isFull && this.open < this.max - this.max / 20) this.change(false);
   }
 
@@ -40,7 +40,7 @@ export class ConnectionGuard {
   }
 }
 
-/** The most file descriptors that this process may have; undefined where the system does not tell. */
+/** The maximum number of file descriptors of this process; undefined if the system does not report it. */
 export function maxDescriptors(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -1,46 +1,46 @@
 import type { Clock } from '../clock.js';
 import type { FrameReceiver } from '../http/exchange.js';
 
-/** How long the frames of one WebSocket are handled in one turn of the event loop, in ms; the rest waits. */
+/** How long the frames of one WebSocket are handled in one turn of the event loop, in ms. Further frames wait. */
 const SLICE_MS = 20;
-/** How long those of all WebSockets together are, before each gets one frame a turn, in ms. */
+/** The same for all WebSockets together, in ms. Beyond it, each WebSocket gets one frame per turn. */
 const TURN_MS = 50;
-/** How long waiting frames are handled in one turn, in ms, and those of one WebSocket of it. */
+/** How long waiting frames are handled in one turn, in ms: in total, and of one WebSocket. */
 const PASS_MS = 15;
 const SHARE_MS = 3;
-/** Control frames in a row after which it is watched whether the event loop still turns. */
+/** After this number of control frames in a row, the guard checks whether the event loop still turns. */
 const WATCHED_FROM = 256;
 /** How long one WebSocket may keep the event loop from turning with control frames, in ms. */
 const MAX_RUN_MS = 200;
-/** How many bytes may wait of one WebSocket, and of all together. */
+/** How many bytes may wait from one WebSocket, and from all together. */
 export const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 export const MAX_QUEUED_BYTES_IN_ALL = 64 * 1024 * 1024;
-/** What a frame that waits takes besides its data, in bytes. */
+/** Memory of a waiting frame besides its data, in bytes. */
 const FRAME_OVERHEAD = 128;
 
 interface Queue {
   readonly receiver: FrameReceiver;
   frames: { data: Buffer; isBinary: boolean }[];
-  /** The first frame that waits. */
+  /** The index of the first waiting frame. */
   at: number;
   bytes: number;
-  /** Set once the WebSocket is closed: its owner learns that when it has been given all frames. */
+  /** Set once the WebSocket is closed. Its owner is told after the last waiting frame. */
   closed: { code: number; reason: string } | undefined;
 }
 
 /**
- * Keeps one client from occupying a worker. uWebSockets.js reads a socket again as long as it finds half a megabyte to
- * read, and runs no timer and no other socket meanwhile. Here the frames of one WebSocket are handled for a few
- * milliseconds in a turn of the event loop, and the others are copied and wait for the next turns, in their order. A
- * client for which too much waits sends faster than the worker can follow, and is closed.
+ * Keeps one client from occupying a worker. uWebSockets.js reads a socket again as long as each read returns half a
+ * megabyte. No timer and no other socket runs meanwhile. The guard handles the frames of one WebSocket for a few
+ * milliseconds per turn of the event loop. Further frames are copied, and wait in order for the next turns. If too many
+ * bytes wait, the client sends faster than the worker can follow, and is closed.
  */
 export class FrameGuard {
-  /** WebSockets that were closed because too much waited, or for too many control frames. */
+  /** WebSockets that were closed because too many bytes waited, or because of too many control frames. */
   floods = 0;
   private readonly queues = new Map<FrameReceiver, Queue>();
   private queuedBytes = 0;
   private current: FrameReceiver | undefined;
-  /** Time spent on the frames of the current WebSocket, and of all, since the last turn that was noticed, in ms. */
+  /** Time spent on the frames of the current WebSocket, and of all, since the last observed turn, in ms. */
   private spent = 0;
   private spentInAll = 0;
   private controlFrames = 0;
@@ -49,7 +49,7 @@ export class FrameGuard {
 
   constructor(private readonly clock: Clock) {}
 
-  /** How many bytes wait. */
+  /** The number of waiting bytes. */
   get waitingBytes(): number {
     return this.queuedBytes;
   }
@@ -89,7 +89,7 @@ export class FrameGuard {
     }
   }
 
-  /** The WebSocket is closed: its owner gets what still waits, and then learns it. */
+  /** The WebSocket is closed. Its owner gets the waiting frames, and is then told. */
   closed(receiver: FrameReceiver, code: number, reason: string): void {
     const queue = this.queues.size > 0 ? this.queues.get(receiver) : undefined;
     if (!queue) return receiver.onClose(code, reason);
@@ -98,8 +98,8 @@ export class FrameGuard {
   }
 
   /**
-   * Runs steps of work, a few milliseconds in a turn of the event loop.
-   * @param done called after the last step, before this returns where they take no longer than that
+   * Runs steps of work, for a few milliseconds per turn of the event loop.
+   * @param done called after the last step; if all steps fit into one turn, before this method returns
    */
   slice(steps: Iterator<unknown>, done: () => void): void {
     const start = this.clock.now();
@@ -176,7 +176,7 @@ export class FrameGuard {
     }
   };
 
-  /** Handles at least one frame. Whose turn it was stands behind the others. */
+  /** Handles at least one frame, and moves the queue behind the others. */
   private handle(queue: Queue, until: number): void {
     this.queues.delete(queue.receiver);
     this.queues.set(queue.receiver, queue);
@@ -191,7 +191,7 @@ export class FrameGuard {
     } while (this.clock.now() < until && this.queues.get(queue.receiver) === queue);
     if (this.queues.get(queue.receiver) !== queue) return;
     if (queue.at < queue.frames.length) {
-      // What was handled is let go of now and then, so that the list does not grow for ever.
+      // Handled frames are removed in batches, so the list does not grow endlessly.
       if (queue.at >= 1024) {
         queue.frames.splice(0, queue.at);
         queue.at = 0;

@@ -1,30 +1,27 @@
 import type { Clock } from '../clock.js';
 
-/** How often the event loop is looked at, in ms. */
+/** How often the delay of the event loop is measured, in ms. */
 const INTERVAL_MS = 100;
-/** The level holds for so many looks, so that it does not change to and fro. */
+/** The number of measurements for which a level is kept, so that it does not flap. */
 const HELD_FOR = 5;
 
-/**
- * What gives way, and from which delay of the event loop on, in ms. A message that is accepted waits about as long as
- * the delay is.
- */
+/** The levels, each from a delay of the event loop on, in ms. An accepted message waits about as long as the delay. */
 export const levels = [
   { name: 'normal', fromMs: 0 },
-  /** Volatile messages and changes of presence are left out. */
+  /** Volatile messages and presence events are dropped. */
   { name: 'busy', fromMs: 100 },
-  /** New clients are turned away. */
+  /** New clients are rejected. */
   { name: 'full', fromMs: 250 },
-  /** New messages are refused. */
+  /** New messages are rejected. */
   { name: 'overloaded', fromMs: 500 },
 ] as const;
 
 export type LoadLevel = 0 | 1 | 2 | 3;
 
-/** Watches how late the event loop is, and says what has to give way. */
+/** Measures the delay of the event loop, and derives a load level from it. */
 export class LoadMonitor {
   level: LoadLevel = 0;
-  /** How late the event loop was at the last look, in ms. */
+  /** The last measured delay of the event loop, in ms. */
   delayMs = 0;
   /** Called with each new level. */
   onChange: ((level: LoadLevel) => void) | undefined;

@@ -4,15 +4,15 @@ import type { Clock } from '../clock.js';
 const MAX_REQUESTS = 1000;
 /** How long the requests of one address are handled in one turn, in ms. */
 const MAX_TURN_MS = 200;
-/** Requests in a row from which on it is watched whether the event loop still turns. */
+/** After this number of requests in a row, the guard measures them. */
 const WATCHED_FROM = 32;
 
 /**
- * Keeps pipelined requests from occupying a worker: uWebSockets.js handles all that one read has brought before anything
- * else runs. An address that asks for more than this in one turn has the connection cut off, which ends the read.
+ * Keeps pipelined requests from occupying a worker. uWebSockets.js handles all requests of one read before anything
+ * else runs. If an address exceeds the limit in one turn, its connection is closed, which ends the read.
  */
 export class RequestGuard {
-  /** Requests whose connection was cut off. */
+  /** Requests whose connection was closed. */
   floods = 0;
   private address = '';
   private requests = 0;
@@ -22,7 +22,7 @@ export class RequestGuard {
 
   constructor(private readonly clock: Clock) {}
 
-  /** A request begins to be handled. Returns false where its connection is to be cut off. */
+  /** Call this before a request is handled. Returns false if its connection must be closed. */
   enter(address: string): boolean {
     if (address !== this.address) {
       this.address = address;
@@ -40,7 +40,7 @@ export class RequestGuard {
     return true;
   }
 
-  /** The request is handled, as far as that is possible at once. */
+  /** Call this when the handler of the request has returned. */
   leave(): void {
     if (this.requests >= WATCHED_FROM) this.spent += this.clock.now() - this.startedAt;
   }

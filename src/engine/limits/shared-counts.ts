@@ -2,20 +2,20 @@ import type { WorkerLinks } from '../../worker-links.js';
 import type { Clock } from '../clock.js';
 
 interface Message {
-  /** How many of each key are at the sender. */
+  /** The sender's count of each key. */
   counts?: [key: string, count: number][];
-  /** What was taken at the sender since its last message. */
+  /** The amounts consumed at the sender since its last message. */
   consumed?: [key: string, amount: number][];
-  /** The sender is new, and wants to know all counts. */
+  /** The sender is new, and asks for all counts. */
   isNew?: boolean;
 }
 
-/** How long changes are gathered before the other workers are told, in ms. */
+/** How long changes are gathered before they are sent to the other workers, in ms. */
 const GATHER_MS = 50;
 
 /**
- * Numbers by key that several workers add up. Each worker tells the others of its own, gathered, and nobody ever waits
- * for an answer: what happens elsewhere is known here a moment later.
+ * Counts by key that several workers add up. Each worker sends its own counts to the others in batches, and never waits
+ * for an answer. Changes on other workers are known here a moment later.
  */
 export class SharedCounts {
   private readonly own = new Map<string, number>();
@@ -26,7 +26,7 @@ export class SharedCounts {
   private links: WorkerLinks | undefined;
   private timer: unknown;
 
-  /** @param onConsumed called with what other workers have told by {@link reportConsumed} */
+  /** @param onConsumed called with amounts that other workers report by {@link reportConsumed} */
   constructor(
     private readonly clock: Clock,
     private readonly onConsumed: (key: string, amount: number) => void,
@@ -42,7 +42,7 @@ export class SharedCounts {
     links.broadcast(encode({ isNew: true }));
   }
 
-  /** How many there are, here and elsewhere. */
+  /** The count on all workers. */
   of(key: string): number {
     return this.all.get(key) ?? 0;
   }
@@ -55,7 +55,7 @@ export class SharedCounts {
     this.reportLater();
   }
 
-  /** Something was taken here, which is to be consumed elsewhere as well. */
+  /** Reports one unit consumed here, which the other workers must consume too. */
   reportConsumed(key: string): void {
     if (!this.links) return;
     this.consumed.set(key, (this.consumed.get(key) ?? 0) + 1);
@@ -77,7 +77,7 @@ export class SharedCounts {
   }
 
   private receive(from: number, { counts = [], consumed = [], isNew }: Message): void {
-    // What one has sent that is gone counts no more.
+    // Messages of a worker that is gone do not count.
     if (!this.links?.members.includes(from)) return;
     for (const [key, count] of counts) this.set(from, key, count);
     for (const [key, amount] of consumed) this.onConsumed(key, amount);

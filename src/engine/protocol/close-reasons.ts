@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../errors.js';
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
- * The reasons are engine.io's, and those of the limits here.
+ * The reasons are those of engine.io, and two more for the limits.
  */
 export type CloseReason =
   | 'transport close'
@@ -12,10 +12,10 @@ export type CloseReason =
   | 'forced close'
   /** More than `maxBackpressure` bytes waited for the client. */
   | 'slow client'
-  /** The client went on sending more than `rateLimit` allows. */
+  /** The client kept sending more than `rateLimit` allows. */
   | 'rate limit';
 
-/** What the client is told in the close frame of its WebSocket, where it is closed for a limit. */
+/** The error in the close frame of a WebSocket that a limit closes. */
 export const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
   'slow client': 'SLOW_CLIENT',
   'rate limit': 'RATE_LIMITED',

@@ -25,7 +25,7 @@ export function decodeBinary(data: Buffer): ReadPacket {
   return [type, data.subarray(1)];
 }
 
-/** One packet as text; binary data as base64 behind `b` and the type's digit. */
+/** One packet as text; binary data is base64 after `b` and the type's digit. */
 export function encodeBase64(packet: Packet): string {
   return packet.data instanceof Uint8Array
     ? `b${packetDigits[packet.type]}${toBuffer(packet.data).toString('base64')}`
@@ -41,7 +41,7 @@ export function decodeText(text: string): ReadPacket {
   return [type, text.length > 1 ? text.slice(1) : undefined];
 }
 
-/** A payload: text when no packet is binary or the client cannot read binary, else bytes. */
+/** A payload: text if no packet is binary or the client cannot read binary, otherwise bytes. */
 export function encodePayload(packets: readonly Packet[], supportsBinary: boolean): string | Buffer {
   if (supportsBinary && packets.some((packet) => packet.data instanceof Uint8Array)) return encodeBytes(packets);
   let payload = '';

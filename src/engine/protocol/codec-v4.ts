@@ -21,7 +21,7 @@ export function encodeText(type: PacketType, data: string | undefined): string {
   return data === undefined ? packetDigits[type] : packetDigits[type] + data;
 }
 
-/** A payload of several packets for HTTP long-polling, where binary data travels as base64 behind a `b`. */
+/** A payload of several packets for HTTP long-polling; binary data is base64 after a `b`. */
 export function encodePayload(packets: readonly Packet[]): string {
   let payload = '';
   for (const [index, packet] of packets.entries()) {

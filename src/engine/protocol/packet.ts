@@ -5,7 +5,7 @@ export type PacketType = 'open' | 'close' | 'ping' | 'pong' | 'message' | 'upgra
 export type PacketData = string | Buffer;
 
 export interface PacketOptions {
-  /** Whether the packet may be compressed, where the transport was set up for it. @default true */
+  /** Whether the packet may be compressed if the transport supports it. @default true */
   compress?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Packet {
   options?: PacketOptions;
 }
 
-/** A packet that was read: its type, and its data if it has any. */
+/** A decoded packet: its type, and its data if it has any. */
 export type ReadPacket = readonly [type: PacketType, data: PacketData | undefined];
 
 /** The packet types in the order of the digits that stand for them on the wire. */
@@ -32,7 +32,7 @@ export const packetDigits: Readonly<Record<PacketType, string>> = {
   noop: '6',
 };
 
-/** The type that a digit's character code stands for, or undefined. */
+/** The type for a digit's character code, or undefined. */
 export function packetTypeOf(charCode: number): PacketType | undefined {
   return packetTypes[charCode - 48];
 }
@@ -45,10 +45,10 @@ export class PacketFormatError extends Error {
   }
 }
 
-/** What applications may hand over to be sent. */
+/** The data that applications may send. */
 export type SendData = PacketData | ArrayBuffer | ArrayBufferView | null | undefined;
 
-/** Any of it as a payload, without a copy. */
+/** Converts data to a payload without a copy. */
 export function toPacketData(data: Exclude<SendData, string>): PacketData | undefined {
   if (ArrayBuffer.isView(data)) return toBuffer(data);
   if (data instanceof ArrayBuffer) return Buffer.from(data);

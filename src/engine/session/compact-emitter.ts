@@ -2,24 +2,25 @@ import { EventEmitter } from 'node:events';
 
 type Listener = (...values: never[]) => void;
 
-/** EventEmitter without its constructor: its methods make what they need when it is missing, so nobody pays before. */
+/** EventEmitter without its constructor. Its methods create missing fields, so an unused emitter takes no memory. */
 export const LazyEventEmitter = function LazyEventEmitter() {} as unknown as new () => EventEmitter;
 LazyEventEmitter.prototype = Object.create(EventEmitter.prototype, { constructor: { value: LazyEventEmitter } });
 
 /**
- * An EventEmitter of which a server has very many, each with one listener for each of the same three events: those
- * listeners stand in fields, and the table of listeners, which is larger than all the rest, is made for others only.
+ * An EventEmitter for servers with very many emitters, each with one listener for the same three events. Those
+ * listeners are fields. The table of listeners, which is larger than everything else, is created only for further
+ * listeners.
  */
 export class CompactEmitter extends LazyEventEmitter {
   private dataListener: Listener | undefined = undefined;
   private errorListener: Listener | undefined = undefined;
   private closeListener: Listener | undefined = undefined;
-  /** Whether somebody has ever listened to another event. */
+  /** Whether there has ever been a listener for another event. */
   protected isObserved = false;
 
   override on(event: string | symbol, listener: Listener): this {
     const slot = slotOf(event);
-    // What once() adds is a wrapper, which removeListener() has to look into: that is for the table.
+    // once() adds a wrapper that removeListener() must unwrap, which only the table supports.
     if (slot === undefined || this[slot] !== undefined || 'listener' in listener || super.listenerCount(event) > 0) {
       this.isObserved ||= slot === undefined;
       return super.on(event, listener as never);
@@ -94,7 +95,7 @@ export class CompactEmitter extends LazyEventEmitter {
     return super.eventNames();
   }
 
-  /** Moves a listener to the table of listeners, in front of those that came after it. */
+  /** Moves a listener to the table, in front of listeners that were added after it. */
   private emptySlot(event: string | symbol): void {
     const slot = slotOf(event);
     const listener = slot && this[slot];

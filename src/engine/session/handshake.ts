@@ -11,7 +11,7 @@ import type { MovingSession, PendingSessions } from './pending-sessions.js';
 import { Session, type SessionHost } from './session.js';
 import type { UnusedSessions } from './unused-sessions.js';
 
-/** What a handshake needs of its engine. */
+/** The parts of the engine that a handshake uses. */
 export interface HandshakeHost extends SessionHost {
   readonly settings: EngineSettings;
   readonly addresses: AddressLimits | undefined;
@@ -19,7 +19,7 @@ export interface HandshakeHost extends SessionHost {
   generateId(request: EngineRequest): string | PromiseLike<string>;
 }
 
-/** Opens sessions: with a poll, with a WebSocket, or with what another worker has given away. */
+/** Opens sessions: from a poll, from a WebSocket, or from a session that another worker has handed over. */
 export class Handshake {
   constructor(
     private readonly host: HandshakeHost,
@@ -60,7 +60,7 @@ export class Handshake {
     );
   }
 
-  /** Goes on with a session that another worker has given away. */
+  /** Continues a session that another worker has handed over. */
   adopt({ id, parts, early }: MovingSession): void {
     const request = new EngineRequest(parts);
     const transport = this.make.polling(request);
@@ -72,7 +72,7 @@ export class Handshake {
     for (const data of early) session.onPacket(transport, 'message', data);
   }
 
-  /** Lets a session that is on polling try the WebSocket that its client has opened. */
+  /** Starts the upgrade of a session on polling to the WebSocket that its client has opened. */
   upgrade(exchange: UpgradeExchange, session: Session): void {
     this.pending.claim(session.id);
     const headers = this.headers.ofUpgrade(exchange, session.id);
@@ -85,14 +85,14 @@ export class Handshake {
     if (!candidate.webSocket) session.probe?.end();
   }
 
-  /** Opens a session, unless its client is refused or has gone. */
+  /** Opens a session, unless its client is rejected or gone. */
   private async open<T extends Transport>(
     exchange: HttpExchange,
     make: (request: EngineRequest) => T,
     opened: (session: Session, transport: T) => void,
   ): Promise<void> {
     const given = this.idFor(exchange);
-    // Waiting for what is there already would take the answer out of the request's own write.
+    // An unnecessary await would send the response outside the cork of the request's handler.
     const id = typeof given === 'object' ? await given : given;
     if (id === undefined || exchange.finished) return;
     const transport = make(exchange.request);
@@ -111,7 +111,7 @@ export class Handshake {
     return session;
   }
 
-  /** The id of a new session; undefined where the client was refused. */
+  /** The id of a new session; undefined if the client was rejected. */
   private idFor(exchange: HttpExchange): string | undefined | Promise<string | undefined> {
     const { request } = exchange;
     const protocol = protocolOf(request);
@@ -136,7 +136,7 @@ export class Handshake {
   }
 }
 
-/** The receiver of a WebSocket that nobody wants: its client is told by a close frame, as by engine.io. */
+/** The receiver of an unwanted WebSocket. Like engine.io, it closes the WebSocket with a close frame. */
 const closed: FrameReceiver = {
   onOpen: (webSocket) => webSocket.end(),
   onMessage: () => {},
@@ -147,7 +147,7 @@ const closed: FrameReceiver = {
   onClose: () => {},
 };
 
-/** What the handshake tells a client of each transport behind the session's id. Source: Engine.IO v4, "Handshake". */
+/** The part of the handshake's JSON after the session id, by transport. Source: Engine.IO v4, "Handshake". */
 export function openingsFor(settings: EngineSettings): Readonly<Record<TransportName, string>> {
   const { allowUpgrades, transports, pingInterval, pingTimeout, maxHttpBufferSize: maxPayload } = settings;
   const openings = transportNames.map((name) => {

@@ -13,22 +13,22 @@ import { CompactEmitter } from './compact-emitter.js';
 
 export type SendCallback = (transport: Transport) => void;
 
-/** What the sending half of a session needs of its engine. */
+/** The parts of the engine that the sending half of a session uses. */
 export interface SenderHost {
   readonly counters: EngineCounters;
   readonly slow: SlowClients;
-  /** Whether there are listeners to `flush` or `drain` of all sessions. */
+  /** Whether the engine has listeners for `flush` or `drain` of all sessions. */
   readonly isWatchingPackets: boolean;
   emit(event: string, ...values: unknown[]): boolean;
 }
 
-/** The half of a session that sends: what waits until the transport can take it. */
+/** The sending half of a session: buffers packets until the transport can send them. */
 export abstract class PacketSender<Host extends SenderHost> extends CompactEmitter {
   readyState: 'open' | 'closing' | 'closed' = 'open';
 
   protected buffer: Packet[] | undefined = undefined;
   protected callbacks: SendCallback[] | undefined = undefined;
-  /** About how many bytes are in the buffer. */
+  /** Approximate number of bytes in the buffer. */
   private bufferBytes = 0;
 
   constructor(
@@ -38,23 +38,23 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     super();
   }
 
-  /** Packets that wait for a transport which can take them. */
+  /** Packets that wait until the transport can send them. */
   get writeBuffer(): Packet[] {
     this.buffer ??= [];
     return this.buffer;
   }
 
   /**
-   * Bytes that wait for the client, apart from what the system's own buffers hold. They become fewer before `drain` is
-   * emitted: who sends much waits for that when much waits.
+   * Bytes that wait for the client, without the operating system's buffers. The number falls before `drain` is emitted.
+   * A sender of much data should wait for `drain` while many bytes wait.
    */
   get bufferedAmount(): number {
     return this.bufferBytes + this.transport.bufferedAmount;
   }
 
   /**
-   * Sends a message. `callback`, which may also come second, is called when the message has left for the transport.
-   * Nothing (`null`) makes an empty message.
+   * Sends a message. `callback`, which may also be the second argument, is called when the transport has the message.
+   * `null` sends an empty message.
    */
   send(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
     const payload = typeof data === 'string' || Buffer.isBuffer(data) ? data : toPacketData(data);
@@ -68,12 +68,12 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     return this.send(data, options, callback);
   }
 
-  /** The callbacks of packets that wait, under engine.io's name. */
+  /** The callbacks of waiting packets, under their name in engine.io. */
   get packetsFn(): readonly SendCallback[] {
     return this.callbacks ?? [];
   }
 
-  /** The callbacks of packets that the transport still has, under engine.io's name: here it never keeps any. */
+  /** The callbacks of packets in the transport, under their name in engine.io. Always empty here. */
   get sentCallbackFn(): readonly SendCallback[] {
     return [];
   }
@@ -83,7 +83,7 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     if (type === 'message') this.host.counters.sent++;
     const isWatched = this.isObserved || this.host.isWatchingPackets;
     if (!isWatched && !callback && !this.buffer && this.transport.canSend) {
-      // What nearly all packets are: nobody looks, nothing waits.
+      // The usual case: no listener sees the packet, and no other packet waits.
       this.transport.sendOne(type, data, options);
       return;
     }
@@ -106,7 +106,7 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     this.flush();
   }
 
-  /** Hands what waits to the transport, if it can take it. */
+  /** Passes the waiting packets to the transport if it can send. */
   flush(): void {
     const packets = this.buffer;
     if (this.readyState === 'closed' || !packets || !this.transport.canSend) return;
@@ -129,7 +129,7 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     if (this.host.isWatchingPackets) this.host.emit('drain', this);
   }
 
-  /** More waits for the client than may wait. */
+  /** More than `maxBackpressure` bytes wait for the client. */
   abstract onOverflow(): void;
 
   onDrain(transport: Transport): void {

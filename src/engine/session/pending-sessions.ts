@@ -5,38 +5,38 @@ import type { PollingTransport } from '../transports/polling.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
 import type { Session } from './session.js';
 
-/** A session that no application knows of yet, as it moves to the worker that its WebSocket came to. */
+/** A pending session as it moves to the worker that its WebSocket has reached. */
 export interface MovingSession {
   id: string;
   /** The handshake's request. */
   parts: RequestParts;
-  /** What the client has sent so far. */
+  /** The messages that the client has sent so far. */
   early: PacketData[];
 }
 
-/** How much longer than for its first message a client may take for the request for its WebSocket. */
+/** How many times the delay of its first message a client may take to request its WebSocket. */
 const WAIT_FACTOR = 3;
 const MIN_WAIT_MS = 25;
 const MAX_WAIT_MS = 1000;
 
 /**
- * Sessions that started on polling where several workers share a port. The kernel gives a client's WebSocket to any
- * worker, and a session is best off where its WebSocket is. Therefore the application is told of such a session only
- * when the WebSocket is there, or does not come: until then it consists of a few values, and can move.
+ * Sessions that started on polling while several workers share a port. The kernel gives a client's WebSocket to any
+ * worker, and a session should be where its WebSocket is. The application therefore learns of such a session only when
+ * its WebSocket has arrived, or does not arrive in time. Until then the session consists of a few values, and can move.
  *
- * A client asks for its WebSocket at about the same time as it sends its first message, so that hardly anything waits.
+ * A client requests its WebSocket at about the time of its first message, so messages hardly wait.
  */
 export class PendingSessions {
   private readonly pending = new Map<string, PendingSession>();
 
-  /** @param announce tells the application of a session */
+  /** @param announce reports a session to the application */
   constructor(private readonly announce: (session: Session) => void) {}
 
   hold(session: Session): void {
     this.pending.set(session.id, new PendingSession(session, () => this.claim(session.id)));
   }
 
-  /** The session stays here: the application is told, and gets what the client has sent so far. */
+  /** The session stays here. The application learns of it, and gets the messages that the client has sent so far. */
   claim(id: string): void {
     const held = this.pending.get(id);
     if (!held) return;
@@ -46,14 +46,14 @@ export class PendingSessions {
     const { polling } = session;
     session.transport.owner = session;
     if (session.readyState !== 'open') return;
-    // The poll would be gone with the first answer, and the others wait for the next one.
+    // The first reply would use up the poll, and later ones would have to wait for the next poll.
     const poll = polling?.takePoll();
     this.announce(session);
     for (const data of early) session.onPacket(session.transport, 'message', data);
     if (poll) polling?.onRequest(poll);
   }
 
-  /** The session moves away. Returns undefined where it cannot, else the poll that waits and what has to move. */
+  /** Releases the session to another worker. Returns its data and its waiting poll; undefined if it cannot move. */
   release(id: string): { session: Session; moving: MovingSession; poll: HttpExchange | undefined } | undefined {
     const held = this.pending.get(id);
     const polling = held?.session.polling;
@@ -70,7 +70,7 @@ export class PendingSessions {
   }
 }
 
-/** Takes the place of the session as its transport's owner. */
+/** Stands in for the session as its transport's owner. */
 class PendingSession implements TransportOwner {
   readonly early: PacketData[] = [];
   private readonly heldSince = performance.now();
@@ -90,7 +90,7 @@ class PendingSession implements TransportOwner {
   onPacket(transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
     if (type !== 'message') return this.session.onPacket(transport, type, data);
     this.early.push(data ?? '');
-    // The first message took about one round trip; the WebSocket takes a few, of which some have passed.
+    // The first message took about one round trip. The WebSocket takes a few, some of which have passed.
     const wait = (performance.now() - this.heldSince) * WAIT_FACTOR;
     this.timer ??= setTimeout(this.claim, Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, wait)));
     return true;

@@ -5,17 +5,14 @@ const POOL = RANDOM_BYTES * 256;
 const pool = Buffer.allocUnsafe(POOL);
 let used = POOL;
 
-/**
- * Strings that were put together keep their parts, as long as nobody needs the whole at one place in memory. An id lives
- * as long as its session.
- */
+/** Copies a concatenated string. V8 keeps the parts of such strings, and an id lives as long as its session. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /**
- * A session id's random part: 120 bits, in 20 characters that need no escaping in a URL. Whoever knows an id can act as
- * its client, therefore it must not be guessable.
+ * A session id with 120 random bits, in 20 characters that need no escaping in a URL. A client that knows another one's
+ * id can act in its name, so ids must not be guessable.
  */
 export function randomId(prefix: string): string {
   if (used === POOL) {

@@ -9,7 +9,7 @@ import type { WebSocketTransport } from '../transports/websocket.js';
 import { PacketSender, type SenderHost } from './packet-sender.js';
 import { UpgradeProbe } from './upgrade-probe.js';
 
-/** What a session needs of its engine. */
+/** The parts of the engine that a session uses. */
 export interface SessionHost extends SenderHost {
   readonly settings: {
     readonly pingInterval: number;
@@ -18,13 +18,13 @@ export interface SessionHost extends SenderHost {
     readonly initialPacket: string | Buffer | undefined;
   };
   readonly messageLimits: MessageLimits | undefined;
-  /** Sessions that are to be pinged next. */
+  /** Sessions that wait for their next ping. */
   readonly pingQueue: DeadlineQueue<Session>;
-  /** Sessions whose client has to answer a ping. */
+  /** Sessions whose client must answer a ping. */
   readonly silenceQueue: DeadlineQueue<Session>;
-  /** Sessions of revision 3, whose client has to send a ping. */
+  /** Sessions of revision 3, whose client must send a ping. */
   readonly silenceQueueV3: DeadlineQueue<Session>;
-  /** What follows the session's id in the JSON of its `open` packet. */
+  /** The JSON that follows the session's id in the `open` packet. */
   openingFor(transport: Transport): string;
   onSessionClosed(session: Session): void;
   onSessionUpgraded(session: Session): void;
@@ -38,7 +38,7 @@ export interface SessionHost extends SenderHost {
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
 export class Session extends PacketSender<SessionHost> implements TransportOwner, Waiting<Session> {
-  /** The upgrade that is being tried. */
+  /** The upgrade in progress. */
   probe: UpgradeProbe | undefined = undefined;
 
   queue: DeadlineQueue<Session> | undefined = undefined;
@@ -47,7 +47,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   next: Session | undefined = undefined;
 
   /**
-   * @param id known to nobody but this client
+   * @param id a secret that only this client knows
    * @param request the handshake's request
    */
   constructor(
@@ -69,7 +69,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     return this.transport.name === 'websocket' && this.request?._query.transport === 'polling';
   }
 
-  /** The client's address, as long as nobody has deleted the request to save its memory. */
+  /** The client's address; empty if the application has deleted the request to save memory. */
   get remoteAddress(): string {
     return this.request?.connection.remoteAddress ?? '';
   }
@@ -93,7 +93,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     else this.host.silenceQueueV3.add(this);
   }
 
-  /** The client did not answer in time, or it is time to ask. Called by the heartbeat queues. */
+  /** Called by the heartbeat queues: the client did not answer in time, or the next ping is due. */
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
     this.host.slow.ping(this);
@@ -140,7 +140,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     return false;
   }
 
-  /** Whether the client has sent more than `rateLimit` allows: then what it has sent last is better not done. */
+  /** Whether the client has sent more than `rateLimit` allows, so its last message should be rejected. */
   get isOverLimit(): boolean {
     return this.host.messageLimits?.isOver(this) ?? false;
   }
@@ -176,17 +176,17 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     this.onSessionClose('rate limit');
   }
 
-  /** The client has not come back since its handshake. */
+  /** The client has made no request since its handshake. */
   onUnused(): void {
     this.onSessionClose('ping timeout');
   }
 
-  /** Starts to try whether the client can move to a WebSocket. */
+  /** Starts the probe of an upgrade to a WebSocket. */
   probeUpgrade(candidate: WebSocketTransport): void {
     this.probe = new UpgradeProbe(this, candidate, this.host.settings.upgradeTimeout);
   }
 
-  /** Moves to the transport that was probed. */
+  /** Changes to the probed transport. */
   upgradeTo(transport: Transport): void {
     const before = this.polling;
     this.transport.owner = nobody;
@@ -199,19 +199,19 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     if (this.readyState === 'closing') transport.close(() => this.onSessionClose('forced close'));
   }
 
-  /** Whether the client's requests, if it makes any, are all answered, or wait for the server to say something. */
+  /** Whether closing the session now interrupts no upgrade and no request of the client. */
   get isQuiet(): boolean {
     return !this.upgrading && (this.polling?.isQuiet ?? true);
   }
 
-  /** The polling transport, as long as the session is on it. */
+  /** The polling transport while the session is on it. */
   get polling(): PollingTransport | undefined {
     return this.transport.name === 'polling' ? (this.transport as PollingTransport) : undefined;
   }
 
   /**
-   * Closes the session, after what it has to send has been sent.
-   * @param discard closes at once, and gives up what was to be sent
+   * Closes the session after the waiting packets have been sent.
+   * @param discard closes at once, and drops the waiting packets
    */
   close(discard = false): void {
     if (discard && this.readyState !== 'closed') return this.closeTransport(true);
@@ -226,7 +226,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     this.transport.close(() => this.onSessionClose('forced close'));
   }
 
-  /** Ends the session here without a word: it goes on elsewhere. */
+  /** Ends the session here silently, because it continues on another worker. */
   moveAway(): void {
     this.readyState = 'closed';
     this.queue?.remove(this);
@@ -242,13 +242,13 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     this.host.slow.forget(this);
     this.probe?.end();
     this.callbacks = undefined;
-    // The buffer can still be read in the 'close' event.
+    // Listeners of the `close` event can still read the buffer.
     process.nextTick(() => {
       this.buffer = undefined;
     });
     const { transport } = this;
     transport.owner = nobody;
-    // The session cannot be found any more, so there is no next poll to wait for.
+    // The session is no longer registered, so no further poll can reach it.
     transport.discard();
     transport.close(undefined, closeErrors[reason]);
     this.host.onSessionClosed(this);

@@ -1,20 +1,20 @@
 import type { Clock } from '../clock.js';
 
-/** How long a client may take for the request that follows its handshake, in ms. */
+/** How long a client may take for its first request after the handshake, in ms. */
 const MAX_WAIT_MS = 10_000;
 const SWEEP_INTERVAL_MS = 1000;
-/** How many sessions may wait for that; beyond, the oldest give way. */
+/** The maximum number of unused sessions. Beyond it, the oldest ones are closed. */
 export const MAX_UNUSED = 20_000;
 
-/** A session whose client has not come back yet. */
+/** A session whose client has made no request since its handshake. */
 interface Unused {
   readonly id: string;
   onUnused(): void;
 }
 
 /**
- * Sessions on polling whose client has made no request since its handshake. Such a handshake costs a client one small
- * request, so that their number is bounded, and they do not live as long as a session that is used.
+ * Sessions on polling whose client has made no request since its handshake. A handshake costs a client only one small
+ * request, so the number of such sessions is bounded, and they live shorter than used ones.
  */
 export class UnusedSessions {
   private readonly sessions = new Map<string, { session: Unused; since: number }>();
@@ -32,7 +32,7 @@ export class UnusedSessions {
     this.timer ??= this.clock.setTimeout(this.sweep, SWEEP_INTERVAL_MS);
   }
 
-  /** The client has come back, or the session has ended. */
+  /** The client has made a request, or the session has ended. */
   remove(id: string): void {
     if (this.sessions.size > 0) this.sessions.delete(id);
   }

@@ -2,7 +2,7 @@ import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
 
-/** What a probe needs of its session. */
+/** The parts of a session that its probe uses. */
 export interface ProbedSession {
   readonly id: string;
   readonly readyState: 'open' | 'closing' | 'closed';
@@ -17,12 +17,12 @@ export interface ProbedSession {
  *
  * ```
  * CLIENT                                                 SERVER
- *   │  GET /socket.io/?transport=websocket&sid=…  (101)    │   the candidate is open, polling goes on
+ *   │  GET /socket.io/?transport=websocket&sid=…  (101)    │   the candidate is open, polling continues
  *   │  ws:   2probe                                        │
  *   │ ───────────────────────────────────────────────────▶ │
  *   │                                        ws:   3probe  │
  *   │ ◀─────────────────────────────────────────────────── │
- *   │  the last poll                               http: 6 │   a noop ends the poll that waits
+ *   │  the last poll                               http: 6 │   a noop ends the waiting poll
  *   │ ◀─────────────────────────────────────────────────── │
  *   │  ws:   5                                             │   the candidate becomes the transport
  *   │ ───────────────────────────────────────────────────▶ │
@@ -31,7 +31,7 @@ export interface ProbedSession {
 export class UpgradeProbe implements TransportOwner {
   private readonly timer: NodeJS.Timeout;
 
-  /** @param timeout how long the client has for all of it, in ms */
+  /** @param timeout how long the client may take for the whole upgrade, in ms */
   constructor(
     private readonly session: ProbedSession,
     private readonly candidate: WebSocketTransport,

@@ -19,7 +19,7 @@ import {
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
-/** How responses are compressed: from `threshold` bytes on, with zlib's options. */
+/** The compression of responses: zlib's options, and the size in bytes from which on responses are compressed. */
 export type HttpCompression = ZlibOptions & { threshold: number };
 
 export interface PollingSettings {
@@ -29,12 +29,12 @@ export interface PollingSettings {
   addHeaders(headers: ResponseHeaders, exchange: HttpExchange, sid: string): void;
 }
 
-/** How long a closing session waits for the poll that tells its client, in ms. As in engine.io. */
+/** How long a closing session waits for a poll that it can answer with a close packet, in ms. As in engine.io. */
 const CLOSE_TIMEOUT_MS = 30_000;
 
 /**
- * How long a poll waits that comes while an upgrade is probed, in ms. It may have overtaken the end of the upgrade, which
- * comes over another connection, and maybe by way of another worker.
+ * How long a poll waits during an upgrade, in ms. It may have overtaken the end of the upgrade, which arrives over
+ * another connection, and possibly through another worker.
  */
 const LATE_POLL_MS = 25;
 
@@ -50,7 +50,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
   private closeTimer: NodeJS.Timeout | undefined;
-  /** While an upgrade is probed, polls are answered soon, so that the client comes to the end of its last one. */
+  /** During an upgrade, polls are answered soon, because the client waits for the end of its last poll. */
   private endsPollsSoon = false;
   private noopTimer: NodeJS.Timeout | undefined;
 
@@ -83,22 +83,22 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return undefined;
   }
 
-  /** What waits does so in the session. */
+  /** Packets wait in the session, not in the transport. */
   get bufferedAmount(): number {
     return 0;
   }
 
-  /** Whether a POST is still on its way, or its packets are not all handled. */
+  /** Whether a POST is arriving, or some of its packets are not handled yet. */
   get isReceiving(): boolean {
     return this.post !== undefined || this.isHandling;
   }
 
-  /** Whether a poll waits and nothing is being received: the client can be told something, and misses nothing. */
+  /** Whether a poll waits and no POST is in progress, so closing interrupts nothing. */
   get isQuiet(): boolean {
     return this.canSend && !this.isReceiving;
   }
 
-  /** Gives the poll that waits away, for somebody else to answer. */
+  /** Releases the waiting poll, so that other code can answer it. */
   takePoll(): HttpExchange | undefined {
     const { poll } = this;
     this.poll = undefined;
@@ -109,7 +109,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return poll;
   }
 
-  /** Takes a request of this session. */
+  /** Handles a request of this session. */
   onRequest(exchange: HttpExchange): void {
     const { method } = exchange.request;
     if (method === 'GET') this.onPoll(exchange);
@@ -141,14 +141,14 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     }
   }
 
-  /** Ends the poll that waits, and soon each one to come, so that the client can leave this transport. */
+  /** Ends the waiting poll, and soon each later one, so that the client can leave this transport. */
   endPollsSoon(endsPollsSoon: boolean): void {
     this.endsPollsSoon = endsPollsSoon;
     clearTimeout(this.noopTimer);
     if (endsPollsSoon && this.canSend) this.send([{ type: 'noop' }]);
   }
 
-  /** The session has moved on. A client that does so has no poll any more: one that waits came too late. */
+  /** The session has changed its transport. Its client has no poll any more, so a waiting poll came too late. */
   leave(): void {
     const { poll } = this;
     if (poll) {
@@ -157,7 +157,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       const { code, status, message } = handshakeErrors.BAD_REQUEST;
       respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
     }
-    // Where the session was closing, that goes on over the other transport.
+    // A close in progress continues over the new transport.
     clearTimeout(this.closeTimer);
     this.closeWithNextPoll = undefined;
     this.readyState = 'open';
@@ -179,7 +179,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
       if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
       if (isBinary && this.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
-      // The answer comes when all packets are handled, so that a client cannot send more than the worker can follow.
+      // The response is sent when all packets are handled, so a client cannot send faster than the worker can follow.
       this.isHandling = true;
       this.settings.frameGuard.slice(this.handle(body, isBinary), () => {
         this.isHandling = false;
@@ -196,7 +196,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     respond(exchange, status, {}, '');
   }
 
-  /** Handles the packets of a POST, with a step for each. */
+  /** Handles the packets of a POST, one per step. */
   private *handle(body: Buffer, isBinary: boolean): Generator<void> {
     try {
       for (const [type, data] of this.packetsOf(body, isBinary)) {
@@ -252,7 +252,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   private addHeaders(headers: ResponseHeaders, exchange: HttpExchange): void {
     const agent = exchange.request.headers['user-agent'];
-    // Old Internet Explorer takes a payload for an attack.
+    // Old versions of Internet Explorer treat some payloads as an attack.
     if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
     headers['cache-control'] = 'no-store';
     headers['X-Content-Type-Options'] = 'nosniff';
@@ -270,14 +270,14 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   discard(): void {
     this.discarded = true;
-    // It would wait for a poll that nobody would pass on.
+    // A waiting close would never get another poll.
     this.closeWithNextPoll?.();
   }
 
   close(done?: () => void): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
-    // Data that is still on its way would reach nobody.
+    // The rest of a POST would not reach any session.
     this.post?.destroy();
     const finish = () => {
       this.closeWithNextPoll = undefined;

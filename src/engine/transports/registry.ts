@@ -9,16 +9,16 @@ import { type PollingSettings, PollingTransport } from './polling.js';
 import { nobody, type Protocol, type TransportName } from './transport.js';
 import { type WebSocketSettings, WebSocketTransport } from './websocket.js';
 
-/** How each transport begins: with a plain request, or with a request for a WebSocket. */
+/** Whether each transport starts with a request for a WebSocket instead of a plain one. */
 export const startsWithUpgrade: Readonly<Record<TransportName, boolean>> = { polling: false, websocket: true };
 
-/** The transports that a client may move to from each. Source: Engine.IO v4, "Upgrade". */
+/** The transports to which a client may upgrade from each one. Source: Engine.IO v4, "Upgrade". */
 export const upgradesOf: Readonly<Record<TransportName, readonly TransportName[]>> = {
   polling: ['websocket'],
   websocket: [],
 };
 
-/** Makes the transports of one engine. */
+/** Creates the transports of one engine. */
 export class TransportRegistry {
   private readonly pollingSettings: PollingSettings;
   private readonly webSocketSettings: WebSocketSettings;
@@ -50,12 +50,12 @@ export class TransportRegistry {
   }
 }
 
-/** The revision of the protocol that a client asks for. */
+/** The revision of the protocol that a client requests. */
 export function protocolOf(request: EngineRequest): Protocol {
   return request._query.EIO === '4' ? 4 : 3;
 }
 
-/** Clients that cannot read binary say so with the parameter `b64`. */
+/** A client that cannot read binary data sends the parameter `b64`. */
 function supportsBinary(request: EngineRequest): boolean {
   return !request._query.b64;
 }

@@ -16,23 +16,23 @@ import {
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
-/** What the WebSockets of one engine have in common. */
+/** The parts that all WebSockets of one engine share. */
 export interface WebSocketSettings {
-  /** What they send goes through here. */
+  /** All packets are sent through the outbox. */
   readonly outbox: Outbox;
   readonly closing: Closing;
-  /** The bytes of messages that were sent not long ago, by their data. */
+  /** The bytes of recently sent messages, by their data. */
   readonly recent: RecentStrings<Uint8Array>;
-  /** Messages are compressed from this many bytes on, or never. */
+  /** Messages of this number of bytes or more are compressed; undefined for never. */
   readonly compressFrom: number | undefined;
 }
 
-/** The WebSocket transport: one packet a message. Source: Engine.IO v4, "WebSocket". */
+/** The WebSocket transport: one packet per message. Source: Engine.IO v4, "WebSocket". */
 export class WebSocketTransport extends LazyEventEmitter implements Transport, FrameReceiver {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   /** The WebSocket, while it is open. */
   webSocket: WebSocketConnection | undefined = undefined;
-  /** The tick in which something was sent last. */
+  /** The tick of the last sent packet. */
   private sentIn = -1;
 
   constructor(
@@ -56,7 +56,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     return this.webSocket !== undefined && this.readyState === 'open';
   }
 
-  /** As in engine.io, volatile packets find a transport that has just sent something busy until the tick is over. */
+  /** As in engine.io, a transport that has just sent a packet is busy for volatile packets until the tick ends. */
   get writable(): boolean {
     return this.canSend && this.sentIn !== currentTick() && this.webSocket!.getBufferedAmount() === 0;
   }
@@ -88,7 +88,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     else this.write(encodeBase64({ type, data }), false, compress);
   }
 
-  /** A packet as text, or as the bytes of the text where it was sent before: handing over a long text is dear. */
+  /** A packet as text, or as bytes if the same text was sent before: passing a long text to C++ is expensive. */
   private encoded(type: PacketType, data: string | undefined): string | Uint8Array {
     if (data !== undefined && data.length >= LONG) {
       const bytes = this.settings.recent.get(data, (text) => Buffer.from(encodeText(type, text)));
@@ -110,7 +110,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    // A view without a copy: good for as long as the call lasts.
+    // A view without a copy, which is valid only during this call.
     const bytes = message instanceof ArrayBuffer ? Buffer.from(message) : message;
     try {
       if (this.protocol === 3) this.readV3(bytes, isBinary);
@@ -160,9 +160,9 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   close(done?: () => void, code?: ErrorCode): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
-    // What was sent before still arrives.
+    // Packets that were sent earlier must still arrive.
     this.settings.outbox.flush();
-    // First, because ending calls onClose() before it returns.
+    // Called first, because end() calls onClose() before it returns.
     done?.();
     if (this.webSocket) this.settings.closing.end(this.webSocket, code && closeCodeOf(code), code);
   }

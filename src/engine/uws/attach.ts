@@ -3,24 +3,24 @@ import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import type { EngineSettings } from '../options.js';
 import { type RouteHost, routeHttp, routeWebSockets, watchConnections } from './routes.js';
 
-/** Where the engine answers. */
+/** The path on which the engine answers. */
 export interface AttachOptions {
   /** @default "/socket.io" */
   path?: string;
   /** Whether the path ends in a slash. @default true */
   addTrailingSlash?: boolean;
-  /** Whether the app is an SSLApp: what `handshake.secure` says. @default false */
+  /** Whether the app is an SSLApp; sets `handshake.secure`. @default false */
   secure?: boolean;
 }
 
-/** What uWebSockets.js tells the engine. */
+/** The engine as its uWebSockets.js routes use it. */
 export interface Attached extends RouteHost {
   readonly settings: EngineSettings;
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
 }
 
-/** Makes an app pass on to the engine what comes in on its path. */
+/** Adds routes to an app that pass the requests on the engine's path to the engine. */
 export function attachTo(
   app: TemplatedApp,
   engine: Attached,
@@ -35,7 +35,7 @@ export function attachTo(
     secure,
     maxPayload: settings.maxHttpBufferSize,
     compresses: settings.perMessageDeflate !== undefined,
-    // Engine.IO has heartbeats of its own, but not for what goes on with a WebSocket after its session.
+    // Engine.IO has heartbeats of its own, but they end with the session, and the WebSocket may outlive it.
     idleTimeout: idleTimeoutOf(settings),
     onUpgrade: (exchange) => engine.onUpgrade(exchange),
   });
@@ -47,10 +47,10 @@ export function attachTo(
   });
 }
 
-/** The longest that uWebSockets.js takes. */
+/** The longest idle timeout that uWebSockets.js accepts. */
 const MAX_IDLE_SECONDS = 960;
 
-/** In s: a little more than a session lives without any message in either direction. */
+/** In seconds: a little longer than a session lives without any message in either direction. */
 function idleTimeoutOf({ pingInterval, pingTimeout }: EngineSettings): number {
   const seconds = Math.ceil((pingInterval + pingTimeout) / 1000) + 15;
   return seconds > MAX_IDLE_SECONDS ? 0 : seconds;

@@ -3,9 +3,8 @@ import type { BodyCallback, BodyError } from '../http/exchange.js';
 import type { EngineRequest } from '../http/request.js';
 
 /**
- * Collects a body from the moment the request is there, since its bytes do not wait. They are not held back by
- * `res.pause()`: what that restores is kept for all sockets together, and after a write that did not get through at once
- * it can leave a socket that is never read again.
+ * Collects a body from the start of the request, because uWebSockets.js does not keep its bytes. `res.pause()` is not
+ * used: it saves its state once for all sockets. After a partial write, it can leave a socket that is never read again.
  */
 export class BodyCollector {
   private error: BodyError | undefined;
@@ -22,7 +21,7 @@ export class BodyCollector {
     else this.fail('length required');
   }
 
-  /** `expected` is missing where the body comes in chunks. */
+  /** `expected` is undefined for a chunked body. */
   private collect(res: HttpResponse, expected: number | undefined, maxBody: number): void {
     res.onData((chunk, isLast) => {
       if (this.error) return;
@@ -31,7 +30,7 @@ export class BodyCollector {
       if (expected && (isLast ? this.received !== expected : this.received > expected)) {
         return this.fail('length mismatch');
       }
-      // The chunk's memory belongs to uWebSockets.js: only a copy may be kept.
+      // The chunk's memory belongs to uWebSockets.js, so only a copy may be kept.
       this.chunks.push(Buffer.from(new Uint8Array(chunk)));
       if (isLast) this.finish();
     });
@@ -42,7 +41,7 @@ export class BodyCollector {
     if (this.complete) this.report();
   }
 
-  /** The body is no longer wanted: what still comes is dropped. */
+  /** The body is no longer needed, so the rest of it is dropped. */
   giveUp(): void {
     this.error = 'aborted';
     this.chunks = [];

@@ -3,29 +3,29 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
 /**
- * uWebSockets.js writes a warning to the standard error for each upgrade that is accepted outside of any handler and any
- * `HttpResponse.cork()`. The response's own `cork()` cannot be used: it goes on to treat the socket as an HTTP one when
- * the upgrade leaves it at the same place in memory, and may close it. The cork of *another* HTTP response can. This is
- * one that never ends: a request of this process to itself, over a port that is closed as soon as the request is there.
+ * uWebSockets.js writes a warning to the standard error for each upgrade that is accepted outside any handler and any
+ * `HttpResponse.cork()`. The response's own `cork()` cannot be used. If the upgraded socket stays at the same address,
+ * it still treats the socket as HTTP, and may close it. The cork of *another* response works. This class holds such a
+ * response that never ends: a request of this process to itself, over a port that is closed once the request arrives.
  */
 class CorkHolder {
   private response: HttpResponse | undefined;
   private socket: Socket | undefined;
   private users = 0;
 
-  /** One more engine may accept upgrades late. */
+  /** Registers an engine that may accept upgrades late. */
   acquire(): void {
     this.users++;
     if (this.users === 1) this.open();
   }
 
-  /** The last one to release it lets the connection go. */
+  /** The last engine to release it closes the connection. */
   release(): void {
     this.users--;
     if (this.users === 0) this.socket?.destroy();
   }
 
-  /** Runs the callback within a cork, or without one in the first moments of the process. */
+  /** Runs the callback within a cork; in the first moments of the process, without one. */
   run(callback: () => void): void {
     if (this.response) this.response.cork(callback);
     else callback();

@@ -3,9 +3,9 @@ import { type ResponseHeaders, statusLine } from '../http/exchange.js';
 
 /** The HTTP connections of this process. */
 export const connections = {
-  /** How many requests have not been answered in full yet. */
+  /** The number of requests without a complete response. */
   waiting: 0,
-  /** Whether each response is its connection's last, so that clients make new ones, to another process. */
+  /** Whether each response closes its connection, so that clients open new ones to another process. */
   areEnding: false,
 };
 
@@ -16,19 +16,19 @@ export interface Response {
 }
 
 export interface ResponseMode {
-  /** Whether the request was a HEAD: its response has no body. */
+  /** Whether the request was a HEAD, whose response has no body. */
   isHead: boolean;
   /** Whether the client asked for the connection to be closed. */
   closes: boolean;
-  /** Whether nothing that follows on the connection is to be read. */
+  /** Whether the connection must not be read after this request. */
   isLast: boolean;
 }
 
 /**
- * Writes a response; the one place that does so. What the client does not take at once is not buffered, but written when
- * it reads on. Until then uWebSockets.js serves no other request of the connection: it ends a connection on which the
- * next one arrives before the response is complete. So a connection never holds more than one response.
- * @param onComplete called once the whole response is handed over; not where the client goes away before
+ * Writes a response; no other code does so. The part that the client does not read at once is not buffered, but written
+ * when the client reads on. If the next request arrives before the response is complete, uWebSockets.js closes the
+ * connection. A connection therefore never holds more than one response.
+ * @param onComplete called once the whole response is written; not called if the client disconnects earlier
  */
 export function writeResponse(
   res: HttpResponse,
@@ -39,7 +39,7 @@ export function writeResponse(
   res.cork(() => {
     res.writeStatus(statusLine(status));
     writeHeaders(res, headers);
-    // uWebSockets.js closes then, and does not say so: some clients would send their next request into the closing.
+    // uWebSockets.js closes without this header. Some clients would then send a request into the closing connection.
     if (closes) res.writeHeader('Connection', 'close');
     if (status === 304 || isHead) {
       endWithoutBody(res, status, Buffer.byteLength(body), connections.areEnding || isLast);
@@ -65,11 +65,11 @@ function writeBody(res: HttpResponse, body: string | Uint8Array, onComplete: () 
   });
 }
 
-/** `length` is what the body would have had. */
+/** @param length the length that the body would have */
 function endWithoutBody(res: HttpResponse, status: number, length: number, isLast: boolean): void {
   if (isLast) {
-    // With a length here uWebSockets.js takes the response for unfinished: no other request is served on the connection,
-    // and the process ends when the client leaves without being told.
+    // With a length, uWebSockets.js treats the response as unfinished and serves no other request on the connection.
+    // Without an abort handler, the process would end when the client disconnects.
     res.onAborted(() => {});
     res.endWithoutBody(length, true);
   } else if (status === 304) {

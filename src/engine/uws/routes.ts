@@ -14,15 +14,15 @@ import { type SocketData, UwsHttpExchange, UwsUpgradeExchange } from './uws-exch
 const DISABLED = 0;
 const SHARED_COMPRESSOR = 1;
 
-/** What all HTTP routes of an app have in common. */
+/** The parts that all HTTP routes of an app share. */
 export interface HttpHost {
   readonly settings: { readonly trustProxy: number; readonly allowedHosts: readonly string[] | undefined };
   readonly requestGuard: RequestGuard;
-  /** How many requests of one address may wait for their answers, if that is limited. */
+  /** Limits the waiting requests of one address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
 }
 
-/** The same for WebSockets, of which an engine has the rest. */
+/** The parts that all WebSocket routes share. */
 export interface RouteHost extends HttpHost {
   readonly slow: SlowClients;
   readonly closing: Closing;
@@ -31,20 +31,20 @@ export interface RouteHost extends HttpHost {
 }
 
 export interface HttpRoute {
-  /** As uWebSockets.js takes it. */
+  /** A pattern of uWebSockets.js. */
   pattern: string;
   /** Whether the app is an SSLApp. */
   secure: boolean;
-  /** Longest body of a POST, in bytes. @default 0 */
+  /** Maximum size of a POST body, in bytes. @default 0 */
   maxBody?: number;
-  /** Whether the route answers by whatever name it is asked for. @default false */
+  /** Whether the route answers requests with any `Host` header. @default false */
   isForAnyHost?: boolean;
-  /** Whether only GET and HEAD are answered, and requests for a WebSocket are left to other routes. @default false */
+  /** Whether only GET and HEAD are answered. Requests for a WebSocket are left to other routes. @default false */
   isReadOnly?: boolean;
   handle(exchange: HttpExchange): unknown;
 }
 
-/** Answers HTTP requests: the one way in which they come from uWebSockets.js. */
+/** Adds a route for HTTP requests. All HTTP requests arrive through such routes. */
 export function routeHttp(app: TemplatedApp, host: HttpHost, route: HttpRoute): void {
   const { pattern, secure, maxBody = 0, isReadOnly = false, isForAnyHost = false, handle } = route;
   const { requestGuard, settings, addresses } = host;
@@ -70,16 +70,16 @@ export function routeHttp(app: TemplatedApp, host: HttpHost, route: HttpRoute): 
 export interface WebSocketRoute {
   pattern: string;
   secure: boolean;
-  /** Longest message, in bytes; uWebSockets.js resets the connection for longer ones. */
+  /** Maximum size of a message, in bytes. uWebSockets.js resets the connection on larger ones. */
   maxPayload: number;
   /** Whether messages may be compressed. */
   compresses: boolean;
-  /** In s; 0 is no limit. */
+  /** In seconds; 0 is no limit. */
   idleTimeout: number;
   onUpgrade(exchange: UpgradeExchange): void;
 }
 
-/** Answers requests for WebSockets: the one way in which they come from uWebSockets.js. */
+/** Adds a route for WebSockets. All WebSockets arrive through such routes. */
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
   const { slow, closing, frameGuard, requestGuard, connectionGuard, settings } = host;
   const { secure, onUpgrade } = route;
@@ -124,10 +124,18 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
 }
 
 type Answer = [status: number, headers: ResponseHeaders, body: string];
-const misdirected: Answer = [421, {}, 'This server is not asked for by that name (ALLOWED_HOSTS).'];
-const tooManyRequests: Answer = [429, {}, 'Too many requests of this address wait for their answers.'];
+const misdirected: Answer = [
+  421,
+  {},
+  'This server does not answer to this host name. Use one of the names in ALLOWED_HOSTS.',
+];
+const tooManyRequests: Answer = [
+  429,
+  {},
+  'Too many requests from this IP address are waiting for their responses. Wait before you send another.',
+];
 
-/** Counts the connections of an app, and closes those that are too many. Call it once for each app. */
+/** Counts the connections of an app, and closes new ones beyond the limit. Call it once for each app. */
 export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): void {
   const onConnection = (res: HttpResponse, change: number): void => {
     if (change < 0) guard.closed();
@@ -136,7 +144,7 @@ export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): voi
   app.filter(onConnection);
 }
 
-/** The owner of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which spares a native call. */
+/** The receiver of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which saves a native call. */
 function receiverOf(ws: WebSocket<SocketData>): FrameReceiver {
   return (ws as unknown as SocketData).receiver;
 }

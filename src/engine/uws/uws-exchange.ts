@@ -28,7 +28,7 @@ export class UwsHttpExchange implements HttpExchange {
   private body: BodyCollector | undefined;
   private isComplete = false;
 
-  /** To be made in the request's handler, before anything asynchronous. `maxBody` is in bytes. */
+  /** Create it in the request's handler, before anything asynchronous. `maxBody` is in bytes. */
   constructor(
     protected readonly res: HttpResponse,
     readonly request: EngineRequest,
@@ -44,7 +44,7 @@ export class UwsHttpExchange implements HttpExchange {
       this.body?.fail('aborted');
       this.onAborted?.();
     });
-    // An answer would not stop uWebSockets.js from going on with what comes behind.
+    // A response would not keep uWebSockets.js from parsing the bytes that follow.
     if (isAmbiguous(request)) this.destroy();
     else if (!isWellFormed(request)) this.send(400, {}, 'Bad Request');
   }
@@ -63,7 +63,7 @@ export class UwsHttpExchange implements HttpExchange {
     const write = () => {
       if (!this.isComplete) writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
     };
-    // As long as there is no answer, uWebSockets.js ends a connection on which something follows.
+    // Until the response is sent, uWebSockets.js closes a connection on which more bytes arrive.
     if (isLast) setImmediate(write);
     else write();
   }
@@ -75,7 +75,7 @@ export class UwsHttpExchange implements HttpExchange {
     this.res.close();
   }
 
-  /** The request is no longer one that waits for its answer. */
+  /** The request no longer waits for its response. */
   protected complete(): void {
     if (this.isComplete) return;
     this.isComplete = true;
@@ -96,7 +96,7 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
     super(res, request, 0);
   }
 
-  /** Makes the exchange of a request and has it handled: an upgrade after `handle` has returned is a late one. */
+  /** Creates the exchange of a request and handles it. An upgrade after `handle` has returned is late. */
   static handle(
     res: HttpResponse,
     request: EngineRequest,
@@ -147,16 +147,16 @@ function isWellFormed({ method, headers }: EngineRequest): boolean {
 }
 
 /**
- * Whether what follows on the connection cannot be trusted: uWebSockets.js takes the trailers of a chunked body for the
- * next request.
+ * Whether the bytes that follow on the connection cannot be trusted: uWebSockets.js parses the trailers of a chunked
+ * body as the next request.
  */
 function isConnectionsLast(request: EngineRequest): boolean {
   return request.headers['transfer-encoding'] !== undefined || !isWellFormed(request);
 }
 
 /**
- * Whether a proxy and uWebSockets.js could disagree on where the body ends, and take a part of it for a request: of
- * several lengths uWebSockets.js goes by the first, and it takes any transfer coding for chunks. Source: RFC 9112,
+ * Whether a proxy and uWebSockets.js could disagree on the end of the body, and parse a part of it as a request. Of
+ * several lengths, uWebSockets.js uses the first one, and it treats any transfer coding as chunked. Source: RFC 9112,
  * section 6.3.
  */
 function isAmbiguous({ headers }: EngineRequest): boolean {
