@@ -4,12 +4,12 @@ import { type Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from './config/options.js';
-import { Archive, type ArchiveReader } from './history/archive.js';
-import { Archiver } from './history/archiver.js';
-import { LateArchive } from './history/late-archive.js';
-import { RedisHistoryStore, redisClientOptions } from './history/redis.js';
-import { SqliteHistoryStore } from './history/sqlite.js';
-import type { HistoryStore } from './history/store.js';
+import { Archive, type ArchiveReader } from './history/archive/archive.js';
+import { Archiver } from './history/archive/archiver.js';
+import { HistoryError } from './history/errors.js';
+import { RedisHistoryStore, redisClientOptions } from './history/redis/store.js';
+import { SqliteHistoryStore } from './history/sqlite/store.js';
+import type { HistoryStore, PageQuery } from './history/store.js';
 import { archiveMetrics, MeasuredHistory } from './metrics/history.js';
 import { register } from './metrics/metric.js';
 
@@ -157,5 +157,19 @@ class Archiving {
         await sleep(RETRY, undefined, { signal }).catch(() => {});
       }
     }
+  }
+}
+
+/** An archive that may not be open yet: until then its readers are told that it cannot be reached. */
+class LateArchive implements ArchiveReader {
+  private archive: Archive | undefined;
+
+  opened(archive: Archive): void {
+    this.archive = archive;
+  }
+
+  async read(conversation: string, query: PageQuery): ReturnType<ArchiveReader['read']> {
+    if (!this.archive) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the archive is not open yet'));
+    return this.archive.read(conversation, query);
   }
 }

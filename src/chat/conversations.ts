@@ -1,5 +1,3 @@
-import { GjallarError } from '../errors.js';
-import { HistoryError } from '../history/errors.js';
 import { readThrough } from '../history/read-through.js';
 import type {
   AppendResult,
@@ -67,7 +65,7 @@ export class Conversations {
    */
   async post(conversation: Conversation, messages: readonly NewMessage[]): Promise<AppendResult[]> {
     const key = keyOf(conversation);
-    const results = await historyCall(() => this.store.append(key, messages));
+    const results = await this.store.append(key, messages);
     const posted = messages.flatMap((message, index): StoredMessage[] => {
       const { epoch, offset, duplicate, taken } = results[index]!;
       return duplicate || taken ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
@@ -78,7 +76,7 @@ export class Conversations {
 
   /** @throws GjallarError HISTORY_UNAVAILABLE */
   read(conversation: Conversation, query: PageQuery): Promise<Page> {
-    return historyCall(() => readThrough(this.store, this.archive, keyOf(conversation), query));
+    return readThrough(this.store, this.archive, keyOf(conversation), query);
   }
 
   /**
@@ -94,7 +92,7 @@ export class Conversations {
     const started = this.starting.get(key) ?? feed.start();
     this.starting.set(key, started);
     try {
-      await historyCall(() => started);
+      await started;
       return feed.position;
     } catch (error) {
       this.drop(key);
@@ -191,13 +189,4 @@ export class Conversations {
 
 function positionOf({ epoch, offset }: Position): Position {
   return { epoch, offset };
-}
-
-async function historyCall<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof HistoryError) throw new GjallarError(error.code, error.message);
-    throw error;
-  }
 }

@@ -23,64 +23,64 @@ export interface BatcherOptions<Job, Result> {
  * further batch may begin share one. Who comes to an idle batcher does not wait.
  */
 export class Batcher<Job, Result> {
-  readonly #options: BatcherOptions<Job, Result>;
-  #queue: Entry<Job, Result>[] = [];
-  #running = 0;
-  #scheduled = false;
-  #lastBegin = -Infinity;
-  #onIdle: (() => void)[] = [];
+  private readonly options: BatcherOptions<Job, Result>;
+  private queue: Entry<Job, Result>[] = [];
+  private running = 0;
+  private scheduled = false;
+  private lastBegin = -Infinity;
+  private onIdle: (() => void)[] = [];
 
   constructor(options: BatcherOptions<Job, Result>) {
-    this.#options = options;
+    this.options = options;
   }
 
   add(job: Job, weight = 1): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ job, weight, resolve, reject });
-      this.#schedule();
+      this.queue.push({ job, weight, resolve, reject });
+      this.schedule();
     });
   }
 
   /** Resolves once nothing is queued or under way. */
   idle(): Promise<void> {
-    if (this.#queue.length === 0 && this.#running === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    if (this.queue.length === 0 && this.running === 0) return Promise.resolve();
+    return new Promise((resolve) => this.onIdle.push(resolve));
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#queue.length === 0 || this.#running >= this.#options.concurrency) return;
-    this.#scheduled = true;
-    const wait = this.#lastBegin + this.#options.windowMs - performance.now();
+  private schedule(): void {
+    if (this.scheduled || this.queue.length === 0 || this.running >= this.options.concurrency) return;
+    this.scheduled = true;
+    const wait = this.lastBegin + this.options.windowMs - performance.now();
     // Not a microtask: those run between two sockets' messages, an immediate after all of the turn's messages.
-    if (wait <= 0) setImmediate(() => this.#begin());
-    else setTimeout(() => this.#begin(), Math.ceil(wait));
+    if (wait <= 0) setImmediate(() => this.begin());
+    else setTimeout(() => this.begin(), Math.ceil(wait));
   }
 
-  #begin(): void {
-    this.#scheduled = false;
-    this.#lastBegin = performance.now();
-    this.#running++;
-    const batch = this.#take();
-    this.#options
+  private begin(): void {
+    this.scheduled = false;
+    this.lastBegin = performance.now();
+    this.running++;
+    const batch = this.take();
+    this.options
       .commit(batch)
       .catch((error: unknown) => {
         for (const entry of batch) entry.reject(error);
       })
       .finally(() => {
-        this.#running--;
-        this.#schedule();
-        if (this.#queue.length === 0 && this.#running === 0) for (const done of this.#onIdle.splice(0)) done();
+        this.running--;
+        this.schedule();
+        if (this.queue.length === 0 && this.running === 0) for (const done of this.onIdle.splice(0)) done();
       });
-    this.#schedule();
+    this.schedule();
   }
 
-  #take(): Entry<Job, Result>[] {
+  private take(): Entry<Job, Result>[] {
     let weight = 0;
     let count = 0;
-    while (count < this.#queue.length && (count === 0 || weight < this.#options.maxWeight)) {
-      weight += this.#queue[count]!.weight;
+    while (count < this.queue.length && (count === 0 || weight < this.options.maxWeight)) {
+      weight += this.queue[count]!.weight;
       count++;
     }
-    return this.#queue.splice(0, count);
+    return this.queue.splice(0, count);
   }
 }

@@ -1,4 +1,4 @@
-import type { ArchiveReader } from './archive.js';
+import type { ArchiveReader } from './archive/archive.js';
 import { planPage } from './page.js';
 import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
 

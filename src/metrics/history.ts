@@ -1,5 +1,5 @@
 import { Histogram, type Registry } from 'prom-client';
-import type { Archiver } from '../history/archiver.js';
+import type { Archiver } from '../history/archive/archiver.js';
 import { HistoryError } from '../history/errors.js';
 import type { AppendResult, Changes, HistoryStore, NewMessage, Page, PageQuery, Position } from '../history/store.js';
 import { counter, gauge, type Metric } from './metric.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
-import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis.js';
-import { BUCKETS, Keys } from '../../src/history/redis-keys.js';
+import { BUCKETS, Keys } from '../../src/history/redis/keys.js';
+import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis/store.js';
 import { RedisProcess } from '../support/redis.js';
 import { changesFrom, type Harness, HOUR, say, texts } from './contract/subject.js';
 import { storeContract } from './store.contract.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
-import { queries, SqliteHistoryStore } from '../../src/history/sqlite.js';
+import { queries, SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import type { HistoryStore } from '../../src/history/store.js';
 import { type Harness, say } from './contract/subject.js';
 import { storeContract } from './store.contract.js';
@@ -130,6 +130,9 @@ describe('SQLite', () => {
     const db = new Database(join(dataDir, 'new', 'deep', 'history.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await expect(SqliteHistoryStore.open({ dataDir: join(dataDir, 'new', 'deep') })).rejects.toThrow(/later gjallar/);
+    await expect(SqliteHistoryStore.open({ dataDir: join(dataDir, 'new', 'deep') })).rejects.toMatchObject({
+      ...unavailable,
+      cause: { message: expect.stringMatching(/later gjallar/) },
+    });
   });
 });

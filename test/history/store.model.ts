@@ -15,7 +15,7 @@ class Model {
     gone: 0,
     keys: new Map<string, { offset: number; at: number }>(),
   }));
-  #horizon = 0;
+  private horizon = 0;
 
   append(conversation: number, messages: NewMessage[]): { offset: number; duplicate?: true }[] {
     const log = this.logs[conversation]!;
@@ -33,11 +33,11 @@ class Model {
   /** A store may remember a key for longer than its message is kept; neither way is wrong, so neither is tried. */
   usable(conversation: number, { key }: NewMessage): boolean {
     const earlier = key === undefined ? undefined : this.logs[conversation]!.keys.get(key);
-    return !earlier || earlier.at >= this.#horizon;
+    return !earlier || earlier.at >= this.horizon;
   }
 
   trim(now: number): void {
-    this.#horizon = Math.max(this.#horizon, now - HOUR);
+    this.horizon = Math.max(this.horizon, now - HOUR);
     for (const log of this.logs) {
       while (log.gone < log.messages.length && log.messages[log.gone]!.at < now - HOUR) log.gone++;
     }

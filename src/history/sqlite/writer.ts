@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Batcher, type Entry } from './batcher.js';
-import { HistoryError } from './errors.js';
-import { Appender, type AppendJob } from './sqlite-append.js';
-import type { Statement, Writer } from './sqlite-schema.js';
-import { type TrimJob, Trimmer, type TrimOutcome } from './sqlite-trim.js';
-import type { AppendResult } from './store.js';
+import { Batcher, type Entry } from '../batcher.js';
+import { isBusy, retryWhileBusy } from '../busy.js';
+import { HistoryError } from '../errors.js';
+import type { AppendResult } from '../store.js';
+import { Appender, type AppendJob } from './append.js';
+import type { Statement, Writer } from './schema.js';
+import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
 
 export interface WriterOptions {
   maxMessages: number;
@@ -31,25 +31,25 @@ const MAX_BATCH = 500;
  * What is appended meanwhile makes the next transaction.
  */
 export class SqliteWriter {
-  readonly #connection: Writer;
-  readonly #begin: Statement;
-  readonly #appender: Appender;
-  readonly #trimmer: Trimmer;
-  readonly #busyTimeoutMs: number;
-  readonly #batcher: Batcher<Job, Outcome>;
+  private readonly connection: Writer;
+  private readonly begin: Statement;
+  private readonly appender: Appender;
+  private readonly trimmer: Trimmer;
+  private readonly busyTimeoutMs: number;
+  private readonly batcher: Batcher<Job, Outcome>;
 
   private constructor(
     connection: Writer,
     statements: { begin: Statement; appender: Appender; trimmer: Trimmer },
     options: WriterOptions,
   ) {
-    this.#connection = connection;
-    this.#begin = statements.begin;
-    this.#appender = statements.appender;
-    this.#trimmer = statements.trimmer;
-    this.#busyTimeoutMs = options.busyTimeoutMs;
-    this.#batcher = new Batcher({
-      commit: (entries) => this.#transact(entries),
+    this.connection = connection;
+    this.begin = statements.begin;
+    this.appender = statements.appender;
+    this.trimmer = statements.trimmer;
+    this.busyTimeoutMs = options.busyTimeoutMs;
+    this.batcher = new Batcher({
+      commit: (entries) => this.transact(entries),
       windowMs: options.windowMs,
       maxWeight: MAX_BATCH,
       concurrency: 1,
@@ -65,48 +65,34 @@ export class SqliteWriter {
 
   /** Without messages it just makes sure that the conversation has an epoch. */
   async append(append: AppendJob): Promise<AppendResult[]> {
-    return (await this.#batcher.add({ append }, append.messages.length || 1)) as AppendResult[];
+    return (await this.batcher.add({ append }, append.messages.length || 1)) as AppendResult[];
   }
 
   /** Fills a transaction on its own, so that appends get their turn between two of them. */
   async trim(trim: TrimJob): Promise<TrimOutcome> {
-    return (await this.#batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
+    return (await this.batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
   }
 
   /** Finishes what is queued. */
   async close(): Promise<void> {
-    await this.#batcher.idle();
-    this.#connection.close();
+    await this.batcher.idle();
+    this.connection.close();
   }
 
-  async #transact(entries: Entry<Job, Outcome>[]): Promise<void> {
+  private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
     try {
-      await whileBusy(() => this.#begin.run([]), this.#busyTimeoutMs);
+      await retryWhileBusy(() => this.begin.run([]), this.busyTimeoutMs);
       const outcomes = entries.map(({ job }) =>
-        'append' in job ? this.#appender.append(job.append) : this.#trimmer.chunk(job.trim),
+        'append' in job ? this.appender.append(job.append) : this.trimmer.chunk(job.trim),
       );
-      this.#appender.finish();
-      await this.#connection.exec('COMMIT');
+      this.appender.finish();
+      await this.connection.exec('COMMIT');
       for (const [index, entry] of entries.entries()) entry.resolve(outcomes[index]!);
     } catch (error) {
-      this.#appender.forget();
+      this.appender.forget();
       // SQLite has already rolled back by itself where the disk is full.
-      if (this.#connection.inTransaction) await this.#connection.exec('ROLLBACK');
+      if (this.connection.inTransaction) await this.connection.exec('ROLLBACK');
       throw historyError(error);
-    }
-  }
-}
-
-/** Tries again each millisecond or so while another process has the lock. */
-export async function whileBusy<T>(attempt: () => Promise<T> | T, timeoutMs: number): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      // At random, or two processes that collided once would go on doing so.
-      await sleep(1 + Math.random());
     }
   }
 }
@@ -115,7 +101,3 @@ export function historyError(error: unknown): HistoryError {
   if (error instanceof HistoryError) return error;
   return new HistoryError(isBusy(error) ? 'HISTORY_UNAVAILABLE' : 'HISTORY_REFUSED', error);
 }
-
-/** SQLITE_BUSY and its kin, such as SQLITE_BUSY_RECOVERY; the code of an error that has one is a string. */
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');

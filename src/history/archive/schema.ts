@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Dialect, exclusively } from './archive-database.js';
+import { type Dialect, exclusively } from './database.js';
 
 /** A conversation's log in one epoch. */
 export interface LogRow {

@@ -1,4 +1,4 @@
-import { HistoryError } from './errors.js';
+import { HistoryError } from '../errors.js';
 
 /** Answers that say nothing about the command, only that it cannot be served at present. */
 const notNow = ['LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS', 'BUSY'];

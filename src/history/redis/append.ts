@@ -1,11 +1,11 @@
 import { type Cluster, Redis } from 'ioredis';
-import { Batcher, type Entry } from './batcher.js';
-import { freshEpoch } from './epoch.js';
-import { HistoryError } from './errors.js';
-import { appendError } from './redis-errors.js';
-import type { Keys } from './redis-keys.js';
-import type { Scripts } from './redis-scripts.js';
-import { type AppendResult, type NewMessage, retentionOf } from './store.js';
+import { Batcher, type Entry } from '../batcher.js';
+import { freshEpoch } from '../epoch.js';
+import { HistoryError } from '../errors.js';
+import { type AppendResult, type NewMessage, retentionOf } from '../store.js';
+import { appendError } from './errors.js';
+import type { Keys } from './keys.js';
+import type { Scripts } from './scripts.js';
 
 export interface AppendJob {
   conversation: string;
@@ -28,17 +28,17 @@ const MAX_SCRIPT = 200;
 
 /** Group commit for Redis: what is appended in one turn goes out in one pipeline, a script call per conversation. */
 export class RedisAppender {
-  readonly #client: (Redis | Cluster) & Scripts;
-  readonly #keys: Keys;
-  readonly #options: AppenderOptions;
-  readonly #batcher: Batcher<AppendJob, AppendResult[]>;
+  private readonly client: (Redis | Cluster) & Scripts;
+  private readonly keys: Keys;
+  private readonly options: AppenderOptions;
+  private readonly batcher: Batcher<AppendJob, AppendResult[]>;
 
   constructor(client: (Redis | Cluster) & Scripts, keys: Keys, options: AppenderOptions) {
-    this.#client = client;
-    this.#keys = keys;
-    this.#options = options;
-    this.#batcher = new Batcher({
-      commit: (entries) => this.#send(entries),
+    this.client = client;
+    this.keys = keys;
+    this.options = options;
+    this.batcher = new Batcher({
+      commit: (entries) => this.send(entries),
       windowMs: options.windowMs,
       maxWeight: MAX_BATCH,
       // Redis keeps the order of one connection, so there is no need to wait for an answer before the next batch.
@@ -47,20 +47,20 @@ export class RedisAppender {
   }
 
   append(job: AppendJob): Promise<AppendResult[]> {
-    return this.#batcher.add(job, job.messages.length);
+    return this.batcher.add(job, job.messages.length);
   }
 
   idle(): Promise<void> {
-    return this.#batcher.idle();
+    return this.batcher.idle();
   }
 
-  async #send(entries: JobEntry[]): Promise<void> {
+  private async send(entries: JobEntry[]): Promise<void> {
     // Sent while there is no connection it would wait for one, and could be kept long after it was given up.
-    if (this.#client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
+    if (this.client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
     const calls = groupByConversation(entries);
-    const commands = calls.map((call) => this.#command(call));
-    if (this.#client instanceof Redis && commands.length > 1) {
-      const pipeline = this.#client.pipeline() as ReturnType<Redis['pipeline']> & Scripts;
+    const commands = calls.map((call) => this.command(call));
+    if (this.client instanceof Redis && commands.length > 1) {
+      const pipeline = this.client.pipeline() as ReturnType<Redis['pipeline']> & Scripts;
       // Its promise is that of the pipeline; each command's own outcome comes with exec().
       for (const [keys, ...args] of commands) void pipeline.gjallarAppend(keys, ...args);
       const replies = (await pipeline.exec()) ?? [];
@@ -72,7 +72,7 @@ export class RedisAppender {
     } else {
       await Promise.all(
         commands.map(([keys, ...args], index) =>
-          this.#client.gjallarAppend(keys, ...args).then(
+          this.client.gjallarAppend(keys, ...args).then(
             (reply) => settle(calls[index]!, reply),
             (error: unknown) => fail(calls[index]!, error),
           ),
@@ -81,12 +81,12 @@ export class RedisAppender {
     }
   }
 
-  #command(call: JobEntry[]): [number, ...(string | number)[]] {
+  private command(call: JobEntry[]): [number, ...(string | number)[]] {
     const { conversation } = call[0]!.job;
-    const { ttlMs, maxMessages } = this.#options;
-    const { meta, stream, log, due } = this.#keys.of(conversation);
+    const { ttlMs, maxMessages } = this.options;
+    const { meta, stream, log, due } = this.keys.of(conversation);
     const keys: string[] = [meta, stream, log, due];
-    const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.#keys.key(conversation, key)));
+    const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.keys.key(conversation, key)));
     const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
     for (const { job } of call) {
       for (const { from, text, at, key, claim } of job.messages) {

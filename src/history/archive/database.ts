@@ -1,29 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import knexModule, { type Knex } from 'knex';
-import BetterSqlite3Client from 'knex/lib/dialects/better-sqlite3/index.js';
-import Database from 'libsql';
-
-class LibsqlClient extends BetterSqlite3Client {
-  override _driver(): unknown {
-    return Database;
-  }
-
-  /**
-   * All our transactions write, so they take the lock at once, and can fail for another writer only here, where nothing
-   * has been done. By `exec`, for libsql leaves a prepared statement that failed open, and no commit passes it.
-   */
-  override async _query(connection: Database.Database, statement: { sql: string }): Promise<unknown> {
-    if (statement.sql !== 'BEGIN;') return super._query(connection, statement);
-    connection.exec('BEGIN IMMEDIATE');
-    return { ...statement, response: [] };
-  }
-}
+import type Database from 'libsql';
+import { LibsqlClient } from '../../compat/knex.js';
+import { retryWhileBusy } from '../busy.js';
 
 export type Dialect = 'sqlite' | 'postgres' | 'mysql';
 
-/** Which database an `ARCHIVE_URL` names; undefined if it names none that there is a driver for. */
+/** The kind of database that an `ARCHIVE_URL` names; undefined if there is no driver for it. */
 export function dialectOf(url: string): Dialect | undefined {
   const scheme = /^([a-z0-9+]+):/.exec(url)?.[1] ?? '';
   const dialects = new Map<string, Dialect>([
@@ -57,7 +41,7 @@ export function connect(url: string): { knex: Knex; dialect: Dialect } {
 }
 
 const ignore = () => {};
-/** knex would print what is also thrown. */
+/** Without it knex prints the errors that it also throws. */
 const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 /** One process needs few connections: one archives, the others read. */
 const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
@@ -80,7 +64,7 @@ function connectSqlite(filename: string): Knex {
   });
 }
 
-/** Runs `work` in a transaction while no other process does, whatever it is. */
+/** Runs `work` in a transaction that no other process runs at the same time. */
 export async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: Knex) => Promise<T>): Promise<T> {
   if (dialect === 'sqlite') return retryBusy(() => knex.transaction(work));
   return knex.transaction(async (trx) => {
@@ -88,7 +72,7 @@ export async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: K
       await trx.raw('SELECT pg_advisory_xact_lock(hashtext(?))', [LOCK]);
       return work(trx);
     }
-    // MySQL ends a transaction with each table it creates, so the lock is the session's.
+    // MySQL commits a transaction with each table that it creates, so the session holds the lock.
     await trx.raw('SELECT GET_LOCK(?, 60)', [LOCK]);
     try {
       return await work(trx);
@@ -100,18 +84,7 @@ export async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: K
 
 const LOCK = 'gjallar_archive';
 
-/**
- * Tries again while another process writes to a SQLite file. SQLite could wait for it by itself, but then this thread
- * would stand still.
- */
-export async function retryBusy<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let left = 200; ; left--) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const busy = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
-      if (!busy || left === 0) throw error;
-      await sleep(10 + 40 * Math.random());
-    }
-  }
-}
+/** Repeats an attempt while another process writes to the SQLite file. */
+export const retryBusy = <T>(attempt: () => Promise<T>): Promise<T> => retryWhileBusy(attempt, BUSY_TIMEOUT_MS, 20);
+
+const BUSY_TIMEOUT_MS = 6000;

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
-import { BUCKETS, type Keys } from './redis-keys.js';
-import type { Change, Changes, Position, StoredMessage } from './store.js';
+import type { Change, Changes, Position, StoredMessage } from '../store.js';
+import { BUCKETS, type Keys } from './keys.js';
 
 export type StreamEntry = [id: string, fields: string[]];
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
-import { connect, retryBusy } from './archive-database.js';
-import { readArchive } from './archive-read.js';
-import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './archive-schema.js';
-import { HistoryError } from './errors.js';
-import { checkQuery } from './input.js';
-import type { Change, PageQuery, Position, StoredMessage } from './store.js';
+import { HistoryError } from '../errors.js';
+import { checkQuery } from '../input.js';
+import type { Change, PageQuery, Position, StoredMessage } from '../store.js';
+import { connect, retryBusy } from './database.js';
+import { readArchive } from './read.js';
+import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './schema.js';
 
 /** Somebody else has archived since the cursor was read. Nothing was written: read the cursor anew. */
 export class ArchiveConflict extends Error {
@@ -27,10 +27,10 @@ export type ArchiveReader = Pick<Archive, 'read'>;
  * behind by as much as that.
  */
 export class Archive {
-  readonly #knex: Knex;
+  private readonly knex: Knex;
 
   private constructor(knex: Knex) {
-    this.#knex = knex;
+    this.knex = knex;
   }
 
   /**
@@ -55,7 +55,7 @@ export class Archive {
 
   /** Up to where the fast store's changes are archived; undefined before the first. */
   async cursor(): Promise<string | undefined> {
-    const row = await retryBusy(async () => this.#knex<StateRow>(tables.state).where('name', 'cursor').first());
+    const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'cursor').first());
     return row?.value || undefined;
   }
 
@@ -84,7 +84,7 @@ export class Archive {
         await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
       }
     };
-    await retryBusy(() => this.#knex.transaction(work));
+    await retryBusy(() => this.knex.transaction(work));
   }
 
   /**
@@ -95,7 +95,7 @@ export class Archive {
   async read(conversation: string, query: PageQuery): Promise<Position & { messages: StoredMessage[] }> {
     checkQuery(conversation, query);
     try {
-      return await retryBusy(() => readArchive(this.#knex, hashOf(conversation), query));
+      return await retryBusy(() => readArchive(this.knex, hashOf(conversation), query));
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
@@ -113,7 +113,7 @@ export class Archive {
     const free = (row: Knex.QueryBuilder) => row.where('value', owner).orWhere('until', '<', now);
     const lease = { value: owner, until: forMs === 0 ? 0 : now + forMs };
     const updated = await retryBusy(() =>
-      this.#knex.transaction((trx) =>
+      this.knex.transaction((trx) =>
         trx<StateRow>(tables.state).where('name', 'archiver').andWhere(free).update(lease),
       ),
     );
@@ -121,7 +121,7 @@ export class Archive {
   }
 
   async close(): Promise<void> {
-    await this.#knex.destroy();
+    await this.knex.destroy();
   }
 }
 

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { HistoryError } from './errors.js';
-import { checkAppend, checkCount, checkName, checkQuery } from './input.js';
-import { buildPage, type LogState, planPage } from './page.js';
-import { decodeText, encodeText, openFile, type Reader, type SqliteFile, type Text } from './sqlite-schema.js';
-import { historyError, SqliteWriter, whileBusy } from './sqlite-writer.js';
+import { retryWhileBusy } from '../busy.js';
+import { HistoryError } from '../errors.js';
+import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
+import { buildPage, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
@@ -17,7 +16,9 @@ import {
   type Position,
   retentionOf,
   type StoredMessage,
-} from './store.js';
+} from '../store.js';
+import { decodeText, encodeText, openFile, type Reader, type SqliteFile, type Text } from './schema.js';
+import { historyError, SqliteWriter } from './writer.js';
 
 export interface SqliteOptions extends HistoryLimits {
   /** The directory of `history.db`, made if it is missing. It must be on a local file system. */
@@ -54,16 +55,16 @@ interface MessageRow {
  * thread. For writing see {@link SqliteWriter}.
  */
 export class SqliteHistoryStore implements HistoryStore {
-  readonly #writer: SqliteWriter;
-  readonly #sql: Record<keyof typeof queries, Reader>;
-  readonly #ttlMs: number;
-  #file: SqliteFile | undefined;
+  private readonly writer: SqliteWriter;
+  private readonly sql: Record<keyof typeof queries, Reader>;
+  private readonly ttlMs: number;
+  private file: SqliteFile | undefined;
 
   private constructor(file: SqliteFile, writer: SqliteWriter, ttlMs: number) {
-    this.#file = file;
-    this.#writer = writer;
-    this.#ttlMs = ttlMs;
-    this.#sql = {
+    this.file = file;
+    this.writer = writer;
+    this.ttlMs = ttlMs;
+    this.sql = {
       conversation: file.reader.prepare(queries.conversation),
       page: file.reader.prepare(queries.page),
       changes: file.reader.prepare(queries.changes),
@@ -75,7 +76,7 @@ export class SqliteHistoryStore implements HistoryStore {
     const { dataDir, maxBytes, busyTimeoutMs = 5000, windowMs = 2, maxMessages = DEFAULT_MAX_MESSAGES } = options;
     try {
       const path = join(dataDir, 'history.db');
-      const file = await openFile(path, maxBytes, (attempt) => whileBusy(attempt, busyTimeoutMs));
+      const file = await openFile(path, maxBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
       const writer = await SqliteWriter.prepare(file.writer, { maxMessages, windowMs, busyTimeoutMs });
       return new SqliteHistoryStore(file, writer, options.ttlMs ?? DEFAULT_TTL_MS);
     } catch (error) {
@@ -85,15 +86,15 @@ export class SqliteHistoryStore implements HistoryStore {
 
   async append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {
     checkAppend(conversation, messages);
-    this.#opened();
-    return messages.length === 0 ? [] : this.#writer.append({ conversation, messages });
+    this.opened();
+    return messages.length === 0 ? [] : this.writer.append({ conversation, messages });
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
-    const state = await this.#state(conversation);
+    const state = await this.state(conversation);
     const range = planPage(state, query);
-    const rows = this.#all<MessageRow>('page', [state.id, range.from, range.to]);
+    const rows = this.all<MessageRow>('page', [state.id, range.from, range.to]);
     return buildPage(
       state,
       range,
@@ -103,17 +104,17 @@ export class SqliteHistoryStore implements HistoryStore {
 
   async head(conversation: string): Promise<Position> {
     checkName('conversation', conversation);
-    const { epoch, offset } = await this.#state(conversation);
+    const { epoch, offset } = await this.state(conversation);
     return { epoch, offset };
   }
 
   async trim(now: number): Promise<number> {
     checkCount('now', now, 0);
-    const job = { horizon: now - this.#ttlMs, forgetBefore: now - retentionOf(this.#ttlMs) };
+    const job = { horizon: now - this.ttlMs, forgetBefore: now - retentionOf(this.ttlMs) };
     let total = 0;
     for (let more = true; more; ) {
-      this.#opened();
-      const outcome = await this.#writer.trim(job);
+      this.opened();
+      const outcome = await this.writer.trim(job);
       total += outcome.removed;
       more = outcome.more;
     }
@@ -122,12 +123,12 @@ export class SqliteHistoryStore implements HistoryStore {
 
   async changes(after: string | undefined, limit: number): Promise<Changes> {
     checkCount('limit', limit, 1);
-    const { logId } = this.#opened();
+    const { logId } = this.opened();
     // Another file counts anew: a cursor of one that was lost says nothing.
     const [file, serial] = after?.split(':') ?? [];
     const since = file === logId ? Number(serial) : 0;
     type Row = MessageRow & { serial: number; name: Text; epoch: string };
-    const rows = this.#all<Row>('changes', [since, limit]);
+    const rows = this.all<Row>('changes', [since, limit]);
     return {
       changes: rows.map((row) => ({ conversation: decodeText(row.name), ...messageOf(row, row.epoch) })),
       cursor: `${logId}:${rows.at(-1)?.serial ?? since}`,
@@ -135,37 +136,37 @@ export class SqliteHistoryStore implements HistoryStore {
   }
 
   async close(): Promise<void> {
-    const file = this.#file;
-    this.#file = undefined;
+    const file = this.file;
+    this.file = undefined;
     if (!file) return;
-    await this.#writer.close();
+    await this.writer.close();
     file.reader.close();
   }
 
-  async #state(conversation: string): Promise<LogState & { id: number }> {
+  private async state(conversation: string): Promise<LogState & { id: number }> {
     type Row = { id: number; epoch: string; offset: number; first: number };
     const name = encodeText(conversation);
-    let [row] = this.#all<Row>('conversation', [name]);
+    let [row] = this.all<Row>('conversation', [name]);
     if (!row) {
       // The epoch must be the same for everybody who asks, so it is written down.
-      await this.#writer.append({ conversation, messages: [] });
-      [row] = this.#all<Row>('conversation', [name]);
+      await this.writer.append({ conversation, messages: [] });
+      [row] = this.all<Row>('conversation', [name]);
     }
     return { ...row!, former: [] };
   }
 
-  #all<Row>(query: keyof typeof queries, parameters: unknown[]): Row[] {
-    this.#opened();
+  private all<Row>(query: keyof typeof queries, parameters: unknown[]): Row[] {
+    this.opened();
     try {
-      return this.#sql[query].all(parameters) as Row[];
+      return this.sql[query].all(parameters) as Row[];
     } catch (error) {
       throw historyError(error);
     }
   }
 
-  #opened(): SqliteFile {
-    if (!this.#file) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
-    return this.#file;
+  private opened(): SqliteFile {
+    if (!this.file) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
+    return this.file;
   }
 }
 

@@ -1,4 +1,4 @@
-import { prepareAll, type Statements, type Writer } from './sqlite-schema.js';
+import { prepareAll, type Statements, type Writer } from './schema.js';
 
 /** So many rows are removed in one transaction: about a millisecond, in which nobody else can write. */
 const CHUNK = 500;
@@ -30,10 +30,10 @@ export interface TrimOutcome {
 
 /** Removes what is too old, a chunk per call, inside a transaction that somebody else begins and commits. */
 export class Trimmer {
-  readonly #sql: Statements<keyof typeof statements>;
+  private readonly sql: Statements<keyof typeof statements>;
 
   private constructor(sql: Statements<keyof typeof statements>) {
-    this.#sql = sql;
+    this.sql = sql;
   }
 
   static async prepare(writer: Writer): Promise<Trimmer> {
@@ -43,26 +43,26 @@ export class Trimmer {
   chunk({ horizon, forgetBefore }: TrimJob): TrimOutcome {
     let removed = 0;
     for (let rounds = 0; rounds < 20 && removed < CHUNK; rounds++) {
-      const due = this.#sql.due.get([horizon]) as { id: number; offset: number; first: number } | undefined;
-      if (!due) return { removed, more: this.#rest(horizon, forgetBefore) };
-      removed += this.#shorten(due, horizon);
+      const due = this.sql.due.get([horizon]) as { id: number; offset: number; first: number } | undefined;
+      if (!due) return { removed, more: this.rest(horizon, forgetBefore) };
+      removed += this.shorten(due, horizon);
     }
     return { removed, more: true };
   }
 
-  #shorten({ id, offset, first }: { id: number; offset: number; first: number }, horizon: number): number {
+  private shorten({ id, offset, first }: { id: number; offset: number; first: number }, horizon: number): number {
     type Kept = { offset: number; at: number } | undefined;
     const end = Math.min(first + CHUNK, offset + 1);
-    const kept = (this.#sql.keep.get([id, first, end, horizon]) ?? this.#sql.next.get([id, end])) as Kept;
+    const kept = (this.sql.keep.get([id, first, end, horizon]) ?? this.sql.next.get([id, end])) as Kept;
     const next = kept?.offset ?? offset + 1;
-    if (next > first) this.#sql.drop.run([id, next]);
-    this.#sql.update.run([next, kept?.at ?? null, id]);
+    if (next > first) this.sql.drop.run([id, next]);
+    this.sql.update.run([next, kept?.at ?? null, id]);
     return next - first;
   }
 
-  #rest(horizon: number, forgetBefore: number): boolean {
-    const keys = this.#sql.dropKeys.run([horizon, CHUNK]) as { changes: number };
-    const conversations = this.#sql.forget.run([forgetBefore, CHUNK]) as { changes: number };
+  private rest(horizon: number, forgetBefore: number): boolean {
+    const keys = this.sql.dropKeys.run([horizon, CHUNK]) as { changes: number };
+    const conversations = this.sql.forget.run([forgetBefore, CHUNK]) as { changes: number };
     return keys.changes === CHUNK || conversations.changes === CHUNK;
   }
 }

@@ -13,16 +13,16 @@ export interface ConversationKeys {
 
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
 export class Keys {
-  readonly #prefix: string;
+  private readonly prefix: string;
 
   constructor(prefix: string) {
-    this.#prefix = prefix;
+    this.prefix = prefix;
   }
 
   of(conversation: string): ConversationKeys {
     const bucket = bucketOf(conversation);
     return {
-      meta: `${this.#tag(bucket)}meta:${conversation}`,
+      meta: `${this.tag(bucket)}meta:${conversation}`,
       stream: this.stream(bucket, conversation),
       log: this.log(bucket),
       due: this.due(bucket),
@@ -30,26 +30,26 @@ export class Keys {
   }
 
   stream(bucket: number, conversation: string): string {
-    return `${this.#tag(bucket)}stream:${conversation}`;
+    return `${this.tag(bucket)}stream:${conversation}`;
   }
 
   /** Which messages were appended, in their order: a stream of conversation, epoch, first offset, count, former epoch. */
   log(bucket: number): string {
-    return `${this.#tag(bucket)}log`;
+    return `${this.tag(bucket)}log`;
   }
 
   /** When the oldest message of each conversation reaches its TTL. */
   due(bucket: number): string {
-    return `${this.#tag(bucket)}due`;
+    return `${this.tag(bucket)}due`;
   }
 
   /** An idempotency key. The length tells a conversation's end from the key's beginning. */
   key(conversation: string, key: string): string {
-    return `${this.#tag(bucketOf(conversation))}key:${conversation.length}:${conversation}:${key}`;
+    return `${this.tag(bucketOf(conversation))}key:${conversation.length}:${conversation}:${key}`;
   }
 
-  #tag(bucket: number): string {
-    return `${this.#prefix}{history:${bucket}}:`;
+  private tag(bucket: number): string {
+    return `${this.prefix}{history:${bucket}}:`;
   }
 }
 

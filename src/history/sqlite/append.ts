@@ -1,6 +1,6 @@
-import { freshEpoch } from './epoch.js';
-import { encodeText, prepareAll, type Statements, type Writer } from './sqlite-schema.js';
-import type { AppendResult, NewMessage } from './store.js';
+import { freshEpoch } from '../epoch.js';
+import type { AppendResult, NewMessage } from '../store.js';
+import { encodeText, prepareAll, type Statements, type Writer } from './schema.js';
 
 export interface AppendJob {
   conversation: string;
@@ -31,14 +31,14 @@ const statements = {
  * `forget`, when it is rolled back.
  */
 export class Appender {
-  readonly #sql: Statements<keyof typeof statements>;
-  readonly #maxMessages: number;
+  private readonly sql: Statements<keyof typeof statements>;
+  private readonly maxMessages: number;
   /** A row is looked up and written once, however many of the transaction's jobs are for its conversation. */
-  readonly #rows = new Map<string, ConversationRow>();
+  private readonly rows = new Map<string, ConversationRow>();
 
   private constructor(sql: Statements<keyof typeof statements>, maxMessages: number) {
-    this.#sql = sql;
-    this.#maxMessages = maxMessages;
+    this.sql = sql;
+    this.maxMessages = maxMessages;
   }
 
   static async prepare(writer: Writer, maxMessages: number): Promise<Appender> {
@@ -47,62 +47,62 @@ export class Appender {
 
   /** @returns results that are good once the transaction is committed */
   append({ conversation, messages }: AppendJob): AppendResult[] {
-    let row = this.#rows.get(conversation);
+    let row = this.rows.get(conversation);
     if (!row) {
-      row = this.#open(conversation);
-      this.#rows.set(conversation, row);
+      row = this.open(conversation);
+      this.rows.set(conversation, row);
     }
-    return messages.map((message) => this.#keep(row, message));
+    return messages.map((message) => this.keep(row, message));
   }
 
   finish(): void {
-    for (const row of this.#rows.values()) this.#update(row);
+    for (const row of this.rows.values()) this.update(row);
     this.forget();
   }
 
   forget(): void {
-    this.#rows.clear();
+    this.rows.clear();
   }
 
-  #open(conversation: string): ConversationRow {
+  private open(conversation: string): ConversationRow {
     const name = encodeText(conversation);
-    const found = this.#sql.find.get([name]) as ConversationRow | undefined;
+    const found = this.sql.find.get([name]) as ConversationRow | undefined;
     if (found) return found;
-    this.#sql.create.run([name, freshEpoch(), Date.now()]);
-    return this.#sql.find.get([name]) as ConversationRow;
+    this.sql.create.run([name, freshEpoch(), Date.now()]);
+    return this.sql.find.get([name]) as ConversationRow;
   }
 
   /** Whether it was free, or is taken by the same number. */
-  #claim(row: ConversationRow, { name, number }: NonNullable<NewMessage['claim']>, at: number): boolean {
+  private claim(row: ConversationRow, { name, number }: NonNullable<NewMessage['claim']>, at: number): boolean {
     const key = encodeText(name);
-    const earlier = this.#sql.findKey.get([row.id, key]) as { offset: number } | undefined;
-    if (!earlier) this.#sql.insertKey.run([row.id, key, number, at]);
+    const earlier = this.sql.findKey.get([row.id, key]) as { offset: number } | undefined;
+    if (!earlier) this.sql.insertKey.run([row.id, key, number, at]);
     return !earlier || earlier.offset === number;
   }
 
-  #keep(row: ConversationRow, message: NewMessage): AppendResult {
-    if (message.claim && !this.#claim(row, message.claim, message.at)) {
+  private keep(row: ConversationRow, message: NewMessage): AppendResult {
+    if (message.claim && !this.claim(row, message.claim, message.at)) {
       return { epoch: row.epoch, offset: 0, taken: true };
     }
     const key = message.key === undefined ? undefined : encodeText(message.key);
     if (key !== undefined) {
-      const earlier = this.#sql.findKey.get([row.id, key]) as { offset: number } | undefined;
+      const earlier = this.sql.findKey.get([row.id, key]) as { offset: number } | undefined;
       if (earlier) return { epoch: row.epoch, offset: earlier.offset, duplicate: true };
     }
     row.offset++;
     row.oldest ??= message.at;
-    this.#sql.insert.run([row.id, row.offset, message.at, encodeText(message.from), encodeText(message.text)]);
-    if (key !== undefined) this.#sql.insertKey.run([row.id, key, row.offset, message.at]);
+    this.sql.insert.run([row.id, row.offset, message.at, encodeText(message.from), encodeText(message.text)]);
+    if (key !== undefined) this.sql.insertKey.run([row.id, key, row.offset, message.at]);
     return { epoch: row.epoch, offset: row.offset };
   }
 
-  #update(row: ConversationRow): void {
-    const first = row.offset - this.#maxMessages + 1;
+  private update(row: ConversationRow): void {
+    const first = row.offset - this.maxMessages + 1;
     if (row.first < first) {
       row.first = first;
-      this.#sql.drop.run([row.id, first]);
-      row.oldest = (this.#sql.atOf.get([row.id, first]) as { at: number }).at;
+      this.sql.drop.run([row.id, first]);
+      row.oldest = (this.sql.atOf.get([row.id, first]) as { at: number }).at;
     }
-    this.#sql.update.run([row.offset, row.first, row.oldest, Date.now(), row.id]);
+    this.sql.update.run([row.offset, row.first, row.oldest, Date.now(), row.id]);
   }
 }

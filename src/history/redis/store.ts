@@ -1,13 +1,8 @@
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
-import { freshEpoch } from './epoch.js';
-import { HistoryError } from './errors.js';
-import { checkAppend, checkCount, checkName, checkQuery } from './input.js';
-import { buildPage, type FormerEpoch, type LogState, planPage } from './page.js';
-import { RedisAppender } from './redis-append.js';
-import { messageOf, readChanges, type StreamEntry } from './redis-changes.js';
-import { readError } from './redis-errors.js';
-import { BUCKETS, Keys } from './redis-keys.js';
-import { type Scripts, withScripts } from './redis-scripts.js';
+import { freshEpoch } from '../epoch.js';
+import { HistoryError } from '../errors.js';
+import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
+import { buildPage, type FormerEpoch, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
@@ -20,7 +15,12 @@ import {
   type PageQuery,
   type Position,
   retentionOf,
-} from './store.js';
+} from '../store.js';
+import { RedisAppender } from './append.js';
+import { messageOf, readChanges, type StreamEntry } from './changes.js';
+import { readError } from './errors.js';
+import { BUCKETS, Keys } from './keys.js';
+import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
   /** `redis://…`, or a client of the caller's with {@link redisClientOptions}; for a cluster as its `redisOptions`. */
@@ -56,20 +56,20 @@ export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
  * epoch changes then, and readers are told), and `maxmemory-policy noeviction`, with which it refuses when it is full.
  */
 export class RedisHistoryStore implements HistoryStore {
-  readonly #client: (Redis | Cluster) & Scripts;
-  readonly #owned: boolean;
-  readonly #keys: Keys;
-  readonly #ttlMs: number;
-  readonly #appender: RedisAppender;
-  #closed = false;
+  private readonly client: (Redis | Cluster) & Scripts;
+  private readonly owned: boolean;
+  private readonly keys: Keys;
+  private readonly ttlMs: number;
+  private readonly appender: RedisAppender;
+  private closed = false;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
     const { ttlMs = DEFAULT_TTL_MS, maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
-    this.#client = withScripts(client);
-    this.#owned = typeof options.redis === 'string';
-    this.#keys = new Keys(options.keyPrefix ?? 'gjallar:');
-    this.#ttlMs = ttlMs;
-    this.#appender = new RedisAppender(this.#client, this.#keys, { ttlMs, maxMessages, windowMs });
+    this.client = withScripts(client);
+    this.owned = typeof options.redis === 'string';
+    this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
+    this.ttlMs = ttlMs;
+    this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 
   /** @throws HistoryError `HISTORY_UNAVAILABLE` if Redis does not answer within the timeout */
@@ -94,26 +94,26 @@ export class RedisHistoryStore implements HistoryStore {
 
   /** Resolves when Redis is there, however long that takes; rejects when `signal` comes first. */
   ready(signal?: AbortSignal): Promise<void> {
-    if (this.#client.status === 'ready') return Promise.resolve();
+    if (this.client.status === 'ready') return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#client.once('ready', resolve);
+      this.client.once('ready', resolve);
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
   }
 
   async append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {
     checkAppend(conversation, messages);
-    this.#opened();
-    return messages.length === 0 ? [] : this.#appender.append({ conversation, messages });
+    this.opened();
+    return messages.length === 0 ? [] : this.appender.append({ conversation, messages });
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
-    const state = await this.#state(conversation);
+    const state = await this.state(conversation);
     const range = planPage(state, query);
     if (range.from > range.to) return buildPage(state, range, []);
-    const { stream } = this.#keys.of(conversation);
-    const entries = await this.#ask(() => this.#client.xrange(stream, `${range.from}-0`, `${range.to}-0`));
+    const { stream } = this.keys.of(conversation);
+    const entries = await this.ask(() => this.client.xrange(stream, `${range.from}-0`, `${range.to}-0`));
     return buildPage(
       state,
       range,
@@ -123,55 +123,55 @@ export class RedisHistoryStore implements HistoryStore {
 
   async head(conversation: string): Promise<Position> {
     checkName('conversation', conversation);
-    const { epoch, offset } = await this.#state(conversation);
+    const { epoch, offset } = await this.state(conversation);
     return { epoch, offset };
   }
 
   async trim(now: number): Promise<number> {
     checkCount('now', now, 0);
-    const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.#trimBucket(bucket, now)));
+    const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.trimBucket(bucket, now)));
     return removed.reduce((sum, count) => sum + count, 0);
   }
 
   async changes(after: string | undefined, limit: number): Promise<Changes> {
     checkCount('limit', limit, 1);
-    return this.#ask(() => readChanges(this.#client, this.#keys, after, limit));
+    return this.ask(() => readChanges(this.client, this.keys, after, limit));
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#appender.idle();
+    if (this.closed) return;
+    this.closed = true;
+    await this.appender.idle();
     // Not quit(): that would wait for a Redis that does not answer.
-    if (this.#owned) this.#client.disconnect();
+    if (this.owned) this.client.disconnect();
   }
 
   /** A few conversations at a time, so that a bucket's trimming never holds Redis up for long. */
-  async #trimBucket(bucket: number, now: number): Promise<number> {
-    const due = this.#keys.due(bucket);
+  private async trimBucket(bucket: number, now: number): Promise<number> {
+    const due = this.keys.due(bucket);
     let total = 0;
     for (;;) {
-      const late = await this.#ask(() => this.#client.zrangebyscore(due, '-inf', `(${now}`, 'LIMIT', 0, 16));
+      const late = await this.ask(() => this.client.zrangebyscore(due, '-inf', `(${now}`, 'LIMIT', 0, 16));
       if (late.length === 0) return total;
       for (const conversation of late) {
-        const stream = this.#keys.stream(bucket, conversation);
-        total += await this.#ask(() =>
-          this.#client.gjallarTrim(2, stream, due, conversation, now - this.#ttlMs, this.#ttlMs),
+        const stream = this.keys.stream(bucket, conversation);
+        total += await this.ask(() =>
+          this.client.gjallarTrim(2, stream, due, conversation, now - this.ttlMs, this.ttlMs),
         );
       }
     }
   }
 
-  async #state(conversation: string): Promise<LogState> {
-    const { meta, stream } = this.#keys.of(conversation);
-    const [epoch, offset, former, first] = await this.#ask(() =>
-      this.#client.gjallarHead(2, meta, stream, freshEpoch(), retentionOf(this.#ttlMs)),
+  private async state(conversation: string): Promise<LogState> {
+    const { meta, stream } = this.keys.of(conversation);
+    const [epoch, offset, former, first] = await this.ask(() =>
+      this.client.gjallarHead(2, meta, stream, freshEpoch(), retentionOf(this.ttlMs)),
     );
     return { epoch, offset, first, former: former === '' ? [] : former.split(',').map(parseFormer) };
   }
 
-  async #ask<Result>(command: () => Promise<Result>): Promise<Result> {
-    this.#opened();
+  private async ask<Result>(command: () => Promise<Result>): Promise<Result> {
+    this.opened();
     try {
       return await command();
     } catch (error) {
@@ -179,8 +179,8 @@ export class RedisHistoryStore implements HistoryStore {
     }
   }
 
-  #opened(): void {
-    if (this.#closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
+  private opened(): void {
+    if (this.closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
   }
 }
 

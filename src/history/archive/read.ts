@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { decode, type LogRow, type MessageRow, tables } from './archive-schema.js';
-import type { PageQuery, Position, StoredMessage } from './store.js';
+import type { PageQuery, Position, StoredMessage } from '../store.js';
+import { decode, type LogRow, type MessageRow, tables } from './schema.js';
 
 /** A stretch of offsets, both ends included, and the log that has them. */
 interface Segment {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
-import { freshEpoch } from './epoch.js';
+import { freshEpoch } from '../epoch.js';
 
 /** What is used of libsql's two faces. Its own types for the second one say `any` throughout. */
 export interface Statement {
