@@ -1,5 +1,6 @@
 import { readThrough } from '../history/read-through.js';
 import type {
+  AppendOptions,
   AppendResult,
   HistoryStore,
   NewMessage,
@@ -63,12 +64,16 @@ export class Conversations {
    * Keeps messages and has them delivered to all members. Resolves once they are kept.
    * @throws GjallarError HISTORY_REFUSED, HISTORY_UNAVAILABLE or HISTORY_UNCERTAIN
    */
-  async post(conversation: Conversation, messages: readonly NewMessage[]): Promise<AppendResult[]> {
+  async post(
+    conversation: Conversation,
+    messages: readonly NewMessage[],
+    options?: AppendOptions,
+  ): Promise<AppendResult[]> {
     const key = keyOf(conversation);
-    const results = await this.store.append(key, messages);
+    const results = await this.store.append(key, messages, options);
     const posted = messages.flatMap((message, index): StoredMessage[] => {
-      const { epoch, offset, duplicate, taken } = results[index]!;
-      return duplicate || taken ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
+      const { epoch, offset, duplicate } = results[index]!;
+      return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
     });
     if (posted.length > 0) this.announce(key, posted);
     return results;

@@ -1,10 +1,10 @@
-import type { NewMessage, Position, StoredMessage } from '../history/store.js';
+import type { AppendOptions, NewMessage, Position, StoredMessage } from '../history/store.js';
 import { type ChatContext, ioRoomOfUser } from './context.js';
 import { type Conversation, directBetween } from './conversation.js';
 import type { ChatMessage, DirectMessage, PostReply } from './protocol.js';
 
 /** A message as it is said, kept or not. */
-export type Said = Omit<NewMessage, 'key' | 'claim'> & Partial<Position>;
+export type Said = NewMessage & Partial<Position>;
 
 /** A room's message as its members receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
@@ -28,10 +28,11 @@ export async function postToRoom(
   { io, conversations, deliver, counters }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
-): Promise<(PostReply & { duplicate?: true; taken?: true })[]> {
+  options?: AppendOptions,
+): Promise<(PostReply & { duplicate?: true })[]> {
   if (conversations) {
-    const results = await conversations.post({ room }, messages);
-    for (const { duplicate, taken } of results) if (!duplicate && !taken) counters.roomMessages++;
+    const results = await conversations.post({ room }, messages, options);
+    for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
     return results;
   }
   counters.roomMessages += messages.length;

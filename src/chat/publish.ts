@@ -42,16 +42,10 @@ export async function publish(
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
   const at = Date.now();
   const inputs = batch ?? [input];
-  const publication = postKey && `http\n${caller?.name ?? ''}\n${postKey}`;
-  const messages = inputs.map((one, index): NewMessage => {
-    const message = { ...toMessage(one, caller), at };
-    if (!publication) return message;
-    // Of a batch all are known by their keys or none: with another size none is kept.
-    const claim = { name: publication, number: inputs.length };
-    return { ...message, key: `${publication}\n${index}/${inputs.length}`, claim };
-  });
-  const published = await postToRoom(context, name, messages);
-  if (published[0]!.taken) throw new GjallarError('KEY_REUSED');
+  const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));
+  // Every caller has keys of its own.
+  const options = postKey === undefined ? {} : { key: `http\n${caller?.name ?? ''}\n${postKey}\n` };
+  const published = await postToRoom(context, name, messages, options);
   if (published[0]!.duplicate) await requireSame(context, name, messages, published[0]!);
   return batch ? { messages: published } : published[0]!;
 }
@@ -75,20 +69,28 @@ export async function readRoomPage(
 }
 
 /**
- * A repetition says what was said before; what is gone from the history meanwhile cannot be compared.
+ * Compares a repetition with what was kept for its key. What is gone from the history meanwhile cannot be compared.
  * @throws GjallarError KEY_REUSED, HISTORY_UNAVAILABLE
  */
 async function requireSame(
   { conversations }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
-  { epoch, offset = 1 }: Published,
+  { epoch, offset: first = 1 }: Published,
 ): Promise<void> {
-  const page = await conversations!.read({ room }, { epoch, after: offset - 1, limit: messages.length });
-  const kept = new Map(page.messages.map((message) => [message.offset, message]));
-  for (const [index, { from, text }] of messages.entries()) {
-    const before = kept.get(offset + index);
-    if (before && (before.text !== text || before.from !== from)) throw new GjallarError('KEY_REUSED');
+  // The positions are counted back from the last message that was kept, so a batch of another size lands on others.
+  if (first < 1) throw new GjallarError('KEY_REUSED');
+  const end = first + messages.length;
+  for (let next = first; next < end; ) {
+    const page = await conversations!.read({ room }, { epoch, after: next - 1, before: end, limit: end - next });
+    if (page.epoch !== epoch) return;
+    for (const { offset, from, text } of page.messages) {
+      const repeated = messages[offset - first];
+      if (repeated?.text !== text || repeated.from !== from) throw new GjallarError('KEY_REUSED');
+    }
+    const last = page.messages.at(-1);
+    if (!last) return;
+    next = last.offset + 1;
   }
 }
 

@@ -13,17 +13,14 @@ export interface NewMessage {
   text: string;
   /** When it was said, in milliseconds since 1970. Its age is counted from here. */
   at: number;
+}
+
+export interface AppendOptions {
   /**
-   * Idempotency key, unique within the conversation. The store remembers it for its TTL; whoever does not know whether
-   * an append arrived repeats it with the same key.
+   * Idempotency key of the append, unique within the conversation. The store remembers it for its TTL. A caller that
+   * does not know whether an append arrived repeats it with the same key.
    */
   key?: string;
-  /**
-   * What the messages of one append have in common: a name, unique within the conversation and told apart from keys by
-   * whoever chooses both, and a number that belongs to it. With another number than within the TTL before it is taken,
-   * and the message is not kept.
-   */
-  claim?: { name: string; number: number };
 }
 
 /** Where a message stands. Offset 0 stands before the first message. */
@@ -32,11 +29,13 @@ export interface Position {
   offset: number;
 }
 
-/**
- * The position a message has got; `duplicate` says that it had it already, from an earlier append with its key. `taken`
- * says that it was not kept because of its claim, and has no position.
- */
-export type AppendResult = Position & { duplicate?: true; taken?: true };
+/** The position of an appended message; `duplicate` says that an earlier append with the same key has kept it. */
+export type AppendResult = Position & { duplicate?: true };
+
+/** The results of a repeated append of `count` messages, where the earlier one ended with offset `last`. */
+export function earlierResults(epoch: string, last: number, count: number): AppendResult[] {
+  return Array.from({ length: count }, (_, index) => ({ epoch, offset: last - count + 1 + index, duplicate: true }));
+}
 
 /** A message as it was kept. */
 export interface StoredMessage extends Position {
@@ -97,8 +96,9 @@ export interface HistoryStore {
    * Keeps messages at the end of a conversation, all or none, next to each other.
    *
    * Offsets are given out atomically over all who share the store. It resolves only once the messages are kept as well
-   * as the store keeps anything, one result per message in their order. A message whose `key` was used in this
-   * conversation within the TTL is not kept again: its result is the earlier position.
+   * as the store keeps anything, one result per message in their order. If `key` was used in this conversation within
+   * the TTL, nothing is kept: the results are the positions up to the last message of the earlier append. The store
+   * does not compare the messages; an offset below 1 says that the earlier append had fewer of them.
    *
    * @param conversation any string of 1 to {@link MAX_NAME} characters
    * @param messages at most {@link MAX_APPEND}
@@ -106,7 +106,7 @@ export interface HistoryStore {
    *   code is `HISTORY_UNCERTAIN`: the answer was lost, and only a repetition with the same key can tell.
    * @throws TypeError, RangeError for input that no store could keep
    */
-  append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]>;
+  append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]>;
 
   /**
    * Reads a page, in time that does not depend on how long the conversation is or where in it the page lies.

@@ -1,7 +1,16 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { Archiver } from '../history/archive/archiver.js';
 import { HistoryError } from '../history/errors.js';
-import type { AppendResult, Changes, HistoryStore, NewMessage, Page, PageQuery, Position } from '../history/store.js';
+import type {
+  AppendOptions,
+  AppendResult,
+  Changes,
+  HistoryStore,
+  NewMessage,
+  Page,
+  PageQuery,
+  Position,
+} from '../history/store.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /** In seconds. */
@@ -40,8 +49,8 @@ export class MeasuredHistory implements HistoryStore {
     ];
   }
 
-  append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {
-    return this.timed(this.appends, this.store.append(conversation, messages));
+  append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]> {
+    return this.timed(this.appends, this.store.append(conversation, messages, options));
   }
 
   read(conversation: string, query: PageQuery): Promise<Page> {

@@ -81,7 +81,7 @@ describe('Redis', () => {
     });
 
     test('gives each key a time to live, and keeps a bucket’s keys on one node of a cluster', async () => {
-      await store.append('ttl', [say('x', Date.now(), 'key')]);
+      await store.append('ttl', [say('x')], { key: 'key' });
       const keys = new Keys('gjallar:');
       const { meta, stream, log, due } = keys.of('ttl');
       const day = 24 * HOUR;
@@ -131,11 +131,11 @@ describe('Redis', () => {
     test('an append that gets no answer is uncertain, and its key tells', async () => {
       await store.append('room', [say('1')]);
       server.signal('SIGSTOP');
-      const append = store.append('room', [say('2', Date.now(), 'key')]);
+      const append = store.append('room', [say('2')], { key: 'key' });
       await expect(append).rejects.toMatchObject({ code: 'HISTORY_UNCERTAIN' });
       await expect(store.read('room', { limit: 1 })).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
       server.signal('SIGCONT');
-      expect(await store.append('room', [say('2', Date.now(), 'key')])).toMatchObject([{ offset: 2, duplicate: true }]);
+      expect(await store.append('room', [say('2')], { key: 'key' })).toMatchObject([{ offset: 2, duplicate: true }]);
       await done();
     });
 
@@ -182,9 +182,13 @@ describe('Redis', () => {
     const store = await RedisHistoryStore.open({ redis: cluster, ttlMs: HOUR, timeoutMs: 20_000 });
     const now = Date.now();
     const rooms = Array.from({ length: 100 }, (_, n) => `room ${n}`);
-    await Promise.all(rooms.map((room) => store.append(room, [say('old', now - 2 * HOUR), say('new', now, 'key')])));
+    await Promise.all(
+      rooms.map((room) => store.append(room, [say('old', now - 2 * HOUR), say('new', now)], { key: 'key' })),
+    );
     expect(await store.trim(now)).toBe(100);
-    expect(await store.append('room 7', [say('new', now, 'key')])).toMatchObject([{ offset: 2, duplicate: true }]);
+    expect(await store.append('room 7', [say('new', now)], { key: 'key' })).toMatchObject([
+      { offset: 2, duplicate: true },
+    ]);
     expect(texts((await store.read('room 7', { after: 0, limit: 5 })).messages)).toEqual(['new']);
     const { changes } = await changesFrom(store, undefined, 30);
     expect(new Set(changes.map(({ conversation }) => conversation))).toEqual(new Set(rooms));

@@ -81,12 +81,12 @@ describe('SQLite', () => {
 
   test('keeps everything over a restart', async () => {
     const one = await SqliteHistoryStore.open({ dataDir });
-    const [first] = await one.append('room', [say('1', Date.now(), 'key')]);
+    const [first] = await one.append('room', [say('1')], { key: 'key' });
     const { cursor } = await one.changes(undefined, 1_000_000);
     await one.close();
     const two = await SqliteHistoryStore.open({ dataDir });
     expect(await two.head('room')).toEqual(first);
-    expect(await two.append('room', [say('1', Date.now(), 'key')])).toEqual([{ ...first!, duplicate: true }]);
+    expect(await two.append('room', [say('1')], { key: 'key' })).toEqual([{ ...first!, duplicate: true }]);
     expect(await two.append('room', [say('2')])).toEqual([{ epoch: first!.epoch, offset: 2 }]);
     expect((await two.changes(cursor, 10)).changes.map(({ text }) => text)).toEqual(['2']);
     await two.close();
@@ -96,11 +96,11 @@ describe('SQLite', () => {
     const day = 24 * 3_600_000;
     const store = await SqliteHistoryStore.open({ dataDir });
     const now = Date.now();
-    const [first] = await store.append('quiet', [say('1', now, 'key')]);
+    const [first] = await store.append('quiet', [say('1', now)], { key: 'key' });
     await store.trim(now + day);
-    expect(await store.append('quiet', [say('1', now, 'key')])).toMatchObject([{ duplicate: true }]);
+    expect(await store.append('quiet', [say('1', now)], { key: 'key' })).toMatchObject([{ duplicate: true }]);
     await store.trim(now + day + 1);
-    expect(await store.append('quiet', [say('1', now, 'key')])).toEqual([{ epoch: first!.epoch, offset: 2 }]);
+    expect(await store.append('quiet', [say('1', now)], { key: 'key' })).toEqual([{ epoch: first!.epoch, offset: 2 }]);
     await store.trim(now + 6 * day);
     expect(await store.head('quiet')).toEqual({ epoch: first!.epoch, offset: 2 });
     await store.trim(Date.now() + 7 * day + 1000);

@@ -2,15 +2,11 @@ import { type Cluster, Redis } from 'ioredis';
 import { Batcher, type Entry } from '../batcher.js';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
-import { type AppendResult, type NewMessage, retentionOf } from '../store.js';
+import type { AppendJob } from '../input.js';
+import { type AppendResult, earlierResults, retentionOf } from '../store.js';
 import { appendError } from './errors.js';
 import type { Keys } from './keys.js';
 import type { Scripts } from './scripts.js';
-
-export interface AppendJob {
-  conversation: string;
-  messages: readonly NewMessage[];
-}
 
 export interface AppenderOptions {
   ttlMs: number;
@@ -18,7 +14,8 @@ export interface AppenderOptions {
   windowMs: number;
 }
 
-type Reply = [epoch: string, ...offsets: number[]];
+/** The epoch, and per append the offset of its last message, negative for a duplicate. */
+type Reply = [epoch: string, ...lasts: number[]];
 type JobEntry = Entry<AppendJob, AppendResult[]>;
 
 /** Messages in one batch. */
@@ -89,9 +86,8 @@ export class RedisAppender {
     const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.keys.key(conversation, key)));
     const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
     for (const { job } of call) {
-      for (const { from, text, at, key, claim } of job.messages) {
-        args.push(from, text, at, placeOf(key), placeOf(claim?.name), claim?.number ?? 0);
-      }
+      args.push(placeOf(job.key), job.messages.length);
+      for (const { from, text, at } of job.messages) args.push(from, text, at);
     }
     return [keys.length, ...keys, ...args];
   }
@@ -114,18 +110,13 @@ function groupByConversation(entries: JobEntry[]): JobEntry[][] {
   return calls;
 }
 
-function settle(call: JobEntry[], [epoch, ...offsets]: Reply): void {
-  let next = 0;
-  for (const entry of call) {
-    const own = offsets.slice(next, next + entry.weight);
-    next += entry.weight;
-    entry.resolve(own.map((offset) => resultOf(epoch, offset)));
+function settle(call: JobEntry[], [epoch, ...lasts]: Reply): void {
+  for (const [index, entry] of call.entries()) {
+    const last = lasts[index]!;
+    const { length } = entry.job.messages;
+    if (last < 0) entry.resolve(earlierResults(epoch, -last, length));
+    else entry.resolve(entry.job.messages.map((_, at) => ({ epoch, offset: last - length + 1 + at })));
   }
-}
-
-function resultOf(epoch: string, offset: number): AppendResult {
-  if (offset === 0) return { epoch, offset, taken: true };
-  return offset > 0 ? { epoch, offset } : { epoch, offset: -offset, duplicate: true };
 }
 
 function fail(call: JobEntry[], error: unknown): void {

@@ -52,10 +52,10 @@ end
 `;
 
 /**
- * KEYS meta, stream, log, due, then one per idempotency key and claim.
- * ARGV conversation, fresh epoch, ttl, retention, most messages, then per message from, text, at, the places of its
- * idempotency key and of its claim in KEYS or 0, and the claim's number. Returns the epoch, then per message its offset,
- * negative for a duplicate, 0 where its claim is taken.
+ * KEYS meta, stream, log, due, then the idempotency keys.
+ * ARGV conversation, fresh epoch, ttl, retention, most messages, then per append the place of its idempotency key in
+ * KEYS or 0, the number of its messages, and per message from, text, at. Returns the epoch, then per append the offset of
+ * its last message, negative for a duplicate.
  */
 const append = `${open}
 local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -64,27 +64,26 @@ local epoch, offset, former = open(meta, stream, fresh, retention)
 local result = { epoch }
 local first = offset + 1
 local empty = redis.call('XLEN', stream) == 0
-for i = 6, #ARGV, 6 do
-  local key = KEYS[tonumber(ARGV[i + 3])]
+local i = 6
+while i <= #ARGV do
+  local key, count = KEYS[tonumber(ARGV[i])], tonumber(ARGV[i + 1])
   local earlier = key and tonumber(redis.call('GET', key) or 0) or 0
-  local claim = KEYS[tonumber(ARGV[i + 4])]
-  local claimed = claim and redis.call('GET', claim)
-  if claim and not claimed then redis.call('SET', claim, ARGV[i + 5], 'PX', ttl) end
-  if claimed and claimed ~= ARGV[i + 5] then
-    result[#result + 1] = 0
-  elseif earlier > 0 and earlier <= offset then
+  if earlier > 0 and earlier <= offset then
     result[#result + 1] = -earlier
   else
-    offset = offset + 1
-    redis.call('XADD', stream, string.format('%d-0', offset), 'f', ARGV[i], 't', ARGV[i + 1], 'a', ARGV[i + 2])
-    if key then redis.call('SET', key, offset, 'PX', ttl) end
-    if empty then
-      empty = false
-      redis.call('ZADD', due, ARGV[i + 2] + ttl, conversation)
-      redis.call('PEXPIRE', due, retention)
+    for at = i + 2, i + 3 * count - 1, 3 do
+      offset = offset + 1
+      redis.call('XADD', stream, string.format('%d-0', offset), 'f', ARGV[at], 't', ARGV[at + 1], 'a', ARGV[at + 2])
+      if empty then
+        empty = false
+        redis.call('ZADD', due, ARGV[at + 2] + ttl, conversation)
+        redis.call('PEXPIRE', due, retention)
+      end
     end
+    if key then redis.call('SET', key, offset, 'PX', ttl) end
     result[#result + 1] = offset
   end
+  i = i + 2 + 3 * count
 end
 if offset >= first then
   redis.call('HSET', meta, 'offset', offset)

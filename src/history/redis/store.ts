@@ -4,6 +4,7 @@ import { HistoryError } from '../errors.js';
 import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
 import { buildPage, type FormerEpoch, type LogState, planPage } from '../page.js';
 import {
+  type AppendOptions,
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
@@ -101,10 +102,15 @@ export class RedisHistoryStore implements HistoryStore {
     });
   }
 
-  async append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {
-    checkAppend(conversation, messages);
+  async append(
+    conversation: string,
+    messages: readonly NewMessage[],
+    options?: AppendOptions,
+  ): Promise<AppendResult[]> {
+    const job = { conversation, messages, ...options };
+    checkAppend(job);
     this.opened();
-    return messages.length === 0 ? [] : this.appender.append({ conversation, messages });
+    return messages.length === 0 ? [] : this.appender.append(job);
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {

@@ -1,11 +1,7 @@
 import { freshEpoch } from '../epoch.js';
-import type { AppendResult, NewMessage } from '../store.js';
+import type { AppendJob } from '../input.js';
+import { type AppendResult, earlierResults, type NewMessage } from '../store.js';
 import { encodeText, prepareAll, type Statements, type Writer } from './schema.js';
-
-export interface AppendJob {
-  conversation: string;
-  messages: readonly NewMessage[];
-}
 
 interface ConversationRow {
   id: number;
@@ -46,13 +42,19 @@ export class Appender {
   }
 
   /** @returns results that are good once the transaction is committed */
-  append({ conversation, messages }: AppendJob): AppendResult[] {
+  append({ conversation, messages, key }: AppendJob): AppendResult[] {
     let row = this.rows.get(conversation);
     if (!row) {
       row = this.open(conversation);
       this.rows.set(conversation, row);
     }
-    return messages.map((message) => this.keep(row, message));
+    const { epoch } = row;
+    const encodedKey = key === undefined ? undefined : encodeText(key);
+    const earlier = encodedKey && (this.sql.findKey.get([row.id, encodedKey]) as { offset: number } | undefined);
+    if (earlier) return earlierResults(epoch, earlier.offset, messages.length);
+    const results = messages.map((message) => ({ epoch, offset: this.keep(row, message) }));
+    if (encodedKey) this.sql.insertKey.run([row.id, encodedKey, row.offset, messages.at(-1)!.at]);
+    return results;
   }
 
   finish(): void {
@@ -72,28 +74,11 @@ export class Appender {
     return this.sql.find.get([name]) as ConversationRow;
   }
 
-  /** Whether it was free, or is taken by the same number. */
-  private claim(row: ConversationRow, { name, number }: NonNullable<NewMessage['claim']>, at: number): boolean {
-    const key = encodeText(name);
-    const earlier = this.sql.findKey.get([row.id, key]) as { offset: number } | undefined;
-    if (!earlier) this.sql.insertKey.run([row.id, key, number, at]);
-    return !earlier || earlier.offset === number;
-  }
-
-  private keep(row: ConversationRow, message: NewMessage): AppendResult {
-    if (message.claim && !this.claim(row, message.claim, message.at)) {
-      return { epoch: row.epoch, offset: 0, taken: true };
-    }
-    const key = message.key === undefined ? undefined : encodeText(message.key);
-    if (key !== undefined) {
-      const earlier = this.sql.findKey.get([row.id, key]) as { offset: number } | undefined;
-      if (earlier) return { epoch: row.epoch, offset: earlier.offset, duplicate: true };
-    }
+  private keep(row: ConversationRow, message: NewMessage): number {
     row.offset++;
     row.oldest ??= message.at;
     this.sql.insert.run([row.id, row.offset, message.at, encodeText(message.from), encodeText(message.text)]);
-    if (key !== undefined) this.sql.insertKey.run([row.id, key, row.offset, message.at]);
-    return { epoch: row.epoch, offset: row.offset };
+    return row.offset;
   }
 
   private update(row: ConversationRow): void {

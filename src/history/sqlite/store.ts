@@ -4,6 +4,7 @@ import { HistoryError } from '../errors.js';
 import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
 import { buildPage, type LogState, planPage } from '../page.js';
 import {
+  type AppendOptions,
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
@@ -84,10 +85,15 @@ export class SqliteHistoryStore implements HistoryStore {
     }
   }
 
-  async append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]> {
-    checkAppend(conversation, messages);
+  async append(
+    conversation: string,
+    messages: readonly NewMessage[],
+    options?: AppendOptions,
+  ): Promise<AppendResult[]> {
+    const job = { conversation, messages, ...options };
+    checkAppend(job);
     this.opened();
-    return messages.length === 0 ? [] : this.writer.append({ conversation, messages });
+    return messages.length === 0 ? [] : this.writer.append(job);
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {

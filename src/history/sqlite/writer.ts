@@ -1,8 +1,9 @@
 import { Batcher, type Entry } from '../batcher.js';
 import { isBusy, retryWhileBusy } from '../busy.js';
 import { HistoryError } from '../errors.js';
+import type { AppendJob } from '../input.js';
 import type { AppendResult } from '../store.js';
-import { Appender, type AppendJob } from './append.js';
+import { Appender } from './append.js';
 import type { Statement, Writer } from './schema.js';
 import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
 
@@ -63,7 +64,6 @@ export class SqliteWriter {
     return new SqliteWriter(connection, { begin, appender, trimmer }, options);
   }
 
-  /** Without messages it just makes sure that the conversation has an epoch. */
   async append(append: AppendJob): Promise<AppendResult[]> {
     return (await this.batcher.add({ append }, append.messages.length || 1)) as AppendResult[];
   }
