@@ -69,6 +69,10 @@ const list = {
     message:
       'The history did not answer in time: the message may or may not be kept; look for it before you repeat it.',
   },
+  OVERLOADED: {
+    status: 503,
+    message: 'The server has too many messages waiting for the history, so this one was not kept. Send it again later.',
+  },
   BAD_BATCH: {
     status: 400,
     message: 'A batch is { "messages": [ … ] } with 1 to 100 messages of the form { "text": "…" }.',
@@ -131,6 +135,7 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   HISTORY_UNAVAILABLE: 1013,
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,
+  OVERLOADED: 1013,
 };
 
 /** The code of the close frame that an error is told with; its reason is the error's own code. */

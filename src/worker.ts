@@ -31,6 +31,9 @@ import { busEvents, linksOf, readyInTime } from './worker-bus.js';
 import { keepSendingAway, sendAway, stopListening } from './worker-departure.js';
 import { openHistory } from './worker-history.js';
 
+/** How many bytes of history count as much against `RATE_LIMIT` as one event. */
+const HISTORY_BYTES_PER_EVENT = 65_536;
+
 /** A worker: builds its parts, wires them, and listens when the primary says so. */
 export async function runWorker(config: Config, version: string): Promise<void> {
   const id = cluster.worker!.id;
@@ -97,6 +100,10 @@ export async function runWorker(config: Config, version: string): Promise<void> 
     plain,
     accounts,
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
+    onHistoryRead: (client, { bytes }) => {
+      const events = Math.floor(bytes / HISTORY_BYTES_PER_EVENT);
+      if (typeof client === 'object' && client !== null) engine.messageLimits?.charge(client, events);
+    },
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   plain.attach(app, chat, { secure });

@@ -6,7 +6,7 @@ import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { Answering } from './answering.js';
 import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
-import { Conversations } from './conversations.js';
+import { Conversations, type ReadCost } from './conversations.js';
 import { ChatCounters } from './counters.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { Expiry, identify, identifyByToken } from './identify.js';
@@ -55,6 +55,8 @@ export interface ChatOptions {
   accounts?: Accounts;
   /** Whether the client with this connection has sent more than it may, so that its events are refused. */
   isOverLimit?: (conn: unknown) => boolean;
+  /** Told the cost of each read of the history, with the connection that asked for it or another sign of the client. */
+  onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether members who are behind do without changes of presence. @default false */
   volatilePresence?: boolean;
 }
@@ -62,7 +64,17 @@ export interface ChatOptions {
 /** Puts the chat on a Socket.IO server, namespace `/`. */
 export function startChat(
   io: ChatServer,
-  { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
+  {
+    workerId,
+    log,
+    history,
+    archive,
+    plain,
+    accounts,
+    isOverLimit,
+    onHistoryRead,
+    volatilePresence = false,
+  }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
   const roster = new Roster(randomUUID(), {
@@ -84,13 +96,12 @@ export function startChat(
   const conversations =
     history &&
     new Conversations(history, archive, {
-      tellNews: (news) => io.serverSideEmit('news', news),
-      tellHeads: (heads) => io.serverSideEmit('heads', heads),
+      announceMessages: (messages) => io.serverSideEmit('news', messages),
+      announcePositions: (positions) => io.serverSideEmit('heads', positions),
       deliver: (conversation, message) => deliverHere(context, conversation, message),
-      hasMembers: (conversation) =>
-        'room' in conversation
-          ? hasRoom(ioRoomOf(conversation.room)) || plainMembers.has(conversation.room)
-          : conversation.users.some((user) => hasRoom(ioRoomOfUser(user))),
+      hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
+      hasUser: (name) => hasRoom(ioRoomOfUser(name)),
+      onRead: (client, cost) => onHistoryRead?.(client, cost),
     });
   const plainMembers = new PlainMembers(plain);
   const deliver = (room: string, message: Said) => {
@@ -111,11 +122,11 @@ export function startChat(
   };
 
   io.on('roster', (message) => roster.receive(message));
-  io.on('news', (news) => conversations?.receive(news));
+  io.on('news', (messages) => conversations?.receive(messages));
   io.on('said', (room, messages) => {
     for (const message of messages) deliver(room, message);
   });
-  io.on('heads', (heads) => conversations?.receiveHeads(heads));
+  io.on('heads', (positions) => conversations?.receivePositions(positions));
   io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));

@@ -50,9 +50,10 @@ export async function postDirect(
   { io, conversations, counters }: ChatContext,
   to: string,
   message: NewMessage,
+  client: unknown,
 ): Promise<PostReply> {
   const users = [message.from, to] as const;
-  const [kept] = conversations ? await conversations.post(directBetween(...users), [message]) : [];
+  const [kept] = conversations ? await conversations.post(directBetween(...users), [message], { client }) : [];
   counters.directMessages++;
   if (kept) return kept;
   io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));

@@ -1,7 +1,7 @@
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
-import type { ConversationHeads, ConversationNews } from './conversations.js';
+import type { AnnouncedMessages, AnnouncedPositions } from './announcer.js';
 
 /** What the server answers when something went wrong. The codes stand in the documentation. */
 export interface Failure {
@@ -130,9 +130,9 @@ export interface ServerEvents {
 /** What the chats of different workers tell each other. */
 export interface InterServerEvents {
   roster: (message: RosterMessage) => void;
-  news: (news: ConversationNews) => void;
+  news: (messages: AnnouncedMessages) => void;
   said: (room: string, messages: NewMessage[]) => void;
-  heads: (heads: ConversationHeads) => void;
+  heads: (positions: AnnouncedPositions) => void;
 }
 
 /** A worker's users in a room: their names, or how many where there are too many to name. */

@@ -44,15 +44,15 @@ export async function publish(
   const inputs = batch ?? [input];
   const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));
   // Every caller has keys of its own.
-  const options = postKey === undefined ? {} : { key: `http\n${caller?.name ?? ''}\n${postKey}\n` };
-  const published = await postToRoom(context, name, messages, options);
-  if (published[0]!.duplicate) await requireSame(context, name, messages, published[0]!);
+  const storeKey = postKey === undefined ? undefined : `http\n${caller?.name ?? ''}\n${postKey}\n`;
+  const published = await postToRoom(context, name, messages, { key: storeKey, client: clientOf(caller) });
+  if (published[0]!.duplicate) await requireSame(context, caller, name, messages, published[0]!);
   return batch ? { messages: published } : published[0]!;
 }
 
 /**
  * Reads a page of a room's messages.
- * @throws GjallarError BAD_ROOM, BAD_PAGE, HISTORY_OFF, HISTORY_UNAVAILABLE
+ * @throws GjallarError BAD_ROOM, BAD_PAGE, HISTORY_OFF, HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
  */
 export async function readRoomPage(
   { conversations }: ChatContext,
@@ -64,7 +64,7 @@ export async function readRoomPage(
   if (caller) requireRoom(caller.grant, 'join', name);
   const page = readPage(query);
   if (!conversations) throw new GjallarError('HISTORY_OFF');
-  const { messages, ...rest } = await conversations.read({ room: name }, page);
+  const { messages, ...rest } = await conversations.read({ room: name }, page, clientOf(caller));
   return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };
 }
 
@@ -74,6 +74,7 @@ export async function readRoomPage(
  */
 async function requireSame(
   { conversations }: ChatContext,
+  caller: Identity | undefined,
   room: string,
   messages: readonly NewMessage[],
   { epoch, offset: first = 1 }: Published,
@@ -82,7 +83,8 @@ async function requireSame(
   if (first < 1) throw new GjallarError('KEY_REUSED');
   const end = first + messages.length;
   for (let next = first; next < end; ) {
-    const page = await conversations!.read({ room }, { epoch, after: next - 1, before: end, limit: end - next });
+    const query = { epoch, after: next - 1, before: end, limit: end - next };
+    const page = await conversations!.read({ room }, query, clientOf(caller));
     if (page.epoch !== epoch) return;
     for (const { offset, from, text } of page.messages) {
       const repeated = messages[offset - first];
@@ -93,6 +95,9 @@ async function requireSame(
     next = last.offset + 1;
   }
 }
+
+/** What tells callers apart where they take turns. Each request with the API key counts by itself: it is the operator's. */
+const clientOf = (caller: Identity | undefined): unknown => (caller ? `http ${caller.name}` : {});
 
 function toMessage(input: unknown, caller: Identity | undefined): Pick<NewMessage, 'from' | 'text'> {
   const { text, from = caller?.name ?? DEFAULT_SENDER } = input as Record<string, unknown>;

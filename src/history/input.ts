@@ -1,9 +1,18 @@
+import { bytesOf } from './page.js';
 import { type AppendOptions, MAX_APPEND, MAX_NAME, MAX_PAGE, type NewMessage, type PageQuery } from './store.js';
 
 /** One append, as it waits for its batch. */
 export interface AppendJob extends AppendOptions {
   conversation: string;
   messages: readonly NewMessage[];
+}
+
+/** So many bytes weigh as much in a batch as one message of a few words. */
+const BYTES_PER_WEIGHT = 2048;
+
+/** What an append adds to the size of its batch: the time it takes is a matter of messages and of bytes. */
+export function weightOf({ messages }: AppendJob): number {
+  return Math.max(messages.length, Math.ceil(bytesOf(messages) / BYTES_PER_WEIGHT));
 }
 
 /** Rejects input that no store could keep, before it can share a transaction with other appends. */

@@ -1,4 +1,4 @@
-import type { Page, PageQuery, StoredMessage } from './store.js';
+import type { NewMessage, Page, PageQuery, StoredMessage } from './store.js';
 
 /** An epoch that the present log has grown out of. */
 export interface FormerEpoch {
@@ -7,6 +7,16 @@ export interface FormerEpoch {
   offset: number;
   /** Whether nothing can have been lost when it ended. */
   kept: boolean;
+}
+
+/** What a message takes besides its text and author: its fields' names, numbers and punctuation. */
+const OVERHEAD_BYTES = 128;
+
+/** About what messages take in memory, on disk and on the wire. */
+export function bytesOf(messages: readonly Pick<NewMessage, 'from' | 'text'>[]): number {
+  let bytes = 0;
+  for (const { from, text } of messages) bytes += OVERHEAD_BYTES + Buffer.byteLength(from) + Buffer.byteLength(text);
+  return bytes;
 }
 
 /** What there is of a conversation. */

@@ -21,6 +21,8 @@ export interface AppendOptions {
    * does not know whether an append arrived repeats it with the same key.
    */
   key?: string;
+  /** Whatever tells clients apart: while the store is busy they take turns. */
+  client?: unknown;
 }
 
 /** Where a message stands. Offset 0 stands before the first message. */

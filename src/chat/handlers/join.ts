@@ -18,6 +18,6 @@ export async function join(context: ChatContext, socket: ChatSocket, input: unkn
     // A bus that takes its time to join may leave a socket behind that has gone meanwhile.
     if (socket.connected) roster.add(room, socket.data.name);
   }
-  const position = await context.conversations?.follow({ room });
+  const position = await context.conversations?.follow(room);
   return { room, members: roster.usersOf(room).members, worker: workerId, ...position };
 }

@@ -2,7 +2,7 @@ import { type Cluster, Redis } from 'ioredis';
 import { Batcher, type Entry } from '../batcher.js';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
-import type { AppendJob } from '../input.js';
+import { type AppendJob, weightOf } from '../input.js';
 import { type AppendResult, earlierResults, retentionOf } from '../store.js';
 import { appendError } from './errors.js';
 import type { Keys } from './keys.js';
@@ -44,7 +44,7 @@ export class RedisAppender {
   }
 
   append(job: AppendJob): Promise<AppendResult[]> {
-    return this.batcher.add(job, job.messages.length);
+    return this.batcher.add(job, weightOf(job), job.client);
   }
 
   idle(): Promise<void> {

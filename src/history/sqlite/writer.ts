@@ -1,7 +1,7 @@
 import { Batcher, type Entry } from '../batcher.js';
 import { isBusy, retryWhileBusy } from '../busy.js';
 import { HistoryError } from '../errors.js';
-import type { AppendJob } from '../input.js';
+import { type AppendJob, weightOf } from '../input.js';
 import type { AppendResult } from '../store.js';
 import { Appender } from './append.js';
 import type { Statement, Writer } from './schema.js';
@@ -65,7 +65,7 @@ export class SqliteWriter {
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
-    return (await this.batcher.add({ append }, append.messages.length || 1)) as AppendResult[];
+    return (await this.batcher.add({ append }, weightOf(append), append.client)) as AppendResult[];
   }
 
   /** Fills a transaction on its own, so that appends get their turn between two of them. */
