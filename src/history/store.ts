@@ -58,7 +58,11 @@ export interface PageQuery {
 }
 
 export interface Page extends Position {
-  /** Oldest first, without gaps. With neither `after` nor `before` these are the newest. */
+  /**
+   * Oldest first, without gaps. With neither `after` nor `before` these are the newest. There may be fewer than `limit`
+   * because of {@link MAX_PAGE_BYTES}: a page that is not empty and does not reach `offset`, or `before`, can be
+   * continued after its last message. One that was read backwards can be continued before its first message.
+   */
   messages: StoredMessage[];
   /** The epoch of the log as it is now. */
   epoch: string;
@@ -92,6 +96,11 @@ export interface Changes {
 /** The most messages of one append, and of one page. */
 export const MAX_APPEND = 1000;
 export const MAX_PAGE = 1000;
+/**
+ * The most bytes of one page, as JSON. A page that would be larger ends early, as if a smaller `limit` had been asked
+ * for, but it has at least one message.
+ */
+export const MAX_PAGE_BYTES = 1 << 20;
 
 export interface HistoryStore {
   /**
@@ -138,7 +147,7 @@ export interface HistoryStore {
    * the same then.
    *
    * @param after the cursor of the call before; undefined from the oldest on
-   * @param limit at most so many changes
+   * @param limit at most so many changes; fewer where they are large
    * @returns what followed; nothing when the tail is reached
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;

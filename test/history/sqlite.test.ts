@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
 import { queries, SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import type { HistoryStore } from '../../src/history/store.js';
-import { type Harness, say } from './contract/subject.js';
+import { changesFrom, type Harness, say } from './contract/subject.js';
 import { storeContract } from './store.contract.js';
 import { modelContract } from './store.model.js';
 
@@ -71,8 +71,14 @@ describe('SQLite', () => {
     expect(plan(queries.page, 1, 5, 54)).toEqual([
       'SEARCH messages USING INDEX messages_page (conversation=? AND offset>? AND offset<?)',
     ]);
-    expect(plan(queries.changes, 99_000, 10)).toEqual([
-      'SEARCH m USING INTEGER PRIMARY KEY (rowid>?)',
+    for (const sql of [queries.lastThatFits, queries.firstThatFits]) {
+      const steps = plan(sql, 1, 5, 54);
+      expect(steps).toContain('SEARCH messages USING INDEX messages_page (conversation=? AND offset>? AND offset<?)');
+      expect(steps.filter((step) => /TEMP B-TREE|^SCAN messages/.test(step))).toEqual([]);
+    }
+    expect(plan(queries.lastChangeThatFits, 99_000, 10).filter((step) => /^SCAN messages/.test(step))).toEqual([]);
+    expect(plan(queries.changes, 99_000, 99_010, 10)).toEqual([
+      'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
       'SEARCH c USING INTEGER PRIMARY KEY (rowid=?)',
     ]);
     db.close();
@@ -82,7 +88,7 @@ describe('SQLite', () => {
   test('keeps everything over a restart', async () => {
     const one = await SqliteHistoryStore.open({ dataDir });
     const [first] = await one.append('room', [say('1')], { key: 'key' });
-    const { cursor } = await one.changes(undefined, 1_000_000);
+    const { cursor } = await changesFrom(one, undefined, 10_000);
     await one.close();
     const two = await SqliteHistoryStore.open({ dataDir });
     expect(await two.head('room')).toEqual(first);

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import { HistoryError } from '../errors.js';
 import { checkQuery } from '../input.js';
-import type { Change, PageQuery, Position, StoredMessage } from '../store.js';
+import type { Change, PageQuery } from '../store.js';
 import { connect, retryBusy } from './database.js';
-import { readArchive } from './read.js';
+import { type ArchivePage, readArchive } from './read.js';
 import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './schema.js';
 
 /** Somebody else has archived since the cursor was read. Nothing was written: read the cursor anew. */
@@ -92,7 +92,7 @@ export class Archive {
    *
    * @returns the messages that are there, and the newest position archived; offset 0 if the epoch is not known
    */
-  async read(conversation: string, query: PageQuery): Promise<Position & { messages: StoredMessage[] }> {
+  async read(conversation: string, query: PageQuery): Promise<ArchivePage> {
     checkQuery(conversation, query);
     try {
       return await retryBusy(() => readArchive(this.knex, hashOf(conversation), query));

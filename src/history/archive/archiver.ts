@@ -91,7 +91,7 @@ export class Archiver {
     if (cursor !== this.cursor) await this.archive.write(changes, this.cursor, cursor);
     this.cursor = cursor;
     this.archived += changes.length;
-    this.behindSince = changes.length === batch ? changes.at(-1)!.at : undefined;
+    this.behindSince = changes.at(-1)?.at;
     return changes.length;
   }
 

@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
+import type { StreamEntry } from './changes.js';
 
 /**
  * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that
@@ -131,10 +132,32 @@ end
 return #entries
 `;
 
+/**
+ * KEYS stream. ARGV first and last offset in the order of reading, 1 to read forwards, bytes, entries in one step,
+ * overhead of an entry. Returns the entries that fit, in the order of reading, and 1 if there are more.
+ */
+const range = `
+local stream, first, last = KEYS[1], tonumber(ARGV[1]), ARGV[2] .. '-0'
+local forwards, left, step, overhead = ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local found = {}
+while true do
+  local entries = redis.call(forwards and 'XRANGE' or 'XREVRANGE', stream, string.format('%d-0', first), last, 'COUNT', step)
+  for _, entry in ipairs(entries) do
+    left = left - overhead - #entry[2][2] - #entry[2][4]
+    if left < 0 then return { found, 1 } end
+    found[#found + 1] = entry
+  end
+  if #entries < step then return { found, 0 } end
+  first = tonumber(string.match(entries[step][1], '^%d+')) + (forwards and 1 or -1)
+  if first < 1 then return { found, 0 } end
+end
+`;
+
 /** The scripts as methods. The number of keys comes first, since it varies. */
 export interface Scripts {
   gjallarAppend(keys: number, ...args: (string | number)[]): Promise<[epoch: string, ...offsets: number[]]>;
   gjallarHead(keys: number, ...args: (string | number)[]): Promise<[string, number, string, number]>;
+  gjallarRange(keys: number, ...args: (string | number)[]): Promise<[entries: StreamEntry[], isCut: number]>;
   gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
 }
 
@@ -142,6 +165,7 @@ export interface Scripts {
 export function withScripts<Client extends Redis | Cluster>(client: Client): Client & Scripts {
   client.defineCommand('gjallarAppend', { lua: append });
   client.defineCommand('gjallarHead', { lua: head });
+  client.defineCommand('gjallarRange', { lua: range });
   client.defineCommand('gjallarTrim', { lua: trim });
   return client as Client & Scripts;
 }

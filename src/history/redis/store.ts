@@ -2,7 +2,7 @@ import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
 import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
-import { buildPage, type FormerEpoch, type LogState, planPage } from '../page.js';
+import { buildPage, type FormerEpoch, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendOptions,
   type AppendResult,
@@ -18,9 +18,10 @@ import {
   retentionOf,
 } from '../store.js';
 import { RedisAppender } from './append.js';
-import { messageOf, readChanges, type StreamEntry } from './changes.js';
+import { messageOf, readChanges } from './changes.js';
 import { readError } from './errors.js';
 import { BUCKETS, Keys } from './keys.js';
+import { readRange } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
@@ -116,15 +117,13 @@ export class RedisHistoryStore implements HistoryStore {
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
     const state = await this.state(conversation);
-    const range = planPage(state, query);
-    if (range.from > range.to) return buildPage(state, range, []);
+    const { from, to } = planPage(state, query);
+    if (from > to) return buildPage(state, query, []);
     const { stream } = this.keys.of(conversation);
-    const entries = await this.ask(() => this.client.xrange(stream, `${range.from}-0`, `${range.to}-0`));
-    return buildPage(
-      state,
-      range,
-      (entries as StreamEntry[]).map((entry) => messageOf(entry, state.epoch)),
-    );
+    const forwards = isForwards(query);
+    const { entries, isCut } = await this.ask(() => readRange(this.client, stream, { from, to, forwards }));
+    const messages = entries.map((entry) => messageOf(entry, state.epoch));
+    return buildPage(state, query, messages, isCut);
   }
 
   async head(conversation: string): Promise<Position> {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { retryWhileBusy } from '../busy.js';
 import { HistoryError } from '../errors.js';
 import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
-import { buildPage, type LogState, planPage } from '../page.js';
+import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
 import {
   type AppendOptions,
   type AppendResult,
@@ -11,6 +11,7 @@ import {
   DEFAULT_TTL_MS,
   type HistoryLimits,
   type HistoryStore,
+  MAX_PAGE_BYTES,
   type NewMessage,
   type Page,
   type PageQuery,
@@ -32,14 +33,28 @@ export interface SqliteOptions extends HistoryLimits {
   maxBytes?: number;
 }
 
+/** So few messages are read without looking at their lengths first. */
+const FEW = 16;
+
+/** Finds the last of the messages, in an order, that together have so many bytes. Lengths are read without the texts. */
+function fitting(column: 'offset' | 'serial', where: string, order: 'ASC' | 'DESC'): string {
+  return `SELECT ${order === 'ASC' ? 'MAX' : 'MIN'}(${column}) AS bound FROM (
+    SELECT ${column}, SUM(octet_length(sender) + octet_length(text) + ${OVERHEAD_BYTES})
+      OVER (ORDER BY ${column} ${order}) AS bytes FROM messages WHERE ${where}
+  ) WHERE bytes <= ${MAX_PAGE_BYTES}`;
+}
+
 /** Exported for the tests, which look at their query plans. */
 export const queries = {
   conversation: 'SELECT id, epoch, offset, first FROM conversations WHERE name = ?',
   page: `SELECT offset, at, sender, text FROM messages
     WHERE conversation = ? AND offset BETWEEN ? AND ? ORDER BY offset`,
+  lastThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'ASC'),
+  firstThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'DESC'),
+  lastChangeThatFits: fitting('serial', 'serial IN (SELECT serial FROM messages WHERE serial > ? LIMIT ?)', 'ASC'),
   changes: `SELECT m.serial, c.name, c.epoch, m.offset, m.at, m.sender, m.text
     FROM messages m JOIN conversations c ON c.id = m.conversation
-    WHERE m.serial > ? ORDER BY m.serial LIMIT ?`,
+    WHERE m.serial > ? AND m.serial <= ? ORDER BY m.serial LIMIT ?`,
 } as const;
 
 interface MessageRow {
@@ -65,11 +80,8 @@ export class SqliteHistoryStore implements HistoryStore {
     this.file = file;
     this.writer = writer;
     this.ttlMs = ttlMs;
-    this.sql = {
-      conversation: file.reader.prepare(queries.conversation),
-      page: file.reader.prepare(queries.page),
-      changes: file.reader.prepare(queries.changes),
-    };
+    const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
+    this.sql = Object.fromEntries(prepared) as Record<keyof typeof queries, Reader>;
   }
 
   /** @throws HistoryError `HISTORY_UNAVAILABLE` if the file cannot be opened */
@@ -99,13 +111,11 @@ export class SqliteHistoryStore implements HistoryStore {
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
     const state = await this.state(conversation);
-    const range = planPage(state, query);
+    const { from, to } = planPage(state, query);
+    const range = this.fit(state.id, from, to, isForwards(query));
     const rows = this.all<MessageRow>('page', [state.id, range.from, range.to]);
-    return buildPage(
-      state,
-      range,
-      rows.map((row) => messageOf(row, state.epoch)),
-    );
+    const messages = rows.map((row) => messageOf(row, state.epoch));
+    return buildPage(state, query, messages, range.from > from || range.to < to);
   }
 
   async head(conversation: string): Promise<Position> {
@@ -134,7 +144,7 @@ export class SqliteHistoryStore implements HistoryStore {
     const [file, serial] = after?.split(':') ?? [];
     const since = file === logId ? Number(serial) : 0;
     type Row = MessageRow & { serial: number; name: Text; epoch: string };
-    const rows = this.all<Row>('changes', [since, limit]);
+    const rows = this.all<Row>('changes', [since, this.lastChangeThatFits(since, limit), limit]);
     return {
       changes: rows.map((row) => ({ conversation: decodeText(row.name), ...messageOf(row, row.epoch) })),
       cursor: `${logId}:${rows.at(-1)?.serial ?? since}`,
@@ -159,6 +169,20 @@ export class SqliteHistoryStore implements HistoryStore {
       [row] = this.all<Row>('conversation', [name]);
     }
     return { ...row!, former: [] };
+  }
+
+  /** The part of a range of offsets that fits into a page. */
+  private fit(id: number, from: number, to: number, forwards: boolean): { from: number; to: number } {
+    if (to - from < FEW) return { from, to };
+    const [row] = this.all<{ bound: number | null }>(forwards ? 'lastThatFits' : 'firstThatFits', [id, from, to]);
+    // Without a bound the first message alone is too large.
+    return forwards ? { from, to: row?.bound ?? from } : { from: row?.bound ?? to, to };
+  }
+
+  private lastChangeThatFits(since: number, limit: number): number {
+    if (limit < FEW) return Number.MAX_SAFE_INTEGER;
+    const [row] = this.all<{ bound: number | null }>('lastChangeThatFits', [since, limit]);
+    return row?.bound ?? since + 1;
   }
 
   private all<Row>(query: keyof typeof queries, parameters: unknown[]): Row[] {
