@@ -152,6 +152,12 @@ export interface HistoryStore {
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;
 
+  /** How much the store holds at present, in bytes; undefined where it cannot tell cheaply. */
+  readonly bytes?: number;
+
+  /** How many messages this process has removed because the store was too large. */
+  readonly trimmedForSize?: number;
+
   /** Finishes what was begun and lets go of the store. Whatever is asked afterwards is rejected. */
   close(): Promise<void>;
 }

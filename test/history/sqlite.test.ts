@@ -18,7 +18,7 @@ async function start(): Promise<Harness> {
   return {
     options: { dataDir },
     async open(limits) {
-      const store = await SqliteHistoryStore.open({ dataDir, windowMs: 1, maxBytes: 64 << 20, ...limits });
+      const store = await SqliteHistoryStore.open({ dataDir, windowMs: 1, maxFileBytes: 64 << 20, ...limits });
       stores.push(store);
       return store;
     },

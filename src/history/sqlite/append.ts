@@ -1,7 +1,8 @@
-import { freshEpoch } from '../epoch.js';
+import { epochFrom } from '../epoch.js';
 import type { AppendJob } from '../input.js';
 import { type AppendResult, earlierResults, type NewMessage } from '../store.js';
 import { encodeText, prepareAll, type Statements, type Writer } from './schema.js';
+import type { Forgetter } from './seed.js';
 
 interface ConversationRow {
   id: number;
@@ -23,22 +24,21 @@ const statements = {
 } as const;
 
 /**
- * Appends inside a transaction that somebody else begins and commits: any number of `append`, then `finish`; or
- * `forget`, when it is rolled back.
+ * Appends inside a transaction that the caller begins and commits: any number of `append`, then `finish`; or `forget`
+ * when it is rolled back.
  */
 export class Appender {
-  private readonly sql: Statements<keyof typeof statements>;
-  private readonly maxMessages: number;
   /** A row is looked up and written once, however many of the transaction's jobs are for its conversation. */
   private readonly rows = new Map<string, ConversationRow>();
 
-  private constructor(sql: Statements<keyof typeof statements>, maxMessages: number) {
-    this.sql = sql;
-    this.maxMessages = maxMessages;
-  }
+  private constructor(
+    private readonly sql: Statements<keyof typeof statements>,
+    private readonly forgetter: Forgetter,
+    private readonly maxMessages: number,
+  ) {}
 
-  static async prepare(writer: Writer, maxMessages: number): Promise<Appender> {
-    return new Appender(await prepareAll(writer, statements), maxMessages);
+  static async prepare(writer: Writer, forgetter: Forgetter, maxMessages: number): Promise<Appender> {
+    return new Appender(await prepareAll(writer, statements), forgetter, maxMessages);
   }
 
   /** @returns results that are good once the transaction is committed */
@@ -70,7 +70,7 @@ export class Appender {
     const name = encodeText(conversation);
     const found = this.sql.find.get([name]) as ConversationRow | undefined;
     if (found) return found;
-    this.sql.create.run([name, freshEpoch(), Date.now()]);
+    this.sql.create.run([name, epochFrom(this.forgetter.seed, conversation), Date.now()]);
     return this.sql.find.get([name]) as ConversationRow;
   }
 

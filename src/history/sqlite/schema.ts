@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
 import { freshEpoch } from '../epoch.js';
+import { createSeed } from './seed.js';
 
 /** What is used of libsql's two faces. Its own types for the second one say `any` throughout. */
 export interface Statement {
@@ -67,16 +66,14 @@ export interface SqliteFile {
 /**
  * Opens the file, or creates it; many processes may do so at once.
  *
- * @param maxBytes how large it may grow
+ * @param maxFileBytes how large it may grow
  * @param retry runs an attempt again while another process has the lock
  */
 export async function openFile(
   path: string,
-  maxBytes: number | undefined,
+  maxFileBytes: number | undefined,
   retry: <T>(attempt: () => Promise<T> | T) => Promise<T>,
 ): Promise<SqliteFile> {
-  // Whoever can read the file reads the messages.
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const writer = await retry(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
   // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
   const reader = await retry(() => new Database(path, { timeout: 5000 }));
@@ -86,7 +83,9 @@ export async function openFile(
     // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
     await retry(() => migrate(writer));
-    if (maxBytes !== undefined) await writer.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)}`);
+    if (maxFileBytes !== undefined) {
+      await writer.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / PAGE_BYTES)}`);
+    }
     const row = reader.prepare('SELECT id FROM log').get() as { id: string };
     return { writer, reader, logId: row.id };
   } catch (error) {
@@ -107,6 +106,8 @@ async function migrate(writer: Writer): Promise<void> {
       (await writer.prepare('INSERT INTO log VALUES (?)')).run([freshEpoch()]);
       await writer.exec(`PRAGMA user_version = ${VERSION}`);
     }
+    // Without a version of its own: an older gjallar that uses the same file meanwhile need not know of it.
+    await createSeed(writer);
     await writer.exec('COMMIT');
   } catch (error) {
     if (writer.inTransaction) await writer.exec('ROLLBACK');

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { retryWhileBusy } from '../busy.js';
+import { epochFrom } from '../epoch.js';
 import { HistoryError } from '../errors.js';
 import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
 import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
+import { createPrivately } from '../private-file.js';
 import {
   type AppendOptions,
   type AppendResult,
@@ -29,8 +31,12 @@ export interface SqliteOptions extends HistoryLimits {
   windowMs?: number;
   /** How long to wait for other processes' commits before an append is rejected, in milliseconds. Default 5000. */
   busyTimeoutMs?: number;
-  /** How large the file may grow, in bytes; beyond it the store refuses. Default: as large as the disk lets it. */
+  /** How much the file may hold, in bytes; beyond it the oldest messages of all conversations go. Default: no limit. */
   maxBytes?: number;
+  /** How large the file may grow, in bytes; beyond it the store rejects. Default: as large as the disk lets it. */
+  maxFileBytes?: number;
+  /** Told the mode of a `dataDir` that other users can look into. */
+  onOpenFolder?: (mode: number) => void;
 }
 
 /** So few messages are read without looking at their lengths first. */
@@ -47,11 +53,14 @@ function fitting(column: 'offset' | 'serial', where: string, order: 'ASC' | 'DES
 /** Exported for the tests, which look at their query plans. */
 export const queries = {
   conversation: 'SELECT id, epoch, offset, first FROM conversations WHERE name = ?',
+  seed: 'SELECT value FROM seed',
   page: `SELECT offset, at, sender, text FROM messages
     WHERE conversation = ? AND offset BETWEEN ? AND ? ORDER BY offset`,
   lastThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'ASC'),
   firstThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'DESC'),
   lastChangeThatFits: fitting('serial', 'serial IN (SELECT serial FROM messages WHERE serial > ? LIMIT ?)', 'ASC'),
+  bytes: `SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
+    FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s`,
   changes: `SELECT m.serial, c.name, c.epoch, m.offset, m.at, m.sender, m.text
     FROM messages m JOIN conversations c ON c.id = m.conversation
     WHERE m.serial > ? AND m.serial <= ? ORDER BY m.serial LIMIT ?`,
@@ -86,11 +95,14 @@ export class SqliteHistoryStore implements HistoryStore {
 
   /** @throws HistoryError `HISTORY_UNAVAILABLE` if the file cannot be opened */
   static async open(options: SqliteOptions): Promise<SqliteHistoryStore> {
-    const { dataDir, maxBytes, busyTimeoutMs = 5000, windowMs = 2, maxMessages = DEFAULT_MAX_MESSAGES } = options;
+    const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
+    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {} } = options;
     try {
       const path = join(dataDir, 'history.db');
-      const file = await openFile(path, maxBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
-      const writer = await SqliteWriter.prepare(file.writer, { maxMessages, windowMs, busyTimeoutMs });
+      const mode = createPrivately(path);
+      if (mode !== undefined) onOpenFolder(mode);
+      const file = await openFile(path, maxFileBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
+      const writer = await SqliteWriter.prepare(file.writer, { maxMessages, maxBytes, windowMs, busyTimeoutMs });
       return new SqliteHistoryStore(file, writer, options.ttlMs ?? DEFAULT_TTL_MS);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
@@ -110,7 +122,7 @@ export class SqliteHistoryStore implements HistoryStore {
 
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
-    const state = await this.state(conversation);
+    const state = this.state(conversation);
     const { from, to } = planPage(state, query);
     const range = this.fit(state.id, from, to, isForwards(query));
     const rows = this.all<MessageRow>('page', [state.id, range.from, range.to]);
@@ -120,7 +132,7 @@ export class SqliteHistoryStore implements HistoryStore {
 
   async head(conversation: string): Promise<Position> {
     checkName('conversation', conversation);
-    const { epoch, offset } = await this.state(conversation);
+    const { epoch, offset } = this.state(conversation);
     return { epoch, offset };
   }
 
@@ -134,7 +146,20 @@ export class SqliteHistoryStore implements HistoryStore {
       total += outcome.removed;
       more = outcome.more;
     }
+    for (let more = true; more; ) {
+      this.opened();
+      ({ more } = await this.writer.trimToSize());
+    }
     return total;
+  }
+
+  get trimmedForSize(): number {
+    return this.writer.trimmedForSize;
+  }
+
+  get bytes(): number {
+    const [row] = this.all<{ bytes: number }>('bytes', []);
+    return row!.bytes;
   }
 
   async changes(after: string | undefined, limit: number): Promise<Changes> {
@@ -159,16 +184,13 @@ export class SqliteHistoryStore implements HistoryStore {
     file.reader.close();
   }
 
-  private async state(conversation: string): Promise<LogState & { id: number }> {
+  private state(conversation: string): LogState & { id: number } {
     type Row = { id: number; epoch: string; offset: number; first: number };
-    const name = encodeText(conversation);
-    let [row] = this.all<Row>('conversation', [name]);
-    if (!row) {
-      // The epoch must be the same for everybody who asks, so it is written down.
-      await this.writer.append({ conversation, messages: [] });
-      [row] = this.all<Row>('conversation', [name]);
-    }
-    return { ...row!, former: [] };
+    const [row] = this.all<Row>('conversation', [encodeText(conversation)]);
+    if (row) return { ...row, former: [] };
+    // Nothing is written for a reader.
+    const [seed] = this.all<{ value: string }>('seed', []);
+    return { id: 0, epoch: epochFrom(seed!.value, conversation), offset: 0, first: 1, former: [] };
   }
 
   /** The part of a range of offsets that fits into a page. */

@@ -1,6 +1,7 @@
 import { prepareAll, type Statements, type Writer } from './schema.js';
+import type { Forgetter } from './seed.js';
 
-/** So many rows are removed in one transaction: about a millisecond, in which nobody else can write. */
+/** How many rows one transaction removes: about a millisecond, in which no other process can write. */
 const CHUNK = 500;
 
 const statements = {
@@ -11,14 +12,12 @@ const statements = {
   update: 'UPDATE conversations SET first = ?, oldest = ? WHERE id = ?',
   dropKeys:
     'DELETE FROM keys WHERE (conversation, key) IN (SELECT conversation, key FROM keys WHERE at < ? ORDER BY at LIMIT ?)',
-  forget:
-    'DELETE FROM conversations WHERE id IN (SELECT id FROM conversations WHERE oldest IS NULL AND touched < ? LIMIT ?)',
 } as const;
 
 export interface TrimJob {
-  /** Messages from before it go. */
+  /** Older messages are removed. */
   horizon: number;
-  /** Conversations that are empty, and untouched since, go. */
+  /** Conversations that are empty, and untouched since then, are forgotten. */
   forgetBefore: number;
 }
 
@@ -28,16 +27,15 @@ export interface TrimOutcome {
   more: boolean;
 }
 
-/** Removes what is too old, a chunk per call, inside a transaction that somebody else begins and commits. */
+/** Removes what is too old, a chunk per call, inside a transaction that the caller begins and commits. */
 export class Trimmer {
-  private readonly sql: Statements<keyof typeof statements>;
+  private constructor(
+    private readonly sql: Statements<keyof typeof statements>,
+    private readonly forgetter: Forgetter,
+  ) {}
 
-  private constructor(sql: Statements<keyof typeof statements>) {
-    this.sql = sql;
-  }
-
-  static async prepare(writer: Writer): Promise<Trimmer> {
-    return new Trimmer(await prepareAll(writer, statements));
+  static async prepare(writer: Writer, forgetter: Forgetter): Promise<Trimmer> {
+    return new Trimmer(await prepareAll(writer, statements), forgetter);
   }
 
   chunk({ horizon, forgetBefore }: TrimJob): TrimOutcome {
@@ -62,7 +60,7 @@ export class Trimmer {
 
   private rest(horizon: number, forgetBefore: number): boolean {
     const keys = this.sql.dropKeys.run([horizon, CHUNK]) as { changes: number };
-    const conversations = this.sql.forget.run([forgetBefore, CHUNK]) as { changes: number };
-    return keys.changes === CHUNK || conversations.changes === CHUNK;
+    const forgotten = this.forgetter.forget(forgetBefore, CHUNK);
+    return keys.changes === CHUNK || forgotten === CHUNK;
   }
 }

@@ -5,15 +5,18 @@ import { type AppendJob, weightOf } from '../input.js';
 import type { AppendResult } from '../store.js';
 import { Appender } from './append.js';
 import type { Statement, Writer } from './schema.js';
+import { Forgetter } from './seed.js';
+import { SizeLimit } from './size.js';
 import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
 
 export interface WriterOptions {
   maxMessages: number;
+  maxBytes: number | undefined;
   windowMs: number;
   busyTimeoutMs: number;
 }
 
-type Job = { append: AppendJob } | { trim: TrimJob };
+type Job = { append: AppendJob } | { trim: TrimJob } | 'trim to size';
 type Outcome = AppendResult[] | TrimOutcome;
 
 /** Messages in one transaction: some three milliseconds of this thread. */
@@ -32,22 +35,17 @@ const MAX_BATCH = 500;
  * What is appended meanwhile makes the next transaction.
  */
 export class SqliteWriter {
-  private readonly connection: Writer;
-  private readonly begin: Statement;
-  private readonly appender: Appender;
-  private readonly trimmer: Trimmer;
   private readonly busyTimeoutMs: number;
   private readonly batcher: Batcher<Job, Outcome>;
 
+  /** How many messages were removed because the file was too large. */
+  trimmedForSize = 0;
+
   private constructor(
-    connection: Writer,
-    statements: { begin: Statement; appender: Appender; trimmer: Trimmer },
+    private readonly connection: Writer,
+    private readonly parts: { begin: Statement; appender: Appender; trimmer: Trimmer; size: SizeLimit },
     options: WriterOptions,
   ) {
-    this.connection = connection;
-    this.begin = statements.begin;
-    this.appender = statements.appender;
-    this.trimmer = statements.trimmer;
     this.busyTimeoutMs = options.busyTimeoutMs;
     this.batcher = new Batcher({
       commit: (entries) => this.transact(entries),
@@ -59,9 +57,11 @@ export class SqliteWriter {
 
   static async prepare(connection: Writer, options: WriterOptions): Promise<SqliteWriter> {
     const begin = await connection.prepare('BEGIN IMMEDIATE');
-    const appender = await Appender.prepare(connection, options.maxMessages);
-    const trimmer = await Trimmer.prepare(connection);
-    return new SqliteWriter(connection, { begin, appender, trimmer }, options);
+    const forgetter = await Forgetter.prepare(connection);
+    const appender = await Appender.prepare(connection, forgetter, options.maxMessages);
+    const trimmer = await Trimmer.prepare(connection, forgetter);
+    const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
+    return new SqliteWriter(connection, { begin, appender, trimmer, size }, options);
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
@@ -73,6 +73,11 @@ export class SqliteWriter {
     return (await this.batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
   }
 
+  /** What does not belong to an append: see {@link SizeLimit}, which each transaction applies anyway. */
+  async trimToSize(): Promise<TrimOutcome> {
+    return (await this.batcher.add('trim to size', MAX_BATCH)) as TrimOutcome;
+  }
+
   /** Finishes what is queued. */
   async close(): Promise<void> {
     await this.batcher.idle();
@@ -80,16 +85,20 @@ export class SqliteWriter {
   }
 
   private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
+    const { begin, appender, trimmer, size } = this.parts;
     try {
-      await retryWhileBusy(() => this.begin.run([]), this.busyTimeoutMs);
-      const outcomes = entries.map(({ job }) =>
-        'append' in job ? this.appender.append(job.append) : this.trimmer.chunk(job.trim),
-      );
-      this.appender.finish();
+      await retryWhileBusy(() => begin.run([]), this.busyTimeoutMs);
+      const outcomes = entries.map(({ job }) => {
+        if (job === 'trim to size') return undefined;
+        return 'append' in job ? appender.append(job.append) : trimmer.chunk(job.trim);
+      });
+      appender.finish();
+      const trimmed = size.trim();
       await this.connection.exec('COMMIT');
-      for (const [index, entry] of entries.entries()) entry.resolve(outcomes[index]!);
+      this.trimmedForSize += trimmed.removed;
+      for (const [index, entry] of entries.entries()) entry.resolve(outcomes[index] ?? trimmed);
     } catch (error) {
-      this.appender.forget();
+      appender.forget();
       // SQLite has already rolled back by itself where the disk is full.
       if (this.connection.inTransaction) await this.connection.exec('ROLLBACK');
       throw historyError(error);
