@@ -9,6 +9,7 @@ export interface ConversationKeys {
   stream: string;
   log: string;
   due: string;
+  seed: string;
 }
 
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
@@ -26,6 +27,7 @@ export class Keys {
       stream: this.stream(bucket, conversation),
       log: this.log(bucket),
       due: this.due(bucket),
+      seed: `${this.tag(bucket)}seed`,
     };
   }
 

@@ -25,18 +25,24 @@ local function survived()
     and string.find(replication, 'second_repl_offset:-1', 1, true) ~= nil
 end
 
--- The epoch, newest offset and former epochs of the conversation; makes an epoch where there is none, or where the
+-- The epoch of a conversation that nothing is kept of. It follows from the bucket's seed, so that all readers agree on
+-- it although nothing is written for them. The seed lives no longer than any conversation, and the epoch changes with the
+-- Redis process: so a conversation that was forgotten or lost never gets the same epoch again.
+local function epoch_from(seed_key, fresh, run, conversation)
+  local seed = redis.call('GET', seed_key)
+  if not seed then
+    seed = fresh
+    redis.pcall('SET', seed_key, seed, 'PX', 604800000)
+  end
+  return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. conversation), 1, 18)
+end
+
+-- The epoch, newest offset and former epochs of the conversation, and whether it is new. The epoch changes where the
 -- log's end may have been lost.
-local function open(meta, stream, fresh, retention)
+local function open(meta, seed_key, conversation, fresh)
   local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former')
   local run = run_id()
-  if not m[1] then
-    -- HSET before DEL: a script that has written may go on writing when the memory is full.
-    redis.call('HSET', meta, 'epoch', fresh, 'offset', 0, 'run', run, 'former', '')
-    redis.call('DEL', stream)
-    redis.call('PEXPIRE', meta, retention)
-    return fresh, 0, ''
-  end
+  if not m[1] then return epoch_from(seed_key, fresh, run, conversation), 0, '', run end
   if m[3] == run then return m[1], tonumber(m[2]), m[4] end
   local former = m[1] .. ':' .. m[2] .. ':' .. (survived() and '1' or '0')
   if m[4] ~= '' then former = former .. ',' .. m[4] end
@@ -53,7 +59,7 @@ end
 `;
 
 /**
- * KEYS meta, stream, log, due, then the idempotency keys.
+ * KEYS meta, stream, log, due, seed, then the idempotency keys.
  * ARGV conversation, fresh epoch, ttl, retention, most messages, then per append the place of its idempotency key in
  * KEYS or 0, the number of its messages, and per message from, text, at. Returns the epoch, then per append the offset of
  * its last message, negative for a duplicate.
@@ -61,7 +67,12 @@ end
 const append = `${open}
 local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local conversation, fresh, ttl, retention, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local epoch, offset, former = open(meta, stream, fresh, retention)
+local epoch, offset, former, new_run = open(meta, KEYS[5], conversation, fresh)
+if new_run then
+  -- HSET before DEL: a script that has written may go on writing when the memory is full.
+  redis.call('HSET', meta, 'epoch', epoch, 'offset', 0, 'run', new_run, 'former', '')
+  redis.call('DEL', stream)
+end
 local result = { epoch }
 local first = offset + 1
 local empty = redis.call('XLEN', stream) == 0
@@ -102,9 +113,10 @@ end
 return result
 `;
 
-/** KEYS meta, stream. ARGV fresh epoch, retention. Returns epoch, newest offset, former epochs, oldest offset kept. */
+/** KEYS meta, stream, seed. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset. */
 const head = `${open}
-local epoch, offset, former = open(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
+local epoch, offset, former, new_run = open(KEYS[1], KEYS[3], ARGV[1], ARGV[2])
+if new_run then return { epoch, 0, '', 1 } end
 local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 return { epoch, offset, former, oldest and tonumber(string.match(oldest[1], '^%d+')) or offset + 1 }
 `;

@@ -15,7 +15,6 @@ import {
   type Page,
   type PageQuery,
   type Position,
-  retentionOf,
 } from '../store.js';
 import { RedisAppender } from './append.js';
 import { messageOf, readChanges } from './changes.js';
@@ -168,9 +167,9 @@ export class RedisHistoryStore implements HistoryStore {
   }
 
   private async state(conversation: string): Promise<LogState> {
-    const { meta, stream } = this.keys.of(conversation);
+    const { meta, stream, seed } = this.keys.of(conversation);
     const [epoch, offset, former, first] = await this.ask(() =>
-      this.client.gjallarHead(2, meta, stream, freshEpoch(), retentionOf(this.ttlMs)),
+      this.client.gjallarHead(3, meta, stream, seed, conversation, freshEpoch()),
     );
     return { epoch, offset, first, former: former === '' ? [] : former.split(',').map(parseFormer) };
   }
