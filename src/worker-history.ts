@@ -7,43 +7,44 @@ import type { Config } from './config/options.js';
 import { Archive, type ArchiveReader } from './history/archive/archive.js';
 import { Archiver } from './history/archive/archiver.js';
 import { HistoryError } from './history/errors.js';
+import { OutageLog } from './history/outage-log.js';
 import { RedisHistoryStore, redisClientOptions } from './history/redis/store.js';
 import { SqliteHistoryStore } from './history/sqlite/store.js';
 import type { HistoryStore, PageQuery } from './history/store.js';
 import { archiveMetrics, MeasuredHistory } from './metrics/history.js';
 import { register } from './metrics/metric.js';
 
-/** What keeps the messages, and how to let go of it. */
+/** The stores that keep the messages. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
   archive: ArchiveReader | undefined;
-  /** Whether messages could be kept at some time since the start: who never could should get no clients. */
+  /** Whether messages could be kept at some time since the start. A worker that never could gets no clients. */
   isReady(): boolean;
   close(): Promise<void>;
 }
 
 export interface HistorySurroundings {
   log: Logger;
-  /** What does not work at present, for the health endpoints. */
+  /** What is down at present, for the health endpoints. */
   problems: Set<string>;
   /** Where the stores' metrics are registered. */
   registry: Registry;
-  /** Whether this worker is the one that removes what is too old. */
+  /** Whether this worker is the one that removes old messages. */
   isTrimmer(): boolean;
-  /** Told why the store cannot be opened, where that will not change by itself. */
+  /** Told why the store cannot be opened, if a later attempt would not help. */
   failed(reason: string): void;
 }
 
 const TRIM_INTERVAL = 60_000;
-/** How long to wait before what could not be opened is tried again, in ms. */
+/** How long until another attempt to open a store, in ms. */
 const RETRY = 1000;
-/** How long Redis may take before its absence is news, in ms. */
+/** How long Redis may take to answer before it is reported as down, in ms. */
 const REDIS_PATIENCE = 2000;
 const NO_REDIS = 'Redis is away: messages cannot be kept';
 
 /**
- * Opens the stores that the configuration asks for. Redis and the archive are not waited for: what needs them is refused
- * until they are there.
+ * Opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need them are
+ * rejected until they can be reached.
  */
 export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
   const { historyTtl: ttlMs, redisUrl, archiveUrl } = config;
@@ -52,7 +53,9 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
     return { history: undefined, archive: undefined, isReady: () => true, close: async () => {} };
   }
   const opened = redisUrl ? connectRedis(redisUrl, ttlMs, surroundings) : await openSqlite(config, surroundings);
-  const history = new MeasuredHistory(opened.store, registry);
+  const outages = new OutageLog(log, 'the history');
+  const onOutcome = (error: HistoryError | undefined) => outages.note(error);
+  const history = new MeasuredHistory(opened.store, { registry, isTrimmer, onOutcome });
   const archiving = archiveUrl ? new Archiving(archiveUrl, history, surroundings) : undefined;
   register(registry, [...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
@@ -105,11 +108,21 @@ function clientOf(url: string, onError: (error: Error) => void): Redis | Cluster
   return client;
 }
 
-/** A file that cannot be opened ends a start; a worker that is replaced later waits for it. */
-async function openSqlite({ dataDir, historyTtl }: Config, { log, failed }: HistorySurroundings): Promise<OpenedStore> {
+/** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
+async function openSqlite(config: Config, { log, failed, isTrimmer }: HistorySurroundings): Promise<OpenedStore> {
+  const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
+  const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
+  const onOpenFolder = (mode: number) => {
+    // One worker's warning is enough.
+    if (!isTrimmer()) return;
+    log.warn(
+      { mode: mode.toString(8) },
+      `other users of this machine can look into DATA_DIR "${dataDir}". Run chmod 700 on it; the messages themselves are private`,
+    );
+  };
   for (;;) {
     try {
-      const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs: historyTtl });
+      const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, maxBytes, onOpenFolder });
       return { store, isReady: () => true };
     } catch (error) {
       const { cause } = error as Error;
@@ -120,14 +133,15 @@ async function openSqlite({ dataDir, historyTtl }: Config, { log, failed }: Hist
   }
 }
 
-/** The archive and its archiver, from whenever the database is there. */
+/** The archive and its archiver, which start when the database can be reached. */
 class Archiving {
-  readonly reader = new LateArchive();
+  readonly reader: LateArchive;
   archiver: Archiver | undefined;
   private archive: Archive | undefined;
   private readonly stop = new AbortController();
 
   constructor(url: string, history: HistoryStore, surroundings: HistorySurroundings) {
+    this.reader = new LateArchive(new OutageLog(surroundings.log, 'reading the archive'));
     void this.open(url, history, surroundings);
   }
 
@@ -160,9 +174,11 @@ class Archiving {
   }
 }
 
-/** An archive that may not be open yet: until then its readers are told that it cannot be reached. */
+/** An archive that may not be open yet. Until it is, reads fail as if it were unreachable. */
 class LateArchive implements ArchiveReader {
   private archive: Archive | undefined;
+
+  constructor(private readonly outages: OutageLog) {}
 
   opened(archive: Archive): void {
     this.archive = archive;
@@ -170,6 +186,13 @@ class LateArchive implements ArchiveReader {
 
   async read(conversation: string, query: PageQuery): ReturnType<ArchiveReader['read']> {
     if (!this.archive) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the archive is not open yet'));
-    return this.archive.read(conversation, query);
+    try {
+      const page = await this.archive.read(conversation, query);
+      this.outages.note(undefined);
+      return page;
+    } catch (error) {
+      if (error instanceof HistoryError) this.outages.note(error);
+      throw error;
+    }
   }
 }

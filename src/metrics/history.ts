@@ -16,22 +16,32 @@ import { counter, gauge, type Metric } from './metric.js';
 /** In seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
+export interface MeasuredOptions {
+  registry: Registry;
+  /** Whether this worker trims the store, and so tells its size: the others have the same one. */
+  isTrimmer(): boolean;
+  /** Told every call that failed, and every one that did not. */
+  onOutcome(error: HistoryError | undefined): void;
+}
+
 /** A store that times what users wait for, and counts what fails. */
 export class MeasuredHistory implements HistoryStore {
   private readonly failures = new Map<string, number>();
   private readonly appends: Histogram.Internal<'call'>;
   private readonly reads: Histogram.Internal<'call'>;
 
+  private trimmedForAge = 0;
+
   constructor(
     private readonly store: HistoryStore,
-    registry: Registry,
+    private readonly options: MeasuredOptions,
   ) {
     const seconds = new Histogram({
       name: 'gjallar_history_seconds',
-      help: 'How long the history took to keep messages (append), or to read a page (read).',
+      help: 'How long the history took to keep messages (append) or to read a page (read).',
       labelNames: ['call'],
       buckets: BUCKETS,
-      registers: [registry],
+      registers: [options.registry],
     });
     this.appends = seconds.labels('append');
     this.reads = seconds.labels('read');
@@ -42,9 +52,24 @@ export class MeasuredHistory implements HistoryStore {
       {
         name: 'gjallar_history_failures_total',
         type: 'counter',
-        help: 'Calls that the history did not do, by the code of the error.',
+        help: 'Calls of the history that failed, by the code of the error.',
         labels: ['code'],
         read: () => this.failures,
+      },
+      gauge(
+        'gjallar_history_bytes',
+        'Bytes of messages that DATA_DIR holds. Reported by the worker that trims; not with Redis.',
+        () => (this.options.isTrimmer() ? this.store.bytes : undefined),
+      ),
+      {
+        name: 'gjallar_history_trimmed_total',
+        type: 'counter',
+        help: 'Messages that the worker has removed: older than HISTORY_TTL (age), or beyond HISTORY_MAX_BYTES (size).',
+        labels: ['reason'],
+        read: () => [
+          ['age', this.trimmedForAge],
+          ['size', this.store.trimmedForSize ?? 0],
+        ],
       },
     ];
   }
@@ -61,8 +86,10 @@ export class MeasuredHistory implements HistoryStore {
     return this.store.head(conversation);
   }
 
-  trim(now: number): Promise<number> {
-    return this.store.trim(now);
+  async trim(now: number): Promise<number> {
+    const removed = await this.store.trim(now);
+    this.trimmedForAge += removed;
+    return removed;
   }
 
   changes(after: string | undefined, limit: number): Promise<Changes> {
@@ -76,9 +103,14 @@ export class MeasuredHistory implements HistoryStore {
   private async timed<T>(seconds: Histogram.Internal<'call'>, call: Promise<T>): Promise<T> {
     const start = performance.now();
     try {
-      return await call;
+      const result = await call;
+      this.options.onOutcome(undefined);
+      return result;
     } catch (error) {
-      if (error instanceof HistoryError) this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1);
+      if (error instanceof HistoryError) {
+        this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1);
+        this.options.onOutcome(error);
+      }
       throw error;
     } finally {
       seconds.observe((performance.now() - start) / 1000);
@@ -86,12 +118,12 @@ export class MeasuredHistory implements HistoryStore {
   }
 }
 
-/** How far the archive is behind. */
+/** How far the archive lags behind the store. */
 export function archiveMetrics(archiver: () => Archiver | undefined): Metric[] {
   return [
     gauge(
       'gjallar_archive_lag_seconds',
-      'Age of what waits to be archived, as the worker that archives knows it; of the others there is none.',
+      'Age of the oldest message that waits to be archived. Reported only by the worker that archives.',
       () => {
         const lag = archiver()?.lagMs;
         return lag === undefined ? undefined : lag / 1000;
@@ -104,7 +136,7 @@ export function archiveMetrics(archiver: () => Archiver | undefined): Metric[] {
     ),
     counter(
       'gjallar_archive_failures_total',
-      'How often archiving failed; it is tried again each second.',
+      'Failed attempts to archive. Each is repeated after a second.',
       () => archiver()?.failures,
     ),
   ];

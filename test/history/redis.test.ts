@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
+import { errorCodes } from '../../src/errors.js';
 import { BUCKETS, Keys } from '../../src/history/redis/keys.js';
 import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis/store.js';
 import { RedisProcess } from '../support/redis.js';
@@ -101,10 +102,31 @@ describe('Redis', () => {
       expect(await client.xlen(log)).toBeLessThanOrEqual(101);
     });
 
+    test('creates nothing for readers but a seed per bucket', async () => {
+      for (let n = 0; n < 300; n++) {
+        await store.head(`unknown ${n}`);
+        await store.read(`unknown ${n}`, { after: 0, limit: 10 });
+      }
+      const keys = await client.keys('*unknown*');
+      expect(keys).toEqual([]);
+      expect((await client.keys('*seed')).length).toBeLessThanOrEqual(BUCKETS);
+      // A seed may not outlive a conversation that got its epoch from it.
+      const { seed, meta } = new Keys('gjallar:').of('unknown 1');
+      const { epoch } = await store.head('unknown 1');
+      expect(await store.append('unknown 1', [say('x')])).toEqual([{ epoch, offset: 1 }]);
+      expect(await client.pttl(seed)).toBeLessThanOrEqual(await client.pttl(meta));
+      await client.del(seed, meta);
+      expect((await store.head('unknown 1')).epoch).not.toBe(epoch);
+    });
+
     test('refuses where something else is in its place', async () => {
       await store.append('taken', [say('x')]);
       await client.set(new Keys('gjallar:').of('taken').stream, 'not a stream');
-      await expect(store.append('taken', [say('x')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+      await expect(store.append('taken', [say('x')])).rejects.toMatchObject({
+        code: 'HISTORY_REFUSED',
+        message: errorCodes.HISTORY_REFUSED.message,
+        cause: { message: expect.stringContaining('WRONGTYPE') },
+      });
     });
   });
 

@@ -1,7 +1,7 @@
 import { epochFrom } from '../epoch.js';
 import type { AppendJob } from '../input.js';
 import { type AppendResult, earlierResults, type NewMessage } from '../store.js';
-import { encodeText, prepareAll, type Statements, type Writer } from './schema.js';
+import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
 import type { Forgetter } from './seed.js';
 
 interface ConversationRow {

@@ -1,23 +1,8 @@
 import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
 import { freshEpoch } from '../epoch.js';
+import type { Writer } from './connection.js';
 import { createSeed } from './seed.js';
-
-/** What is used of libsql's two faces. Its own types for the second one say `any` throughout. */
-export interface Statement {
-  run(parameters: unknown[]): unknown;
-  get(parameters: unknown[]): unknown;
-}
-export interface Reader extends Statement {
-  all(parameters: unknown[]): unknown[];
-}
-/** The connection for writing: `exec` runs on a thread of libsql's, everything else on this one. */
-export interface Writer {
-  readonly inTransaction: boolean;
-  exec(sql: string): Promise<void>;
-  prepare(sql: string): Promise<Statement>;
-  close(): void;
-}
 
 /** `oldest` is the time of the oldest message kept, null if there is none; `first` its offset, else `offset + 1`. */
 const schema = `
@@ -114,19 +99,3 @@ async function migrate(writer: Writer): Promise<void> {
     throw error;
   }
 }
-
-export type Statements<Name extends string> = Record<Name, Statement>;
-
-export async function prepareAll<Name extends string>(
-  writer: Writer,
-  sql: Record<Name, string>,
-): Promise<Statements<Name>> {
-  const prepared: [string, Statement][] = [];
-  for (const [name, text] of Object.entries<string>(sql)) prepared.push([name, await writer.prepare(text)]);
-  return Object.fromEntries(prepared) as Statements<Name>;
-}
-
-/** A text column's value. libsql reads text only up to its first NUL, so such text is kept as a blob. */
-export type Text = string | ArrayBuffer;
-export const encodeText = (text: string): string | Buffer => (text.includes('\0') ? Buffer.from(text) : text);
-export const decodeText = (value: Text): string => (typeof value === 'string' ? value : Buffer.from(value).toString());

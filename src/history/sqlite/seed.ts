@@ -1,5 +1,5 @@
 import { freshEpoch } from '../epoch.js';
-import { prepareAll, type Statements, type Writer } from './schema.js';
+import { prepareAll, type Statements, type Writer } from './connection.js';
 
 /**
  * The seed that the epochs of new conversations are made from, and the newest conversation that is older than the seed.

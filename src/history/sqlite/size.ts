@@ -1,5 +1,5 @@
 import { OVERHEAD_BYTES } from '../page.js';
-import { prepareAll, type Statements, type Writer } from './schema.js';
+import { prepareAll, type Statements, type Writer } from './connection.js';
 import type { Forgetter } from './seed.js';
 
 /** How many messages are removed by one statement. */

@@ -21,7 +21,8 @@ import {
   retentionOf,
   type StoredMessage,
 } from '../store.js';
-import { decodeText, encodeText, openFile, type Reader, type SqliteFile, type Text } from './schema.js';
+import { decodeText, encodeText, type Reader, type Text } from './connection.js';
+import { openFile, type SqliteFile } from './schema.js';
 import { historyError, SqliteWriter } from './writer.js';
 
 export interface SqliteOptions extends HistoryLimits {
@@ -157,7 +158,8 @@ export class SqliteHistoryStore implements HistoryStore {
     return this.writer.trimmedForSize;
   }
 
-  get bytes(): number {
+  get bytes(): number | undefined {
+    if (!this.file) return undefined;
     const [row] = this.all<{ bytes: number }>('bytes', []);
     return row!.bytes;
   }

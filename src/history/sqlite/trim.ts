@@ -1,4 +1,4 @@
-import { prepareAll, type Statements, type Writer } from './schema.js';
+import { prepareAll, type Statements, type Writer } from './connection.js';
 import type { Forgetter } from './seed.js';
 
 /** How many rows one transaction removes: about a millisecond, in which no other process can write. */

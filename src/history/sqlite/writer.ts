@@ -4,7 +4,7 @@ import { HistoryError } from '../errors.js';
 import { type AppendJob, weightOf } from '../input.js';
 import type { AppendResult } from '../store.js';
 import { Appender } from './append.js';
-import type { Statement, Writer } from './schema.js';
+import type { Statement, Writer } from './connection.js';
 import { Forgetter } from './seed.js';
 import { SizeLimit } from './size.js';
 import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
