@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
-import type { ArchiveReader } from '../history/archive.js';
+import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
+import { Conversations, type ReadCost } from './conversations/conversations.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
-import { Conversations } from './conversations.js';
+import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
 import { echo } from './handlers/echo.js';
@@ -19,7 +20,6 @@ import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { PresenceRegistry } from './presence/registry.js';
 import { type ChatStats, readStats } from './presence/stats.js';
 import type { ChatServer, ChatSocket, Failure } from './protocol.js';
-import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
 
 export interface Chat {
   /** Posts to a room without joining it; see {@link publish}. */
@@ -58,6 +58,8 @@ export interface ChatOptions {
   accounts?: Accounts;
   /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
   isOverLimit?: (conn: unknown) => boolean;
+  /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
+  onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
 }
@@ -65,7 +67,17 @@ export interface ChatOptions {
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
 export function startChat(
   io: ChatServer,
-  { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
+  {
+    workerId,
+    log,
+    history,
+    archive,
+    plain,
+    accounts,
+    isOverLimit,
+    onHistoryRead,
+    volatilePresence = false,
+  }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
   const presenceRegistry = new PresenceRegistry(randomUUID(), {
@@ -87,13 +99,12 @@ export function startChat(
   const conversations =
     history &&
     new Conversations(history, archive, {
-      tellNews: (news) => io.serverSideEmit('news', news),
-      tellHeads: (heads) => io.serverSideEmit('heads', heads),
+      announceMessages: (messages) => io.serverSideEmit('news', messages),
+      announcePositions: (positions) => io.serverSideEmit('heads', positions),
       deliver: (conversation, message) => deliverHere(context, conversation, message),
-      hasMembers: (conversation) =>
-        'room' in conversation
-          ? hasRoom(ioRoomOf(conversation.room)) || plainMembers.has(conversation.room)
-          : conversation.users.some((user) => hasRoom(ioRoomOfUser(user))),
+      hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
+      hasUser: (name) => hasRoom(ioRoomOfUser(name)),
+      onRead: (client, cost) => onHistoryRead?.(client, cost),
     });
   const plainMembers = new PlainMembers(plain);
   const deliver = (room: string, message: Said) => {
@@ -114,11 +125,11 @@ export function startChat(
   };
 
   io.on('roster', (message) => presenceRegistry.receive(message));
-  io.on('news', (news) => conversations?.receive(news));
+  io.on('news', (messages) => conversations?.receive(messages));
   io.on('said', (room, messages) => {
     for (const message of messages) deliver(room, message);
   });
-  io.on('heads', (heads) => conversations?.receiveHeads(heads));
+  io.on('heads', (positions) => conversations?.receivePositions(positions));
   io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));

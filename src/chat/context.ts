@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts/identity.js';
 import type { Said } from './conversations/conversation.js';
-import type { Conversations } from './conversations.js';
+import type { Conversations } from './conversations/conversations.js';
 import type { ChatCounters } from './counters.js';
 import type { Expiry } from './expiry.js';
 import type { InFlightEvents } from './in-flight-events.js';

@@ -76,6 +76,13 @@ export const options = {
     accepts: '0, or a number with ms, s, m, h or d, such as 24h',
     schema: duration('24h'),
   }),
+  historyMaxBytes: option({
+    name: 'HISTORY_MAX_BYTES',
+    description: 'How many bytes of messages DATA_DIR holds before the oldest are removed; 0 sets no limit.',
+    default: '1073741824',
+    accepts: '0, or an integer from 1048576',
+    schema: integer(0, 1e15, 2 ** 30).refine((bytes) => bytes === 0 || bytes >= 2 ** 20),
+  }),
   dataDir: option({
     name: 'DATA_DIR',
     description: 'Directory on a local disk where messages are stored if REDIS_URL is not set.',

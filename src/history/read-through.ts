@@ -1,5 +1,5 @@
-import type { ArchiveReader } from './archive.js';
-import { planPage } from './page.js';
+import type { ArchiveReader } from './archive/archive.js';
+import { fitPage, planPage } from './page.js';
 import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
 
 /**
@@ -21,16 +21,25 @@ export async function readThrough(
 
   const { after, before = offset + 1, limit } = query;
   const oldest = page.messages[0]?.offset ?? Math.min(before, offset + 1);
-  const messages: StoredMessage[] = [];
+  const found: StoredMessage[] = [];
+  let isCut: boolean;
   if (after !== undefined) {
     const older = await archive.read(conversation, { epoch, after, before: oldest, limit });
-    messages.push(...older.messages, ...page.messages.slice(0, limit - older.messages.length));
+    found.push(...older.messages);
+    if (!older.isCut) found.push(...page.messages.slice(0, limit - older.messages.length));
+    // A page of the store that ends early was cut as well.
+    const last = page.messages.at(-1);
+    isCut = older.isCut || (last !== undefined && last.offset < Math.min(before - 1, offset));
   } else {
     const missing = Math.max(1, limit - page.messages.length);
     const older = await archive.read(conversation, { epoch, before: oldest, limit: missing });
-    messages.push(...older.messages, ...page.messages);
+    found.push(...older.messages, ...page.messages);
+    isCut = older.isCut;
   }
-  const asked = planPage({ epoch, offset, first: 1, former: [] }, query);
+  const messages = fitPage(found, query);
+  isCut ||= messages.length < found.length;
+  // Compared with the page that there would be if nothing had ever been trimmed.
+  const asked = planPage({ epoch, offset, first: 1, former: [] }, { ...query, limit: isCut ? messages.length : limit });
   const complete =
     messages.length === Math.max(0, asked.to - asked.from + 1) &&
     messages.every((message, index) => message.offset === asked.from + index);

@@ -13,17 +13,16 @@ export interface NewMessage {
   text: string;
   /** When it was said, in milliseconds since 1970. Its age is counted from here. */
   at: number;
+}
+
+export interface AppendOptions {
   /**
-   * Idempotency key, unique within the conversation. The store remembers it for its TTL; whoever does not know whether
-   * an append arrived repeats it with the same key.
+   * Idempotency key of the append, unique within the conversation. The store remembers it for its TTL. A caller that
+   * does not know whether an append arrived repeats it with the same key.
    */
   key?: string;
-  /**
-   * What the messages of one append have in common: a name, unique within the conversation and told apart from keys by
-   * whoever chooses both, and a number that belongs to it. With another number than within the TTL before it is taken,
-   * and the message is not kept.
-   */
-  claim?: { name: string; number: number };
+  /** Whatever tells clients apart: while the store is busy they take turns. */
+  client?: unknown;
 }
 
 /** Where a message stands. Offset 0 stands before the first message. */
@@ -32,11 +31,13 @@ export interface Position {
   offset: number;
 }
 
-/**
- * The position a message has got; `duplicate` says that it had it already, from an earlier append with its key. `taken`
- * says that it was not kept because of its claim, and has no position.
- */
-export type AppendResult = Position & { duplicate?: true; taken?: true };
+/** The position of an appended message; `duplicate` says that an earlier append with the same key has kept it. */
+export type AppendResult = Position & { duplicate?: true };
+
+/** The results of a repeated append of `count` messages, where the earlier one ended with offset `last`. */
+export function earlierResults(epoch: string, last: number, count: number): AppendResult[] {
+  return Array.from({ length: count }, (_, index) => ({ epoch, offset: last - count + 1 + index, duplicate: true }));
+}
 
 /** A message as it was kept. */
 export interface StoredMessage extends Position {
@@ -57,7 +58,11 @@ export interface PageQuery {
 }
 
 export interface Page extends Position {
-  /** Oldest first, without gaps. With neither `after` nor `before` these are the newest. */
+  /**
+   * Oldest first, without gaps. With neither `after` nor `before` these are the newest. There may be fewer than `limit`
+   * because of {@link MAX_PAGE_BYTES}: a page that is not empty and does not reach `offset`, or `before`, can be
+   * continued after its last message. One that was read backwards can be continued before its first message.
+   */
   messages: StoredMessage[];
   /** The epoch of the log as it is now. */
   epoch: string;
@@ -91,14 +96,20 @@ export interface Changes {
 /** The most messages of one append, and of one page. */
 export const MAX_APPEND = 1000;
 export const MAX_PAGE = 1000;
+/**
+ * The most bytes of one page, as JSON. A page that would be larger ends early, as if a smaller `limit` had been asked
+ * for, but it has at least one message.
+ */
+export const MAX_PAGE_BYTES = 1 << 20;
 
 export interface HistoryStore {
   /**
    * Keeps messages at the end of a conversation, all or none, next to each other.
    *
    * Offsets are given out atomically over all who share the store. It resolves only once the messages are kept as well
-   * as the store keeps anything, one result per message in their order. A message whose `key` was used in this
-   * conversation within the TTL is not kept again: its result is the earlier position.
+   * as the store keeps anything, one result per message in their order. If `key` was used in this conversation within
+   * the TTL, nothing is kept: the results are the positions up to the last message of the earlier append. The store
+   * does not compare the messages; an offset below 1 says that the earlier append had fewer of them.
    *
    * @param conversation any string of 1 to {@link MAX_NAME} characters
    * @param messages at most {@link MAX_APPEND}
@@ -106,7 +117,7 @@ export interface HistoryStore {
    *   code is `HISTORY_UNCERTAIN`: the answer was lost, and only a repetition with the same key can tell.
    * @throws TypeError, RangeError for input that no store could keep
    */
-  append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]>;
+  append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]>;
 
   /**
    * Reads a page, in time that does not depend on how long the conversation is or where in it the page lies.
@@ -136,10 +147,16 @@ export interface HistoryStore {
    * the same then.
    *
    * @param after the cursor of the call before; undefined from the oldest on
-   * @param limit at most so many changes
+   * @param limit at most so many changes; fewer where they are large
    * @returns what followed; nothing when the tail is reached
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;
+
+  /** How much the store holds at present, in bytes; undefined where it cannot tell cheaply. */
+  readonly bytes?: number;
+
+  /** How many messages this process has removed because the store was too large. */
+  readonly trimmedForSize?: number;
 
   /** Finishes what was begun and lets go of the store. Whatever is asked afterwards is rejected. */
   close(): Promise<void>;

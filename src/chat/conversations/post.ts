@@ -1,4 +1,4 @@
-import type { NewMessage, StoredMessage } from '../../history/store.js';
+import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
 import { type ChatContext, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
 import { type Conversation, directBetween, type Said } from './conversation.js';
@@ -25,10 +25,11 @@ export async function postToRoom(
   { io, conversations, deliver, counters }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
-): Promise<(PostReply & { duplicate?: true; taken?: true })[]> {
+  options?: AppendOptions,
+): Promise<(PostReply & { duplicate?: true })[]> {
   if (conversations) {
-    const results = await conversations.post({ room }, messages);
-    for (const { duplicate, taken } of results) if (!duplicate && !taken) counters.roomMessages++;
+    const results = await conversations.post({ room }, messages, options);
+    for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
     return results;
   }
   counters.roomMessages += messages.length;
@@ -46,9 +47,10 @@ export async function postDirect(
   { io, conversations, counters }: ChatContext,
   to: string,
   message: NewMessage,
+  client: unknown,
 ): Promise<PostReply> {
   const users = [message.from, to] as const;
-  const [kept] = conversations ? await conversations.post(directBetween(...users), [message]) : [];
+  const [kept] = conversations ? await conversations.post(directBetween(...users), [message], { client }) : [];
   counters.directMessages++;
   if (kept) return kept;
   io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));

@@ -69,6 +69,15 @@ export const expectations: Record<keyof Config, Expectation> = {
     bad: ['24', '-1h', '1.5h', '1w', 'day'],
   },
   // Any text is a path.
+  historyMaxBytes: {
+    default: 1_073_741_824,
+    good: [
+      ['0', 0],
+      ['1048576', 1_048_576],
+      ['100000000000', 100_000_000_000],
+    ],
+    bad: ['1', '1048575', '-1', '1GB', '1e9'],
+  },
   dataDir: { good: [['/srv/gjallar', '/srv/gjallar']], bad: [] },
   archiveUrl: {
     default: undefined,
