@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { chatApplication } from './chat/application.js';
 import { Primary } from './cluster/primary/primary.js';
 import { helpText } from './config/help.js';
-import { isUnlimited } from './config/is-unlimited.js';
+import { isUnlimited, limitsOf } from './config/limits.js';
 import { loadConfig } from './config/load.js';
 import type { Config } from './config/options.js';
 import { GjallarError } from './errors.js';
@@ -88,6 +88,7 @@ async function runPrimary(config: Config): Promise<void> {
     }
     if (!config.adminUser)
       log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
+    log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
     if (isUnlimited(config)) {
       log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');
     }

@@ -14,7 +14,7 @@ const layers: Record<string, readonly string[]> = {
   log: [],
   'control-characters': [],
   'worker-links': [],
-  config: ['errors', 'control-characters'],
+  config: ['errors', 'control-characters', 'rooms'],
   engine: ['errors', 'worker-links'],
   parser: ['engine'],
   compat: [],

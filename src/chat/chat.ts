@@ -58,6 +58,8 @@ export interface ChatOptions {
   accounts?: Accounts;
   /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
   isOverLimit?: (conn: unknown) => boolean;
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded?: () => boolean;
   /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
   onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether presence events to slow clients are dropped. @default false */
@@ -75,6 +77,7 @@ export function startChat(
     plain,
     accounts,
     isOverLimit,
+    isOverloaded = () => false,
     onHistoryRead,
     volatilePresence = false,
   }: ChatOptions,
@@ -121,6 +124,7 @@ export function startChat(
     accounts,
     expiry: new Expiry(),
     inFlight: new InFlightEvents(),
+    isOverloaded,
     counters,
   };
 

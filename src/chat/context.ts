@@ -21,6 +21,8 @@ export interface ChatContext {
   readonly expiry: Expiry;
   readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded(): boolean;
   /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
   deliver(room: string, message: Said): void;
 }

@@ -47,12 +47,15 @@ const NO_REDIS = 'Redis is away: messages cannot be kept';
  * rejected until they can be reached.
  */
 export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
-  const { historyTtl: ttlMs, redisUrl, archiveUrl } = config;
+  const { historyTtl: ttlMs, historyStore, redisUrl, archiveUrl } = config;
   const { log, registry, isTrimmer } = surroundings;
   if (ttlMs === 0) {
     return { history: undefined, archive: undefined, isReady: () => true, close: async () => {} };
   }
-  const opened = redisUrl ? connectRedis(redisUrl, ttlMs, surroundings) : await openSqlite(config, surroundings);
+  const opened =
+    redisUrl && historyStore !== 'sqlite'
+      ? connectRedis(redisUrl, ttlMs, surroundings)
+      : await openSqlite(config, surroundings);
   const outages = new OutageLog(log, 'the history');
   const onOutcome = (error: HistoryError | undefined) => outages.note(error);
   const history = new MeasuredHistory(opened.store, { registry, isTrimmer, onOutcome });

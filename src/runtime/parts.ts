@@ -8,13 +8,12 @@ import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
-import type { CloseReason } from '../engine/protocol/close-reasons.js';
-import type { Session } from '../engine/session/session.js';
 import * as parser from '../parser/parser.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { withNativeRooms } from '../rooms/native-rooms.js';
 import { backplaneEvents, linksOf, readyInTime } from './backplane.js';
+import { reportEngine } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './orders.js';
 
 /** Links this worker with the other workers of its machine. */
@@ -38,7 +37,10 @@ export interface EngineParts {
 }
 
 /** Builds the engine on its app, with the relay to the other workers. */
-export function buildEngine(config: Config, mesh: Mesh, log: Logger): EngineParts {
+export function buildEngine(
+  config: Config,
+  { mesh, problems, log }: { mesh: Mesh; problems: Set<string>; log: Logger },
+): EngineParts {
   const secure = config.tlsKey !== undefined;
   const app = secure ? SSLApp({ key_file_name: config.tlsKey, cert_file_name: config.tlsCert }) : App();
   const engine = new Engine({
@@ -47,6 +49,8 @@ export function buildEngine(config: Config, mesh: Mesh, log: Logger): EnginePart
     flushMs: config.flushMs,
     maxBackpressure: config.maxBackpressure,
     slowPolicy: config.slowPolicy,
+    maxBuffered: Math.floor(config.maxBuffered / config.workers),
+    allowedHosts: config.allowedHosts,
     rateLimit: config.rateLimit,
     maxConnectionsPerIp: config.maxConnectionsPerIp,
     trustProxy: config.trustProxy,
@@ -57,9 +61,7 @@ export function buildEngine(config: Config, mesh: Mesh, log: Logger): EnginePart
   engine.relay = relay;
   engine.addresses?.share(linksOf(mesh, kinds.addresses));
   engine.attach(app, { secure });
-  engine.on('limit', ({ remoteAddress: address }: Session, reason: CloseReason) => {
-    log.info({ reason, address }, 'a client was disconnected');
-  });
+  reportEngine(engine, problems, log);
   return { app, secure, engine, relay };
 }
 

@@ -22,7 +22,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   const deaths = () => orders.last('deaths')?.count ?? 0;
   const metrics = new WorkerMetrics(mesh, { version, workers: config.workers, deaths });
   metrics.add(surviveExceptions(log));
-  const { app, secure, engine, relay } = buildEngine(config, mesh, log);
+  const { app, secure, engine, relay } = buildEngine(config, { mesh, problems, log });
   const { io, backplane } = await buildServer(config, { engine, mesh, problems, log });
   const running = await application.start({
     id: mesh.id,

@@ -1,3 +1,4 @@
+import { GjallarError } from '../../errors.js';
 import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
 import { type ChatContext, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
@@ -22,11 +23,12 @@ export function asDirectMessage(
  * @throws GjallarError HISTORY_… if the history does not store them; no member receives them then
  */
 export async function postToRoom(
-  { io, conversations, deliver, counters }: ChatContext,
+  { io, conversations, deliver, counters, isOverloaded }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
   options?: AppendOptions,
 ): Promise<(PostReply & { duplicate?: true })[]> {
+  if (isOverloaded()) throw new GjallarError('OVERLOADED');
   if (conversations) {
     const results = await conversations.post({ room }, messages, options);
     for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
@@ -44,11 +46,12 @@ export async function postToRoom(
  * @throws GjallarError HISTORY_… if the history does not store it; no user receives it then
  */
 export async function postDirect(
-  { io, conversations, counters }: ChatContext,
+  { io, conversations, counters, isOverloaded }: ChatContext,
   to: string,
   message: NewMessage,
   client: unknown,
 ): Promise<PostReply> {
+  if (isOverloaded()) throw new GjallarError('OVERLOADED');
   const users = [message.from, to] as const;
   const [kept] = conversations ? await conversations.post(directBetween(...users), [message], { client }) : [];
   counters.directMessages++;

@@ -26,11 +26,16 @@ export class LoadMonitor {
   /** Called with each new level. */
   onChange: ((level: LoadLevel) => void) | undefined;
   private due: number;
+  /** The delays of the last looks: one long turn alone is no overload. */
+  private readonly recent = [0, 0, 0];
+  private lookedAt: number;
+  private cpuUsed = 0;
   private heldFor = 0;
   private timer: unknown;
 
   constructor(private readonly clock: Clock) {
-    this.due = clock.now() + INTERVAL_MS;
+    this.lookedAt = clock.now();
+    this.due = this.lookedAt + INTERVAL_MS;
   }
 
   start(): void {
@@ -45,7 +50,9 @@ export class LoadMonitor {
 
   private readonly look = (): void => {
     const now = this.clock.now();
-    this.delayMs = Math.max(0, now - this.due);
+    this.recent.shift();
+    this.recent.push(this.isBusy(now) ? Math.max(0, now - this.due) : 0);
+    this.delayMs = Math.min(...this.recent);
     const level = levelOf(this.delayMs);
     if (level >= this.level) this.heldFor = HELD_FOR;
     else this.heldFor--;
@@ -54,6 +61,16 @@ export class LoadMonitor {
     this.timer = undefined;
     this.start();
   };
+
+  /** Whether this process has used the time itself. A process that gets no CPU is late as well, and not overloaded. */
+  private isBusy(now: number): boolean {
+    const { user, system } = process.cpuUsage();
+    const used = (user + system) / 1000;
+    const share = (used - this.cpuUsed) / (now - this.lookedAt);
+    this.cpuUsed = used;
+    this.lookedAt = now;
+    return share > BUSY_SHARE;
+  }
 
   private change(level: LoadLevel): void {
     this.heldFor = HELD_FOR;
