@@ -109,7 +109,7 @@ const list = {
   },
   OVERLOADED: {
     status: 503,
-    message: 'The server has too many messages waiting for the history, so this one was not kept. Send it again later.',
+    message: 'The server is overloaded, so it rejected the request. Try again in a few seconds.',
   },
   BAD_BATCH: {
     status: 400,
