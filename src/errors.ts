@@ -109,7 +109,7 @@ const list = {
   },
   OVERLOADED: {
     status: 503,
-    message: 'The server is overloaded, so it did not do this. Try again in a few seconds.',
+    message: 'The server is overloaded, so it rejected the request. Try again in a few seconds.',
   },
   BAD_BATCH: {
     status: 400,

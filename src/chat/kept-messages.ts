@@ -40,7 +40,7 @@ const TRIM_INTERVAL = 60_000;
 const RETRY = 1000;
 /** How long Redis may take to answer before it is reported as down, in ms. */
 const REDIS_PATIENCE = 2000;
-const NO_REDIS = 'Redis is away: messages cannot be kept';
+const NO_REDIS = 'Redis is unreachable: messages cannot be stored';
 
 /**
  * Opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need them are
@@ -91,12 +91,12 @@ function connectRedis(url: string, ttlMs: number, { log, problems }: HistorySurr
   const store = RedisHistoryStore.connect({ redis: clientOf(url, onError), ttlMs });
   const timer = setTimeout(() => {
     problems.add(NO_REDIS);
-    log.error({ reason }, `${NO_REDIS}; this worker is not ready until it comes (REDIS_URL)`);
+    log.error({ reason }, `${NO_REDIS}; this worker is not ready until it can connect (REDIS_URL)`);
   }, REDIS_PATIENCE);
   void store.ready().then(() => {
     isReady = true;
     clearTimeout(timer);
-    if (problems.delete(NO_REDIS)) log.info('Redis has come: messages are kept');
+    if (problems.delete(NO_REDIS)) log.info('Redis is up: messages are stored');
   });
   return { store, isReady: () => isReady };
 }

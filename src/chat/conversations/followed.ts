@@ -8,7 +8,7 @@ const DIRECT_IDLE_MS = 60_000;
 const FIRST_MESSAGE_WAIT_MS = 30;
 /** How many direct conversations a worker follows. */
 export const MAX_DIRECT = 10_000;
-/** How many of them one user may account for, so that a user who writes to many names ends nobody else's. */
+/** How many of them count for one user. A user who writes to many names must not end those of other users. */
 export const MAX_DIRECT_PER_USER = 1000;
 
 export interface LocalMembers {
@@ -64,7 +64,7 @@ export class FollowedConversations {
     if (this.rooms.get(key) === resequencer) this.end(key);
   }
 
-  /** The resequencer for a message that has arrived; undefined if nobody here takes part in the conversation. */
+  /** The resequencer for a message that has arrived; undefined if no user here takes part in the conversation. */
   resequencerFor(key: string, first: Position): Resequencer | undefined {
     const room = this.rooms.get(key);
     if (room) return room;
@@ -86,7 +86,7 @@ export class FollowedConversations {
     return resequencer;
   }
 
-  /** Ends what nobody here takes part in any more, and direct conversations without new messages. */
+  /** Ends conversations without members here, and direct conversations without new messages. */
   endIdle(now = Date.now()): void {
     for (const key of this.rooms.keys()) {
       const conversation = conversationOf(key) as { room: string };

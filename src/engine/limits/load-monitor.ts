@@ -5,6 +5,9 @@ const INTERVAL_MS = 100;
 /** The number of measurements for which a level is kept, so that it does not flap. */
 const HELD_FOR = 5;
 
+/** From this share of a core on, a process is late because of what it does itself. */
+const BUSY_SHARE = 0.7;
+
 /** The levels, each from a delay of the event loop on, in ms. An accepted message waits about as long as the delay. */
 export const levels = [
   { name: 'normal', fromMs: 0 },
