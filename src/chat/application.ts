@@ -11,7 +11,7 @@ import type { Application, DrainReason, HostedWorker, RunningApplication } from 
 import type { DrainGroup } from '../runtime/drain.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { startChat } from './chat.js';
-import { openHistory } from './kept-messages.js';
+import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';

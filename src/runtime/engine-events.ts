@@ -13,7 +13,7 @@ const PROBLEM_FROM: LoadLevel = 2;
 /** Logs what the engine protects itself from, once when it begins and once when it ends. */
 export function reportEngine(engine: Engine, problems: Set<string>, log: Logger): void {
   engine.on('limit', ({ remoteAddress: address }: Session, reason: CloseReason) => {
-    log.info({ reason, address }, 'a client was disconnected because of a limit');
+    log.info({ reason, address }, 'a client was disconnected');
   });
   engine.connectionGuard.onChange = (isFull) => {
     const { max } = engine.connectionGuard;

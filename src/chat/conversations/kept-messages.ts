@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Config } from '../config/options.js';
-import { Archive, type ArchiveReader } from '../history/archive/archive.js';
-import { Archiver } from '../history/archive/archiver.js';
-import { HistoryError } from '../history/errors.js';
-import { archiveMetrics, MeasuredHistory } from '../history/metrics.js';
-import { OutageLog } from '../history/outage-log.js';
-import { RedisHistoryStore, redisClientOptions } from '../history/redis/store.js';
-import { SqliteHistoryStore } from '../history/sqlite/store.js';
-import type { HistoryStore, PageQuery } from '../history/store.js';
-import { register } from '../operations/metrics/metric.js';
+import type { Config } from '../../config/options.js';
+import { Archive, type ArchiveReader } from '../../history/archive/archive.js';
+import { Archiver } from '../../history/archive/archiver.js';
+import { HistoryError } from '../../history/errors.js';
+import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
+import { OutageLog } from '../../history/outage-log.js';
+import { RedisHistoryStore, redisClientOptions } from '../../history/redis/store.js';
+import { SqliteHistoryStore } from '../../history/sqlite/store.js';
+import type { HistoryStore, PageQuery } from '../../history/store.js';
+import { register } from '../../operations/metrics/metric.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
