@@ -1,14 +1,15 @@
 import type { Namespace } from 'socket.io';
 import { Adapter, SessionAwareAdapter } from 'socket.io-adapter';
+import { wantsRecovery } from '../compat/socket-io.js';
 import { GjallarError } from '../errors.js';
 import type { AdapterFactory } from './native-rooms.js';
 
-/** The adapter of a server that stands alone, as socket.io chooses it. */
+/** The adapter of a server without other workers, as socket.io chooses it. */
 export function inMemory(nsp: Namespace): Adapter {
   return wantsRecovery(nsp) ? new SessionAwareAdapter(nsp) : new Adapter(nsp);
 }
 
-/** Refuses a bus with which connection state recovery is on and never recovers anything. */
+/** Rejects an adapter that cannot recover anything while connection state recovery is on. */
 export function refusingLostState(bus: AdapterFactory): AdapterFactory {
   return (nsp) => {
     const adapter = bus(nsp);
@@ -16,15 +17,10 @@ export function refusingLostState(bus: AdapterFactory): AdapterFactory {
       adapter.close();
       throw new GjallarError(
         'BAD_CONFIG',
-        `connectionStateRecovery does not work with ${adapter.constructor.name}: ` +
-          'take @socket.io/redis-streams-adapter for the bus, or leave the option out',
+        `connectionStateRecovery does not work with ${adapter.constructor.name}; ` +
+          'use @socket.io/redis-streams-adapter, or remove the option',
       );
     }
     return adapter;
   };
-}
-
-function wantsRecovery(nsp: Namespace): boolean {
-  const { opts } = nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } };
-  return Boolean(opts.connectionStateRecovery);
 }

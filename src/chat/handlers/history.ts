@@ -1,10 +1,10 @@
 import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
-import type { ChatContext, ChatSocket } from '../context.js';
-import { directBetween } from '../conversation.js';
+import type { ChatContext } from '../context.js';
+import { directBetween } from '../conversations/conversation.js';
+import { asChatMessage, asDirectMessage } from '../conversations/post.js';
 import { readName, readObject, readPage, readRoom } from '../input.js';
-import { asChatMessage, asDirectMessage } from '../post.js';
-import type { HistoryReply } from '../protocol.js';
+import type { ChatSocket, HistoryReply } from '../protocol.js';
 
 export async function history(context: ChatContext, socket: ChatSocket, input: unknown): Promise<HistoryReply> {
   const fields = readObject(input);

@@ -1,9 +1,9 @@
 import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
-import { type ChatContext, type ChatSocket, ioRoomOf } from '../context.js';
+import { type ChatContext, ioRoomOf } from '../context.js';
+import { postToRoom } from '../conversations/post.js';
 import { readObject, readRoom, readText } from '../input.js';
-import { postToRoom } from '../post.js';
-import type { PostReply } from '../protocol.js';
+import type { ChatSocket, PostReply } from '../protocol.js';
 
 export async function message(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {
   const fields = readObject(input);
