@@ -7,10 +7,10 @@ export interface AppendJob extends AppendOptions {
   messages: readonly NewMessage[];
 }
 
-/** So many bytes weigh as much in a batch as one message of a few words. */
+/** How many bytes weigh as much in a batch as one short message. */
 const BYTES_PER_WEIGHT = 2048;
 
-/** What an append adds to the size of its batch: the time it takes is a matter of messages and of bytes. */
+/** How much an append adds to the size of its batch. Its time depends on the number of messages and on their bytes. */
 export function weightOf({ messages }: AppendJob): number {
   return Math.max(messages.length, Math.ceil(bytesOf(messages) / BYTES_PER_WEIGHT));
 }

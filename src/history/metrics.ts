@@ -13,18 +13,18 @@ import type {
   Position,
 } from './store.js';
 
-/** In seconds. */
+/** The bounds of the histogram, in seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 export interface MeasuredOptions {
   registry: Registry;
-  /** Whether this worker trims the store, and so tells its size: the others have the same one. */
+  /** Whether this worker trims the store. It alone reports the size, because all workers share the store. */
   isTrimmer(): boolean;
-  /** Told every call that failed, and every one that did not. */
+  /** Called after every append and read, with its error if it failed. */
   onOutcome(error: HistoryError | undefined): void;
 }
 
-/** A store that times what users wait for, and counts what fails. */
+/** A store that measures how long users wait, and counts failures. */
 export class MeasuredHistory implements HistoryStore {
   private readonly failures = new Map<string, number>();
   private readonly appends: Histogram.Internal<'call'>;

@@ -1,9 +1,9 @@
 import { MAX_PAGE_BYTES, type NewMessage, type Page, type PageQuery, type StoredMessage } from './store.js';
 
-/** An epoch that the present log has grown out of. */
+/** An earlier epoch, which the present log continues. */
 export interface FormerEpoch {
   epoch: string;
-  /** Up to here its offsets are those of the present log. */
+  /** Up to this one its offsets are those of the present log. */
   offset: number;
   /** Whether nothing can have been lost when it ended. */
   kept: boolean;
@@ -12,17 +12,17 @@ export interface FormerEpoch {
 /** What a message takes besides its text and author: its fields' names, numbers and punctuation. */
 export const OVERHEAD_BYTES = 128;
 
-/** About what messages take in memory, on disk and on the wire. */
+/** Roughly how many bytes messages take in memory, on disk and on the wire. */
 export function bytesOf(messages: readonly Pick<NewMessage, 'from' | 'text'>[]): number {
   let bytes = 0;
   for (const { from, text } of messages) bytes += OVERHEAD_BYTES + Buffer.byteLength(from) + Buffer.byteLength(text);
   return bytes;
 }
 
-/** What there is of a conversation. */
+/** The part of a conversation that is kept. */
 export interface LogState {
   epoch: string;
-  /** The newest offset, 0 if nothing was ever said. */
+  /** The newest offset, 0 if there never was a message. */
   offset: number;
   /** The oldest offset still kept; `offset + 1` if there is none. */
   first: number;
@@ -37,7 +37,7 @@ export interface PageRange {
   complete: boolean;
 }
 
-/** Which offsets answer a query, and whether anything of what was asked for is missing. Pure. */
+/** The offsets that answer a query, and whether part of the asked range is missing. */
 export function planPage(log: LogState, query: PageQuery): PageRange {
   const standing = standingOf(log, query);
   const after = standing.known ? query.after : query.after === undefined ? undefined : 0;

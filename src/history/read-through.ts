@@ -3,10 +3,10 @@ import { fitPage, planPage } from './page.js';
 import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
 
 /**
- * Reads a page from the fast store, and what that no longer has from the archive. The page keeps the store's contract,
- * as if nothing had ever been trimmed; a position of an epoch that was lost starts anew all the same.
+ * Reads a page from the fast store, and from the archive what the store no longer has. The page keeps the store's
+ * contract, as if nothing had ever been trimmed. A position in a lost epoch still starts from the beginning.
  *
- * @throws HistoryError if the store cannot be reached, or the archive is needed and cannot
+ * @throws HistoryError if the store, or the archive where it is needed, cannot be reached
  */
 export async function readThrough(
   store: HistoryStore,

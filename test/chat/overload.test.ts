@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Rooms } from '../../public/gjallar-client.js';
 import { Conversations } from '../../src/chat/conversations/conversations.js';
 import { MAX_WAITING_PER_CLIENT } from '../../src/chat/conversations/read-queue.js';
 import type { ChatMessage } from '../../src/chat/protocol.js';
@@ -52,6 +53,28 @@ describe('a server that one client asks for much', () => {
     expect(new Set(refused)).toEqual(new Set(['RATE_LIMITED']));
     for (const page of served) expect(JSON.stringify(page).length).toBeLessThan(1.1 * MAX_PAGE_BYTES);
     expect(longest).toBeLessThan(1000);
+  });
+
+  test('a client that is in many rooms gets what it missed in each', async () => {
+    const names = upTo(40).map((n) => `one of many ${n}`);
+    const writer = connect(server.url);
+    for (const room of names) {
+      expectOk(await writer.emitWithAck('join', room));
+      expectOk(await writer.emitWithAck('message', { room, text: room }));
+    }
+    const heard = new Set<string>();
+    const refused: unknown[] = [];
+    const rooms = new Rooms(connect(server.url));
+    await new Promise<void>((resolve, reject) => {
+      const onMessage = ({ text }: { text: string }) => {
+        heard.add(text);
+        if (heard.size === names.length) resolve();
+      };
+      const onRefused = (error: unknown) => refused.push(error);
+      Promise.all(names.map((name) => rooms.join(name, { last: 5, onMessage, onRefused }))).catch(reject);
+    });
+    expect(refused).toEqual([]);
+    rooms.close();
   });
 
   test('all of a large room can be read, page by page, also over HTTP', async () => {

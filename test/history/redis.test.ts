@@ -131,7 +131,8 @@ describe('Redis', () => {
   });
 
   describe('when it goes away', () => {
-    beforeEach(() => use('--appendonly', 'yes'));
+    // A slow disk can delay what is written `everysec`, and a kill then loses it.
+    beforeEach(() => use('--appendonly', 'yes', '--appendfsync', 'always'));
 
     test('an append is rejected, and Redis is found again when it is back', async () => {
       await store.append('room', [say('1')]);

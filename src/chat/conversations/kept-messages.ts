@@ -35,11 +35,11 @@ export interface HistorySurroundings {
   failed(reason: string): void;
 }
 
-const TRIM_INTERVAL = 60_000;
-/** How long until another attempt to open a store, in ms. */
-const RETRY = 1000;
-/** How long Redis may take to answer before it is reported as down, in ms. */
-const REDIS_PATIENCE = 2000;
+const TRIM_INTERVAL_MS = 60_000;
+/** How long until another attempt to open a store. */
+const RETRY_MS = 1000;
+/** How long Redis may take to answer before it is reported as unreachable. */
+const REDIS_GRACE_MS = 2000;
 const NO_REDIS = 'Redis is unreachable: messages cannot be stored';
 
 /**
@@ -63,7 +63,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   register(registry, [...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
-  }, TRIM_INTERVAL);
+  }, TRIM_INTERVAL_MS);
   return {
     history,
     archive: archiving?.reader,
@@ -92,7 +92,7 @@ function connectRedis(url: string, ttlMs: number, { log, problems }: HistorySurr
   const timer = setTimeout(() => {
     problems.add(NO_REDIS);
     log.error({ reason }, `${NO_REDIS}; this worker is not ready until it can connect (REDIS_URL)`);
-  }, REDIS_PATIENCE);
+  }, REDIS_GRACE_MS);
   void store.ready().then(() => {
     isReady = true;
     clearTimeout(timer);
@@ -120,7 +120,7 @@ async function openSqlite(config: Config, { log, failed, isTrimmer }: HistorySur
     if (!isTrimmer()) return;
     log.warn(
       { mode: mode.toString(8) },
-      `other users of this machine can look into DATA_DIR "${dataDir}". Run chmod 700 on it; the messages themselves are private`,
+      `other users of this machine can look into DATA_DIR "${dataDir}". Run chmod 700 on it.`,
     );
   };
   for (;;) {
@@ -131,7 +131,7 @@ async function openSqlite(config: Config, { log, failed, isTrimmer }: HistorySur
       const { cause } = error as Error;
       log.error({ error }, 'the history cannot be opened');
       failed(`DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`);
-      await sleep(RETRY);
+      await sleep(RETRY_MS);
     }
   }
 }
@@ -171,7 +171,7 @@ class Archiving {
       } catch (error) {
         if (!problems.has(problem)) log.error({ error }, problem);
         problems.add(problem);
-        await sleep(RETRY, undefined, { signal }).catch(() => {});
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
       }
     }
   }

@@ -6,10 +6,10 @@ import { readBatch, readName, readPage, readPostKey, readRoom, readText } from '
 import type { ChatMessage, PostReply } from '../protocol.js';
 import { asChatMessage, postToRoom } from './post.js';
 
-/** Who a message is from when a caller that may write in any name gives none. */
+/** The sender of a message if a caller that may use any name gives none. */
 export const DEFAULT_SENDER = 'api';
 
-/** Where a message stands; `duplicate` says that it was kept already, when it first came with this key. */
+/** The position of a message; `duplicate` says that it was kept when it first came with this key. */
 export type Published = PostReply & { duplicate?: true };
 
 /** The reply to a published message, or to a batch with one entry for each message. */
@@ -19,11 +19,11 @@ export type PublishReply = Published | { messages: Published[] };
 export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
 
 /**
- * Says something in a room without being in it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
+ * Posts to a room without being a member of it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
  * which are kept all or none, next to each other.
- * @param caller who says it; undefined for who may write to every room in any name
- * @param readInput reads it as it came from outside; called once the caller may publish there
- * @param key what the caller calls this publication: a repetition with it gets the positions of the first one
+ * @param caller the user who posts; undefined for a caller that may post to every room under any name
+ * @param readInput reads the request's body; called once it is clear that the caller may publish there
+ * @param key the caller's idempotency key: a repetition with it gets the positions of the first publication
  * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, KEY_REUSED, ROOM_FORBIDDEN, HISTORY_…
  */
 export async function publish(
@@ -38,12 +38,12 @@ export async function publish(
   const input = await readInput();
   const batch = readBatch(input);
   const postKey = readPostKey(key);
-  // Said twice in spite of its key is worse than not said.
+  // Without a history nothing would keep a repetition from being posted twice.
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
   const at = Date.now();
   const inputs = batch ?? [input];
   const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));
-  // Every caller has keys of its own.
+  // Each caller has its own keys.
   const storeKey = postKey === undefined ? undefined : `http\n${caller?.name ?? ''}\n${postKey}\n`;
   const published = await postToRoom(context, name, messages, { key: storeKey, client: clientOf(caller) });
   if (published[0]!.duplicate) await requireSame(context, caller, name, messages, published[0]!);
@@ -96,7 +96,7 @@ async function requireSame(
   }
 }
 
-/** What tells callers apart where they take turns. Each request with the API key counts by itself: it is the operator's. */
+/** Tells callers apart where they take turns. Requests with the API key are the operator's, so each counts by itself. */
 const clientOf = (caller: Identity | undefined): unknown => (caller ? `http ${caller.name}` : {});
 
 function toMessage(input: unknown, caller: Identity | undefined): Pick<NewMessage, 'from' | 'text'> {

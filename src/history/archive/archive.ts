@@ -7,10 +7,10 @@ import { connect, retryBusy } from './database.js';
 import { type ArchivePage, readArchive } from './read.js';
 import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './schema.js';
 
-/** Somebody else has archived since the cursor was read. Nothing was written: read the cursor anew. */
+/** Another process has archived since the cursor was read. Nothing was written: read the cursor again. */
 export class ArchiveConflict extends Error {
   constructor() {
-    super('Somebody else has archived in the meantime.');
+    super('Another process has archived in the meantime.');
     this.name = 'ArchiveConflict';
   }
 }
@@ -19,12 +19,11 @@ export class ArchiveConflict extends Error {
 const MAX_ROWS = 500;
 const MAX_TEXT = 250_000;
 
-/** What readers need of an archive. */
+/** The part of an archive that readers use. */
 export type ArchiveReader = Pick<Archive, 'read'>;
 
 /**
- * The permanent store: a database behind the fast one. It has what an archiver has written into it, and so it lags
- * behind by as much as that.
+ * The permanent store: a database behind the fast store. An archiver copies messages into it, so it lags behind.
  */
 export class Archive {
   private readonly knex: Knex;
@@ -34,7 +33,7 @@ export class Archive {
   }
 
   /**
-   * Connects, and brings the tables up to date.
+   * Connects and migrates the tables.
    *
    * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
    * @throws RangeError for another scheme
@@ -53,15 +52,15 @@ export class Archive {
     }
   }
 
-  /** Up to where the fast store's changes are archived; undefined before the first. */
+  /** The position in the fast store's changes up to which they are archived; undefined before the first. */
   async cursor(): Promise<string | undefined> {
     const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'cursor').first());
     return row?.value || undefined;
   }
 
   /**
-   * Writes a batch of changes and moves the cursor, in one transaction. A message that is there already is not written
-   * again, so that each is in the archive exactly once.
+   * Writes a batch of changes and moves the cursor, in one transaction. A message that the archive has
+   * already is not written again.
    *
    * @param from the cursor that the changes were read with
    * @param to the cursor that came with them
@@ -69,7 +68,7 @@ export class Archive {
    */
   async write(changes: readonly Change[], from: string | undefined, to: string): Promise<void> {
     const work = async (trx: Knex) => {
-      // First of all, since it locks: whoever else writes waits here, and then finds the cursor moved.
+      // The first statement, because it takes the lock: another writer waits here, and then finds the cursor moved.
       const cursor = trx<StateRow>(tables.state).where({ name: 'cursor', value: from ?? '' });
       if ((await cursor.update({ value: to })) !== 1) throw new ArchiveConflict();
       const logs = await openLogs(trx, changes);
@@ -80,7 +79,7 @@ export class Archive {
         rows.set(`${log}:${offset}`, { log, offset, said_at, sender: encode(change.from), text: encode(change.text) });
       }
       for (const chunk of chunks([...rows.values()])) {
-        // Merging a column of the key changes nothing. MySQL's way of ignoring would ignore other errors too.
+        // Merging a column of the key changes nothing. INSERT IGNORE of MySQL would ignore other errors too.
         await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
       }
     };
@@ -88,7 +87,7 @@ export class Archive {
   }
 
   /**
-   * Reads as {@link HistoryStore.read} does, but does not tell what is missing: offsets tell that.
+   * Reads like {@link HistoryStore.read}, but without `complete`: missing messages show as gaps between offsets.
    *
    * @returns the messages that are there, and the newest position archived; offset 0 if the epoch is not known
    */
@@ -102,10 +101,10 @@ export class Archive {
   }
 
   /**
-   * Makes one of many processes the archiver. By its own clock; where clocks differ, two may archive for a while, and
-   * the cursor keeps the second from writing.
+   * Makes one of many processes the archiver, by its own clock. Where clocks differ, two processes may archive for a
+   * while; the cursor keeps the second from writing.
    *
-   * @param forMs how long, in milliseconds; 0 gives it back
+   * @param forMs how long, in milliseconds; 0 ends the lease
    * @returns whether the owner is the archiver now
    */
   async lease(owner: string, forMs: number): Promise<boolean> {
@@ -128,7 +127,7 @@ export class Archive {
 const hashOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex');
 const logKey = ({ conversation, epoch }: Change): string => `${epoch} ${conversation}`;
 
-/** The ids of the logs that the changes belong to; makes those that are new, and notes how far each goes now. */
+/** The ids of the logs that the changes belong to. Creates new logs, and updates the newest offset of each. */
 async function openLogs(trx: Knex, changes: readonly Change[]): Promise<Map<string, number>> {
   const newest = new Map<string, Change>();
   for (const change of changes) {

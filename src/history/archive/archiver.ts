@@ -8,19 +8,19 @@ export interface ArchiverOptions {
   batch?: number;
   /** How long to wait once everything is archived, in milliseconds. Default 1000. */
   idleMs?: number;
-  /** How long after an archiver has died another takes over, in milliseconds. Default 15,000. */
+  /** How long after the death of an archiver another one takes over, in milliseconds. Default 15,000. */
   leaseMs?: number;
-  /** Told how many messages each batch had, 0 when everything is archived. */
+  /** Called with the number of messages in each batch, 0 when everything is archived. */
   onBatch?: (count: number) => void;
-  /** Told of what went wrong; it is tried again after a second. */
+  /** Called with each failure. The archiver tries again after a second. */
   onError?: (error: unknown) => void;
 }
 
 const RETRY_MS = 1000;
 
 /**
- * Copies what is appended to the fast store into the archive. Every process may run one: they agree through a lease in
- * the archive on who does the work, and whoever comes next goes on at the cursor that the archive has.
+ * Copies what is appended to the fast store into the archive. Every process may run one: a lease in the
+ * archive decides which of them works, and the next one continues at the archive's cursor.
  */
 export class Archiver {
   private readonly store: HistoryStore;
@@ -28,14 +28,14 @@ export class Archiver {
   private readonly options: Required<ArchiverOptions>;
   private readonly owner = randomUUID();
   private readonly stopping = new AbortController();
-  /** Up to where it is archived, as far as this one knows; null before it has asked. */
+  /** The archive's cursor, as far as this archiver knows; null before it has asked. */
   private cursor: string | undefined | null = null;
   private running: Promise<void> | undefined;
-  /** Since when something waits to be archived, in ms since 1970; null where somebody else archives. */
+  /** The time of the oldest message that waits to be archived; null if another process archives. */
   private behindSince: number | undefined | null = null;
-  /** Messages that this one has written, since its start. */
+  /** Messages that this archiver has written since its start. */
   archived = 0;
-  /** How often something went wrong. */
+  /** How many attempts have failed. */
   failures = 0;
 
   constructor(store: HistoryStore, archive: Archive, options: ArchiverOptions = {}) {
@@ -44,7 +44,7 @@ export class Archiver {
     this.options = { batch: 500, idleMs: 1000, leaseMs: 15_000, onBatch: () => {}, onError: () => {}, ...options };
   }
 
-  /** How old the oldest is of what waits to be archived, in ms; undefined where somebody else archives. */
+  /** The age of the oldest message that waits to be archived, in ms; undefined if another process archives. */
   get lagMs(): number | undefined {
     if (this.behindSince === null) return undefined;
     return this.behindSince === undefined ? 0 : Date.now() - this.behindSince;
@@ -54,7 +54,7 @@ export class Archiver {
     this.running ??= this.run();
   }
 
-  /** Finishes the batch under way and lets another archiver take over at once. */
+  /** Finishes the batch in progress and lets another archiver take over at once. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -96,7 +96,7 @@ export class Archiver {
   }
 
   private async wait(ms: number): Promise<void> {
-    // A stop wakes it up.
+    // stop() ends the wait.
     await sleep(ms, undefined, { signal: this.stopping.signal }).catch(() => {});
   }
 }

@@ -43,7 +43,7 @@ export function connect(url: string): { knex: Knex; dialect: Dialect } {
 const ignore = () => {};
 /** Without it knex prints the errors that it also throws. */
 const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
-/** One process needs few connections: one archives, the others read. */
+/** One process needs few connections: one to archive, the others to read. */
 const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
 
 function connectSqlite(filename: string): Knex {

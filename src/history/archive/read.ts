@@ -3,7 +3,7 @@ import { isForwards, OVERHEAD_BYTES } from '../page.js';
 import { MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } from '../store.js';
 import { decode, type LogRow, type MessageRow, tables } from './schema.js';
 
-/** A stretch of offsets, both ends included, and the log that has them. */
+/** A range of offsets, both ends included, and the log that has them. */
 interface Segment {
   log: number;
   from: number;
@@ -73,7 +73,7 @@ function countThatFits(sizes: readonly number[], bytes: number, isFirst: boolean
   return end < 0 ? sizes.length : end;
 }
 
-/** Newest first. What lies before the point where a log went on from another is that other's. */
+/** Newest first. A log that continues another one leaves the offsets before that point to the other. */
 function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   const segments: Segment[] = [];
   let to = Number(newest.last_offset);
@@ -88,7 +88,7 @@ function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
 }
 
 function messageOf(row: MessageRow, epoch: string): StoredMessage {
-  // The drivers disagree on whether 64 bits are a number.
+  // Some drivers return 64-bit integers as strings.
   const [offset, at] = [Number(row.offset), Number(row.said_at)];
   return { from: decode(row.sender), text: decode(row.text), at, epoch, offset };
 }

@@ -22,7 +22,7 @@ export interface MessageRow {
   text: string;
 }
 
-/** `schema`: how many migrations were made. `cursor`: up to where it is archived. `archiver`: who does it, and `until`. */
+/** `schema`: the number of migrations made. `cursor`: how far is archived. `archiver`: the lease, `until` its end. */
 export interface StateRow {
   name: 'schema' | 'cursor' | 'archiver';
   value: string;
@@ -35,8 +35,8 @@ type Migration = (trx: Knex, create: CreateTable) => Promise<void>;
 type CreateTable = (name: string, columns: (table: Knex.CreateTableBuilder) => void) => Promise<void>;
 
 /**
- * Each is made once, in this order; append, never change. MySQL cannot take a table's creation back, so a migration
- * that was cut off must be able to run again.
+ * Each is made once, in this order: append to the list, never change it. MySQL cannot roll back the creation of a table,
+ * so a migration that was interrupted must be able to run again.
  */
 const migrations: readonly Migration[] = [
   async (_trx, create) => {
@@ -61,7 +61,7 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** Brings the tables up to date, once, however many processes start at a time. */
+/** Makes the migrations that are missing, once, however many processes start at the same time. */
 export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
   await exclusively(knex, dialect, async (trx) => {
     const create: CreateTable = async (name, columns) => {
@@ -85,7 +85,7 @@ export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
     const row = await trx<StateRow>(tables.state).where('name', 'schema').first();
     const made = Number(row!.value);
     if (made > migrations.length)
-      throw new Error('The archive is of a later gjallar; use that one, or another database.');
+      throw new Error('A later version of gjallar has written this archive. Use that version, or another database.');
     for (const [index, migration] of migrations.entries()) {
       if (index < made) continue;
       await migration(trx, create);
@@ -96,6 +96,6 @@ export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
   });
 }
 
-/** PostgreSQL keeps no NUL in a text, and libsql reads none: it is written as SUB and `0`, SUB itself as SUB and `1`. */
+/** PostgreSQL stores no NUL in a text, and libsql reads none: NUL is written as SUB and `0`, SUB itself as SUB and `1`. */
 export const encode = (text: string): string => text.replaceAll('\x1a', '\x1a1').replaceAll('\0', '\x1a0');
 export const decode = (text: string): string => text.replaceAll('\x1a0', '\0').replaceAll('\x1a1', '\x1a');

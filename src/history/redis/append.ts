@@ -18,12 +18,12 @@ export interface AppenderOptions {
 type Reply = [epoch: string, ...lasts: number[]];
 type JobEntry = Entry<AppendJob, AppendResult[]>;
 
-/** Messages in one batch. */
+/** The weight of one batch; see {@link weightOf}. */
 const MAX_BATCH = 2000;
-/** Messages in one script: about a millisecond in which Redis serves nobody else. */
+/** The weight of one script call: about a millisecond, in which Redis serves no other client. */
 const MAX_SCRIPT = 200;
 
-/** Group commit for Redis: what is appended in one turn goes out in one pipeline, a script call per conversation. */
+/** Group commit for Redis: the appends of one turn share a pipeline, with one script call per conversation. */
 export class RedisAppender {
   private readonly client: (Redis | Cluster) & Scripts;
   private readonly keys: Keys;
@@ -38,7 +38,7 @@ export class RedisAppender {
       commit: (entries) => this.send(entries),
       windowMs: options.windowMs,
       maxWeight: MAX_BATCH,
-      // Redis keeps the order of one connection, so there is no need to wait for an answer before the next batch.
+      // Redis keeps the order of a connection, so the next batch need not wait for an answer.
       concurrency: Number.POSITIVE_INFINITY,
     });
   }
@@ -52,13 +52,13 @@ export class RedisAppender {
   }
 
   private async send(entries: JobEntry[]): Promise<void> {
-    // Sent while there is no connection it would wait for one, and could be kept long after it was given up.
+    // Without a connection it would wait for one, and might be kept long after its caller has given up.
     if (this.client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
     const calls = groupByConversation(entries);
     const commands = calls.map((call) => this.command(call));
     if (this.client instanceof Redis && commands.length > 1) {
       const pipeline = this.client.pipeline() as ReturnType<Redis['pipeline']> & Scripts;
-      // Its promise is that of the pipeline; each command's own outcome comes with exec().
+      // The promise is the pipeline's; exec() returns the outcome of each command.
       for (const [keys, ...args] of commands) void pipeline.gjallarAppend(keys, ...args);
       const replies = (await pipeline.exec()) ?? [];
       for (const [index, call] of calls.entries()) {

@@ -4,13 +4,13 @@ import { BUCKETS, type Keys } from './keys.js';
 
 export type StreamEntry = [id: string, fields: string[]];
 
-/** Where the reading of a bucket's log stands: at an entry, read in full, or so many messages into it. */
+/** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */
 interface Mark {
   id: string;
   partly?: number;
 }
 
-/** A stretch of one conversation, as an entry of the log names it. */
+/** Consecutive messages of one conversation, as an entry of the log names them. */
 interface Stretch {
   bucket: number;
   conversation: string;
@@ -18,12 +18,12 @@ interface Stretch {
   follows?: Position;
   first: number;
   count: number;
-  /** The entry, and how many of its messages come before the stretch. */
+  /** The entry, and how many of its messages come before these. */
   id: string;
   skipped: number;
 }
 
-/** Reads on in all buckets' logs, each getting an equal share of the limit until it is used up. */
+/** Reads the logs of all buckets. Each gets an equal share of the limit until it is used up. */
 export async function readChanges(
   client: Redis | Cluster,
   keys: Keys,
@@ -74,7 +74,7 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark
   return { stretches, more: total >= share };
 }
 
-/** The stretches, or parts of them, that fit; moves the marks behind them. */
+/** Takes the stretches, or parts of them, that fit, and moves the marks behind them. */
 function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
   const taken: Stretch[] = [];
   let left = limit;
@@ -89,7 +89,7 @@ function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
   return taken;
 }
 
-/** What has been trimmed in the meantime is missing. */
+/** Messages that have been trimmed in the meantime are missing. */
 async function fetch(client: Redis | Cluster, keys: Keys, stretch: Stretch): Promise<Change[]> {
   const { bucket, conversation, epoch, follows, first, count } = stretch;
   const entries = await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${first + count - 1}-0`);
@@ -116,7 +116,7 @@ function parseCursor(cursor = ''): Mark[] {
   const parts = cursor.split(',');
   return Array.from({ length: BUCKETS }, (_, bucket) => {
     const [id, partly] = parts[bucket]?.split('+') ?? [];
-    // Another store's cursor says nothing: it is read from the beginning.
+    // The cursor of another store means nothing here, so reading starts at the beginning.
     return /^\d+-\d+$/.test(id ?? '') ? { id: id!, partly: Number(partly ?? 0) } : { id: '0-0' };
   });
 }

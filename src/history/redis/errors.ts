@@ -1,19 +1,19 @@
 import { HistoryError } from '../errors.js';
 
-/** Answers that say nothing about the command, only that it cannot be served at present. */
+/** Error replies that say only that Redis cannot serve any command at present. */
 const notNow = ['LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS', 'BUSY'];
 
-/** What an append's failure means for the message. */
+/** The error for an append that failed. */
 export function appendError(error: unknown): HistoryError {
   return answer(error) ?? new HistoryError('HISTORY_UNCERTAIN', error);
 }
 
-/** A failed read has changed nothing. */
+/** The error for a read that failed, which has changed nothing. */
 export function readError(error: unknown): HistoryError {
   return answer(error) ?? new HistoryError('HISTORY_UNAVAILABLE', error);
 }
 
-/** An error that Redis itself has answered with, or that came before anything was sent: nothing was done. */
+/** The error if Redis has replied with one, or if nothing was sent: then nothing was kept. */
 function answer(error: unknown): HistoryError | undefined {
   if (error instanceof HistoryError) return error;
   if (!(error instanceof Error)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * How many logs of changes there are. A conversation's keys share a hash tag with the log of its bucket, so one script
- * can write them all on a Redis Cluster too. Changing it orphans what is kept.
+ * The number of logs of changes. A conversation's keys share a hash tag with the log of its bucket, so that one script
+ * can write them all on a Redis Cluster too. To change the number would orphan all messages.
  */
 export const BUCKETS = 64;
 
@@ -35,7 +35,7 @@ export class Keys {
     return `${this.tag(bucket)}stream:${conversation}`;
   }
 
-  /** Which messages were appended, in their order: a stream of conversation, epoch, first offset, count, former epoch. */
+  /** The appends in their order: a stream of conversation, epoch, first offset, count, former epoch. */
   log(bucket: number): string {
     return `${this.tag(bucket)}log`;
   }
@@ -45,7 +45,7 @@ export class Keys {
     return `${this.tag(bucket)}due`;
   }
 
-  /** An idempotency key. The length tells a conversation's end from the key's beginning. */
+  /** An idempotency key. The length separates the conversation's name from the key. */
   key(conversation: string, key: string): string {
     return `${this.tag(bucketOf(conversation))}key:${conversation.length}:${conversation}:${key}`;
   }

@@ -4,7 +4,7 @@ import { MAX_PAGE_BYTES } from '../store.js';
 import type { StreamEntry } from './changes.js';
 import type { Scripts } from './scripts.js';
 
-/** How many entries are read without a look at their lengths. */
+/** How many entries are read without regard to their lengths. */
 const CHUNK = 64;
 
 interface Range {
@@ -14,8 +14,8 @@ interface Range {
 }
 
 /**
- * Reads a range of a stream, oldest first, but no more than about {@link MAX_PAGE_BYTES}: a script reads on where the
- * first entries leave some bytes, so that no more than these leave Redis.
+ * Reads a range of a stream, oldest first, up to about {@link MAX_PAGE_BYTES}. After the first entries a script reads on,
+ * so that entries beyond the limit do not leave Redis.
  */
 export async function readRange(
   client: (Redis | Cluster) & Scripts,

@@ -4,19 +4,19 @@ import type { StreamEntry } from './changes.js';
 /**
  * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that
  * wrote last) and `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas). The stream's ids are
- * `<offset>-0`, so a page is found by its offsets, wherever it lies.
+ * `<offset>-0`, so a page is found by its offsets, wherever it is.
  */
 const open = `
 local function run_id()
-  -- Asked of the server each time (two microseconds): after a failover, or in a cluster, the client does not know it.
+  -- The script asks each time (two microseconds): after a failover, or in a cluster, the client does not know the id.
   local info = redis.pcall('INFO', 'server')
   if type(info) ~= 'string' then return '' end
   local _, at = string.find(info, 'run_id:', 1, true)
   return at and string.sub(info, at + 1, at + 40) or ''
 end
 
--- Whether a Redis that came up with another run id has all that the one before had acknowledged: it has if it reads an
--- append-only file. A snapshot is old when it is loaded, and a replica that was promoted may have missed the end.
+-- Whether a Redis with a new run id has everything that the previous one acknowledged. It has if it reads an append-only
+-- file. A snapshot is older, and a replica that was promoted may have missed the end.
 local function survived()
   local persistence = redis.pcall('INFO', 'persistence')
   local replication = redis.pcall('INFO', 'replication')
@@ -25,7 +25,7 @@ local function survived()
     and string.find(replication, 'second_repl_offset:-1', 1, true) ~= nil
 end
 
--- The epoch of a conversation that nothing is kept of. It follows from the bucket's seed, so that all readers agree on
+-- The epoch of a conversation that has no entry. It follows from the bucket's seed, so that all readers agree on
 -- it although nothing is written for them. The seed lives no longer than any conversation, and the epoch changes with the
 -- Redis process: so a conversation that was forgotten or lost never gets the same epoch again.
 local function epoch_from(seed_key, fresh, run, conversation)
@@ -38,7 +38,7 @@ local function epoch_from(seed_key, fresh, run, conversation)
 end
 
 -- The epoch, newest offset and former epochs of the conversation, and whether it is new. The epoch changes where the
--- log's end may have been lost.
+-- end of the log may have been lost.
 local function open(meta, seed_key, conversation, fresh)
   local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former')
   local run = run_id()
@@ -46,7 +46,7 @@ local function open(meta, seed_key, conversation, fresh)
   if m[3] == run then return m[1], tonumber(m[2]), m[4] end
   local former = m[1] .. ':' .. m[2] .. ':' .. (survived() and '1' or '0')
   if m[4] ~= '' then former = former .. ',' .. m[4] end
-  -- A dozen restarts within the life of a message are enough to remember.
+  -- It is enough to remember a dozen restarts within the life of a message.
   local at = 0
   for _ = 1, 12 do
     at = string.find(former, ',', at + 1, true)
@@ -138,7 +138,7 @@ if #entries == redis.call('XLEN', stream) then
   redis.call('DEL', stream)
   redis.call('ZREM', due, conversation)
 else
-  -- It stays due: the next call goes on.
+  -- The conversation stays due, so the next call continues.
   redis.call('XTRIM', stream, 'MINID', string.format('%d-0', string.match(entries[#entries][1], '^%d+') + 1))
 end
 return #entries
@@ -173,7 +173,7 @@ export interface Scripts {
   gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
 }
 
-/** Teaches a client the scripts; they are sent by their hash, and in full where Redis does not know them yet. */
+/** Adds the scripts to a client. They are sent as a hash, and in full if Redis does not know them yet. */
 export function withScripts<Client extends Redis | Cluster>(client: Client): Client & Scripts {
   client.defineCommand('gjallarAppend', { lua: append });
   client.defineCommand('gjallarHead', { lua: head });

@@ -24,21 +24,21 @@ import { readRange } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
-  /** `redis://…`, or a client of the caller's with {@link redisClientOptions}; for a cluster as its `redisOptions`. */
+  /** `redis://…`, or the caller's own client with {@link redisClientOptions}, which a cluster takes as `redisOptions`. */
   redis: string | Redis | Cluster;
   /** How long Redis may take to answer before a call is rejected, in milliseconds. Only with a URL. Default 2000. */
   timeoutMs?: number;
-  /** While busy, the least time between two pipelines, in milliseconds. Default 1. Idle, an append goes out at once. */
+  /** While busy, the least time between two pipelines, in milliseconds. Default 1. An idle store sends at once. */
   windowMs?: number;
-  /** What the names of all keys begin with. Default `gjallar:`. */
+  /** The prefix of all keys. Default `gjallar:`. */
   keyPrefix?: string;
-  /** Told of a connection's errors, each of which is followed by another attempt. Only with a URL. */
+  /** Called with each error of the connection. The client then connects again. Only with a URL. */
   onError?: (error: Error) => void;
 }
 
 const TIMEOUT_MS = 2000;
 
-/** A client that rejects rather than waits: an append that nobody waits for any longer must not arrive later. */
+/** A client that rejects instead of waiting: an append must not arrive after its caller has given up. */
 export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
   return {
     enableOfflineQueue: false,
@@ -53,8 +53,9 @@ export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
 /**
  * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
  *
- * As safe as Redis is: give it `appendonly yes`, without which a restart loses what came after the last snapshot (the
- * epoch changes then, and readers are told), and `maxmemory-policy noeviction`, with which it refuses when it is full.
+ * Messages are as safe as Redis keeps them. Set `appendonly yes`: without it a restart loses the messages since the last
+ * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history, and `maxmemory-policy
+ * noeviction`, with which Redis rejects appends when it is full.
  */
 export class RedisHistoryStore implements HistoryStore {
   private readonly client: (Redis | Cluster) & Scripts;
@@ -85,7 +86,7 @@ export class RedisHistoryStore implements HistoryStore {
     }
   }
 
-  /** A store that is there at once; as long as Redis is not, it rejects with `HISTORY_UNAVAILABLE`. */
+  /** Returns a store at once. As long as Redis cannot be reached, it rejects with `HISTORY_UNAVAILABLE`. */
   static connect(options: RedisHistoryOptions): RedisHistoryStore {
     const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
     const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
@@ -93,7 +94,7 @@ export class RedisHistoryStore implements HistoryStore {
     return new RedisHistoryStore(client, options);
   }
 
-  /** Resolves when Redis is there, however long that takes; rejects when `signal` comes first. */
+  /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */
   ready(signal?: AbortSignal): Promise<void> {
     if (this.client.status === 'ready') return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -184,7 +185,7 @@ export class RedisHistoryStore implements HistoryStore {
   }
 
   private opened(): void {
-    if (this.closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
+    if (this.closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the store is closed'));
   }
 }
 

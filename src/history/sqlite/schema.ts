@@ -44,14 +44,14 @@ const PAGE_BYTES = 4096;
 export interface SqliteFile {
   writer: Writer;
   reader: Database.Database;
-  /** Changes when the file was lost, and every conversation's log with it. */
+  /** A new one after the file, and every conversation's log with it, was lost. */
   logId: string;
 }
 
 /**
  * Opens the file, or creates it; many processes may do so at once.
  *
- * @param maxFileBytes how large it may grow
+ * @param maxFileBytes how large the file may grow
  * @param retry runs an attempt again while another process has the lock
  */
 export async function openFile(
@@ -64,7 +64,7 @@ export async function openFile(
   const reader = await retry(() => new Database(path, { timeout: 5000 }));
   try {
     await retry(() => writer.exec('PRAGMA journal_mode = WAL'));
-    // A commit must survive a power cut, or an acknowledged message, and the offset with it, could be given out twice.
+    // A commit must survive a power cut. Otherwise the offset of an acknowledged message could be given out twice.
     // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
     await retry(() => migrate(writer));

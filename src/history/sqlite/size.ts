@@ -4,7 +4,7 @@ import type { Forgetter } from './seed.js';
 
 /** How many messages are removed by one statement. */
 const CHUNK = 500;
-/** How long one transaction may trim. Each one frees more than it adds, so the rest is for the next. */
+/** How long one transaction may trim. The next ones do the rest: within that time each frees more than it adds. */
 const MAX_TRIM_MS = 20;
 /** How many empty conversations a full file remembers. */
 const MAX_EMPTY = 10_000;

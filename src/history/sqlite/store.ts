@@ -32,7 +32,7 @@ export interface SqliteOptions extends HistoryLimits {
   windowMs?: number;
   /** How long to wait for other processes' commits before an append is rejected, in milliseconds. Default 5000. */
   busyTimeoutMs?: number;
-  /** How much the file may hold, in bytes; beyond it the oldest messages of all conversations go. Default: no limit. */
+  /** How many bytes the file may hold before the oldest messages of all conversations are removed. Default: no limit. */
   maxBytes?: number;
   /** How large the file may grow, in bytes; beyond it the store rejects. Default: as large as the disk lets it. */
   maxFileBytes?: number;
@@ -167,7 +167,7 @@ export class SqliteHistoryStore implements HistoryStore {
   async changes(after: string | undefined, limit: number): Promise<Changes> {
     checkCount('limit', limit, 1);
     const { logId } = this.opened();
-    // Another file counts anew: a cursor of one that was lost says nothing.
+    // Another file counts from the beginning: a cursor of a lost file means nothing here.
     const [file, serial] = after?.split(':') ?? [];
     const since = file === logId ? Number(serial) : 0;
     type Row = MessageRow & { serial: number; name: Text; epoch: string };
@@ -219,7 +219,7 @@ export class SqliteHistoryStore implements HistoryStore {
   }
 
   private opened(): SqliteFile {
-    if (!this.file) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('it is closed'));
+    if (!this.file) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the store is closed'));
     return this.file;
   }
 }

@@ -19,11 +19,11 @@ export interface WriterOptions {
 type Job = { append: AppendJob } | { trim: TrimJob } | 'trim to size';
 type Outcome = AppendResult[] | TrimOutcome;
 
-/** Messages in one transaction: some three milliseconds of this thread. */
+/** The weight of one transaction: about three milliseconds of this thread. See {@link weightOf}. */
 const MAX_BATCH = 500;
 
 /**
- * Everything this process writes, one transaction after the other.
+ * Everything that this process writes, one transaction after the other.
  *
  * libsql's calls are synchronous, so what could take long is kept off this thread or out of the lock:
  *
@@ -68,12 +68,12 @@ export class SqliteWriter {
     return (await this.batcher.add({ append }, weightOf(append), append.client)) as AppendResult[];
   }
 
-  /** Fills a transaction on its own, so that appends get their turn between two of them. */
+  /** Fills a transaction of its own, so that appends get their turn between two of them. */
   async trim(trim: TrimJob): Promise<TrimOutcome> {
     return (await this.batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
   }
 
-  /** What does not belong to an append: see {@link SizeLimit}, which each transaction applies anyway. */
+  /** Applies the {@link SizeLimit} in a transaction without an append. */
   async trimToSize(): Promise<TrimOutcome> {
     return (await this.batcher.add('trim to size', MAX_BATCH)) as TrimOutcome;
   }
