@@ -1,6 +1,7 @@
 # glibc, which the binaries of uWebSockets.js need.
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
+# Without load/, npm leaves out the workspace and what only it uses.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./

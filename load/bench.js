@@ -1,51 +1,74 @@
-// The benchmarks: `npm run bench -- [name…] [--quick] [--peers a,b] [--cell text] [--out file]`.
-// See README.md beside this file.
+// The benchmarks: `npm run bench -- [benchmark…] [options]`. See README.md beside this file.
 
-import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { benchmarks } from './benchmarks/index.js';
+import { listed, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/run.js';
-import { workloads } from './workloads/index.js';
+
+const command = { name: 'bench', call: 'npm run bench --' };
 
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
-/** Peers that run only when asked for by name, or where a workload says `also`. */
+/** Peers that run only when asked for by name, or where a benchmark says `also`. */
 const more = ['socketio-ws-tuned', 'uws-deferred', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
 
-const { names, options } = readArguments();
+const usage = () => `${command.call} [benchmark…] [options]
+
+Measures gjallar beside stock socket.io and other servers. Without a name, every benchmark runs. Needs npm run build.
+
+${listed(Object.entries(benchmarks).map(([name, { about }]) => [name, about]))}
+
+Options:
+${listed([
+  ['--quick', 'fewer and shorter cells'],
+  ['--peers a,b', 'only these peers'],
+  ['--cell text', 'only the cells whose name contains this text'],
+  ['--out file', 'append each result to this file (default: load/results/results.jsonl)'],
+  ['--help', 'show this text'],
+])}
+
+Peers: ${peers.join(', ')};
+by name, and in some benchmarks: ${more.join(', ')}.
+A benchmark may have peers of its own instead; its table names them.
+
+Exit code: 0; 1 when a row failed; 2 when the arguments are wrong.`;
+
+const { names, ...options } = await readCommandLine(command, readArguments, usage);
 const chosen = options.peers ? ` --peers ${options.peers}` : '';
 const only = options.cell ? ` --cell '${options.cell}'` : '';
-const command = `npm run bench -- ${names.join(' ')}${chosen}${only}${options.quick ? ' --quick' : ''}`;
+const rerun = `npm run bench -- ${names.join(' ')}${chosen}${only}${options.quick ? ' --quick' : ''}`;
 let failures = 0;
 for (const name of names) {
-  const workload = workloads[name];
-  if (peersOf(workload).length === 0) continue;
-  console.log(`\n${name}: ${workload.about}`);
+  const benchmark = benchmarks[name];
+  const cells = cellsOf(benchmark, options);
+  if (peersOf(benchmark).length === 0 || cells.length === 0) continue;
+  console.log(`\n${name}: ${benchmark.about}`);
   const saturated = new Map();
-  const cells = workload.cells(options.quick).filter(({ label }) => label.includes(options.cell ?? ''));
-  for (const cell of cells) await runCell(name, workload, cell, saturated);
+  for (const cell of cells) await runCell(name, benchmark, cell, saturated);
 }
 process.exitCode = failures > 0 ? 1 : 0;
 
-/** Runs all peers through one cell, one after the other, so that what is compared was measured within a minute. */
-async function runCell(name, workload, cell, saturated) {
+/** Runs all peers through one cell, one after the other, so that compared figures were measured within a minute. */
+async function runCell(name, benchmark, cell, saturated) {
   console.log(`\n ${cell.label}`);
   const rows = [];
-  for (const peer of peersOf(workload)) {
+  for (const peer of peersOf(benchmark)) {
     progress(`${peer} …`);
     const row =
       cell.ladder && saturated.has(peer)
         ? { peer, note: `not run: saturated at ${saturated.get(peer)}` }
-        : await runRow(workload, cell, peer, options.quick);
+        : await runRow(benchmark, cell, peer, options.quick);
     if (row.failed) failures++;
     if (cell.ladder && row.result?.saturated) saturated.set(peer, cell.short ?? cell.label);
     const { label, short: _, ladder: __, ...parameters } = cell;
-    record(options.out, { workload: name, cell: label, parameters, quick: options.quick, command, ...row });
+    record(options.out, { benchmark: name, cell: label, parameters, quick: options.quick, command: rerun, ...row });
     rows.push(row);
   }
   progress('');
-  printTable(workload.columns, rows);
+  printTable(benchmark.columns, rows);
 }
 
-/** Those chosen, or all that the workload runs by itself; some have peers of their own. */
+/** The chosen peers, or those that the benchmark runs by default; some benchmarks have peers of their own. */
 function peersOf({ peers: own, also = [] }) {
   const all = own ? Object.keys(own) : [...peers, ...more];
   const wanted = options.peers ?? (own ? all : [...peers, ...also]);
@@ -56,33 +79,24 @@ function progress(text) {
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K  ${text}${text ? '' : '\r'}`);
 }
 
+function cellsOf(benchmark, { quick, cell = '' }) {
+  return benchmark.cells(quick).filter(({ label }) => label.includes(cell));
+}
+
 function readArguments() {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      quick: { type: 'boolean', default: false },
-      peers: { type: 'string' },
-      cell: { type: 'string' },
-      out: { type: 'string', default: new URL('results/results.jsonl', import.meta.url).pathname },
-    },
+  const { values, positionals } = parseArguments({
+    quick: { type: 'boolean', default: false },
+    peers: { type: 'string' },
+    cell: { type: 'string' },
+    out: { type: 'string', default: fileURLToPath(new URL('results/results.jsonl', import.meta.url)) },
   });
+  const own = Object.values(benchmarks).flatMap((benchmark) => Object.keys(benchmark.peers ?? {}));
   const chosen = values.peers?.split(',');
-  const known = [
-    ...peers,
-    ...more,
-    ...Object.values(workloads).flatMap((workload) => Object.keys(workload.peers ?? {})),
-  ];
-  const unknown = [
-    ...positionals.filter((name) => !Object.hasOwn(workloads, name)),
-    ...(chosen ?? []).filter((peer) => !known.includes(peer)),
-  ];
-  if (unknown.length > 0) {
-    console.error(`unknown: ${unknown.join(', ')}`);
-    console.error(`workloads: ${Object.keys(workloads).join(' ')}\npeers: ${[...new Set(known)].join(', ')}`);
-    process.exit(2);
+  rejectUnknown('benchmark', positionals, Object.keys(benchmarks));
+  rejectUnknown('peer', chosen ?? [], [...peers, ...more, ...own]);
+  const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
+  if (names.every((name) => cellsOf(benchmarks[name], values).length === 0)) {
+    throw new UsageError(`no cell of ${names.join(', ')} contains "${values.cell}"`);
   }
-  return {
-    names: positionals.length > 0 ? positionals : Object.keys(workloads),
-    options: { ...values, peers: chosen },
-  };
+  return { ...values, names, peers: chosen };
 }

@@ -3,18 +3,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readArguments, scenarios, UsageError, usage } from './artillery/command/arguments.js';
+import { readArguments, scenarios, usage } from './artillery/command/arguments.js';
 import { runArtillery } from './artillery/command/artillery.js';
 import { CpuWatch } from './artillery/command/cpu.js';
 import { Failure } from './artillery/command/failure.js';
 import { installArtillery } from './artillery/command/install.js';
 import { checkTarget, startServer } from './artillery/command/server.js';
 import { describe, summarize } from './artillery/command/summary.js';
+import { BAD_USAGE, UsageError } from './harness/command.js';
 import { provenance } from './harness/provenance.js';
 
 /** What the command ends with; README.md tells what each means. */
 const MISSED = 1;
-const BAD_USE = 2;
 const NOT_RUN = 3;
 const INTERRUPTED = 130;
 
@@ -27,7 +27,7 @@ try {
   else process.exitCode = (await run(names, quick, target)) ? 0 : MISSED;
 } catch (error) {
   if (interruption.signal.aborted) process.exitCode = INTERRUPTED;
-  else if (error instanceof UsageError) fail(error.message, BAD_USE);
+  else if (error instanceof UsageError) fail(error.message, BAD_USAGE);
   else if (error instanceof Failure) fail(error.message, NOT_RUN);
   else throw error;
 }

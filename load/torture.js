@@ -1,29 +1,42 @@
-// What the server promises for bad days, put to the test: `npm run torture -- [name…] [--short] [--seed n] [--times n]
-// [--minutes n] [--out file]`. Each scenario is a file in torture/ that exports what `Scenario` in torture/support/
-// scenario.js says.
+// What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. Each scenario is a file of
+// torture/ that exports what `Scenario` in torture/support/scenario.js describes.
 
 import { readdirSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown } from './harness/command.js';
 import { record } from './harness/results.js';
 import { isMet, printFigures } from './torture/support/scenario.js';
+
+const command = { name: 'torture', call: 'npm run torture --' };
 
 const folder = new URL('torture/', import.meta.url);
 const known = readdirSync(folder)
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
+/** Scenarios that take so long that they run only when they are named. */
+const LONG = ['attack'];
+const scenarioOf = (name) => import(new URL(`${name}.js`, folder).href);
 
-const { names, settings } = readArguments();
+// The scenario that is named first may have options of its own.
+const first = process.argv[2];
+const { parameters = {}, answer } = known.includes(first) ? await scenarioOf(first) : {};
+
+const { names, own, ...settings } = await readCommandLine(command, readArguments, usage);
+const text = answer?.(own);
+if (text !== undefined) {
+  console.log(text);
+  process.exit(0);
+}
 let failures = 0;
 for (const name of names) failures += (await runScenario(name)) ? 0 : 1;
 process.exit(failures > 0 ? 1 : 0);
 
 async function runScenario(name) {
-  const { about, run } = await import(new URL(`${name}.js`, folder).href);
-  const { out, ...options } = settings;
+  const { about, run } = await scenarioOf(name);
+  const { out, help: _, ...options } = settings;
   console.log(`\n${name}: ${about}\n seed ${options.seed}`);
   const started = Date.now();
   try {
-    const figures = await run(options);
+    const figures = await run({ ...options, own });
     const ok = figures.every(isMet);
     printFigures(figures);
     const result = { torture: name, ok, seconds: Math.round((Date.now() - started) / 1000), ...options, figures };
@@ -37,26 +50,51 @@ async function runScenario(name) {
   }
 }
 
-function readArguments() {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-      times: { type: 'string' },
-      minutes: { type: 'string' },
-      out: { type: 'string' },
-    },
-  });
-  const { short, seed, times, minutes, out } = values;
-  const numbers = { seed: Number(seed), times: times && Number(times), minutes: minutes && Number(minutes) };
-  const unknown = [
-    ...positionals.filter((name) => !known.includes(name)),
-    ...Object.entries(numbers).flatMap(([name, value]) => (Number.isNaN(value) ? `--${name} ${values[name]}` : [])),
-  ];
-  if (unknown.length > 0) {
-    console.error(`unknown: ${unknown.join(', ')}\nscenarios: ${known.join(' ')}`);
-    process.exit(2);
+/** What the scenarios do, and what `--times` and `--minutes` mean to each. */
+async function usage({ names }) {
+  const sections = [];
+  for (const name of names) {
+    const { about, options, more = '' } = await scenarioOf(name);
+    sections.push(
+      `  ${name}: ${about}\n${listed(Object.entries(options).map(([option, text]) => [`  --${option}`, text]))}${more}`,
+    );
   }
-  return { names: positionals.length > 0 ? positionals : known, settings: { short, ...numbers, out } };
+  return `${command.call} [scenario…] [options]
+
+Tests what docs/guarantees.md promises. Without a name, every scenario but ${LONG.join(', ')} runs. Needs npm run build.
+
+${sections.join('\n')}
+
+Options:
+${listed([
+  ['--short', 'the short form that npm test runs'],
+  ['--seed n', 'repeat the random choices of an earlier run'],
+  ['--times n', 'see above'],
+  ['--minutes n', 'see above'],
+  ['--out file', 'append the line of JSON with the figures to this file'],
+  ['--help', 'show this text; after a scenario, that scenario alone'],
+])}
+
+Exit code: 0; 1 when a scenario failed; 2 when the arguments are wrong.`;
+}
+
+function readArguments() {
+  const { values, positionals } = parseArguments({
+    short: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    times: { type: 'string' },
+    minutes: { type: 'string' },
+    out: { type: 'string' },
+    ...parameters,
+  });
+  rejectUnknown('scenario', positionals, known);
+  const { short, out, help } = values;
+  return {
+    ...{ short, out, help },
+    own: Object.fromEntries(Object.keys(parameters).map((name) => [name, values[name]])),
+    names: positionals.length > 0 ? positionals : known.filter((name) => !LONG.includes(name)),
+    seed: numberOption(values, 'seed') ?? Math.floor(Math.random() * 1e9),
+    times: numberOption(values, 'times'),
+    minutes: numberOption(values, 'minutes'),
+  };
 }

@@ -1,4 +1,4 @@
-// The demo page: wires the connection, the room, the list of messages and the form to each other.
+// The demo page: connects the connection, the room, the list of messages and the form to each other.
 //
 //   form ─▶ Room ─▶ Connection ─▶ server
 //            │          │
@@ -27,7 +27,7 @@ let lastState = '';
 
 if (globalThis.io) start();
 else
-  showBanner('The server did not provide /socket.io/socket.io.min.js.', {
+  showBanner('The page could not load /socket.io/socket.io.min.js from the server. Reload the page to try again.', {
     label: 'Reload',
     run: () => location.reload(),
   });
@@ -91,11 +91,11 @@ function watchConnection(connection, ask) {
 
 function onState({ state, problem }, ask) {
   if (state === 'reconnecting') {
-    const what = lastState === 'connected' ? 'The connection is lost.' : 'The server cannot be reached.';
-    showBanner(`${what} What you write is kept and sent when it is back.`);
+    const what = lastState === 'connected' ? 'The connection is lost.' : 'The server is unreachable.';
+    showBanner(`${what} Reconnecting. Messages you write are sent once you are connected again.`);
     announceState(`${what} Reconnecting.`);
   } else if (state === 'refused') {
-    const text = `The server refused the connection: ${problem}`;
+    const text = `The server rejected the connection: ${problem}`;
     showBanner(text, { label: 'Try another name', run: () => ask('name') });
     announceState(text);
   } else {
@@ -111,21 +111,24 @@ function watchRoom(room, list, connection, ask) {
     document.title = `${room.name} · gjallar`;
     if (detail.leftWaiting > 0) {
       const what = detail.leftWaiting === 1 ? 'One message' : `${detail.leftWaiting} messages`;
-      list.note(`${what} for ${detail.left} could not be sent yet. Return there to send.`);
+      list.note(
+        `${what} for ${detail.left} could not be sent yet. Return to that room to send ${detail.leftWaiting === 1 ? 'it' : 'them'}.`,
+      );
     }
   });
   room.addEventListener('joined', ({ detail }) => {
     showBanner(null);
     announceState(`You are in ${room.name}.`);
-    if (detail.returned) list.note(`Back again. ${detail.missing > 0 ? 'Said meanwhile:' : 'Nothing was missed.'}`);
+    if (detail.returned)
+      list.note(`Reconnected. ${detail.missing > 0 ? 'Messages you missed:' : 'You missed nothing.'}`);
     if (detail.missing === 0) list.showEmptyHint();
   });
   room.addEventListener('recovered', ({ detail }) => {
     list.showEmptyHint();
-    if (!detail.complete && !detail.isFirst) list.note('Some of what was said meanwhile is gone.');
+    if (!detail.complete && !detail.isFirst) list.note('Some messages you missed are no longer available.');
   });
   room.addEventListener('refused', ({ detail }) => {
-    const text = `The room cannot be joined: ${detail.message}`;
+    const text = `You cannot join this room: ${detail.message}`;
     showBanner(text, { label: 'Choose another room', run: () => ask('room') });
     announceState(text);
   });
@@ -170,13 +173,13 @@ function watchComposer(room, list) {
   });
 }
 
-/** The text field grows with its text; style.css sets the limit. */
+/** Fits the text field to its text; style.css sets the limit. */
 function fitDraft() {
   draft.style.height = 'auto';
   draft.style.height = `${draft.scrollHeight + draft.offsetHeight - draft.clientHeight}px`;
 }
 
-/** On a narrow page the list of people lies over the conversation, which must then be out of reach. */
+/** On a narrow page, the list of people covers the conversation, which must then be inert. */
 function watchPeoplePanel() {
   const panel = byId('people');
   const toggle = byId('people-toggle');
@@ -203,7 +206,7 @@ function watchPage() {
     document.title = document.title.replace(/^\(\d+\) /, '');
   };
   document.addEventListener('visibilitychange', () => !document.hidden && plainTitle());
-  // Safari lays its keyboard over the page instead of shrinking it; zooming in is no keyboard.
+  // Safari's keyboard covers the page instead of shrinking it. A viewport that is zoomed in has no keyboard.
   const fit = () => {
     if (visualViewport.scale !== 1) return;
     document.documentElement.style.setProperty('--page-height', `${visualViewport.height}px`);
@@ -232,7 +235,7 @@ async function copyLink() {
   }, 2_000);
 }
 
-/** The button that was pressed goes away with the item it belongs to. */
+/** Moves the focus to the text field, because the pressed button disappears with its item. */
 function refocus(action) {
   action();
   draft.focus();

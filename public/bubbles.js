@@ -1,11 +1,11 @@
-// What the messages look like: their elements, their times, and the words between them.
+// Builds the elements of messages: bubbles, times, days, and who joined or left.
 import { avatar, element, worldOf } from './view.js';
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
 const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
 
-const itemStates = { waiting: 'Waits for the connection', sending: 'Sending…', sent: '', failed: 'Not sent' };
+const itemStates = { waiting: 'Waiting for the connection', sending: 'Sending…', sent: '', failed: 'Not sent' };
 
 export function messageNode({ from, text, at }, own) {
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
@@ -24,7 +24,7 @@ export function messageNode({ from, text, at }, own) {
   return node;
 }
 
-/** A message on its way, with what its state lets the user do: `actions` has retry(id) and discard(id). */
+/** A message that is not sent yet, with the buttons that its state allows: `actions` has retry(id) and discard(id). */
 export function outgoingNode(item, actions) {
   const failed = item.state === 'failed';
   const status = failed ? `${itemStates.failed}: ${item.problem}` : itemStates[item.state];
@@ -59,7 +59,7 @@ export function dayLabel(at) {
   return dayOf(at) === yesterday.toDateString() ? 'Yesterday' : dayName.format(at);
 }
 
-/** Who came and who went, from a map of names to `joined` or `left`. */
+/** Formats who joined and who left, from a map of names to `joined` or `left`. */
 export function presenceText(changes) {
   return ['joined', 'left']
     .map((what) => [[...changes].filter(([, change]) => change === what).map(([name]) => name), what])

@@ -1,10 +1,10 @@
-// The page's one Socket.IO connection: what state it is in, how it travels, which worker answers and how fast.
+// The page's only Socket.IO connection: its state, its transport, the worker that answers, and the round-trip time.
 
 const REQUEST_TIMEOUT_MS = 10_000;
 const ECHO_INTERVAL_MS = 3_000;
 const RETURN_DELAY_MS = 1_000;
 
-/** A request that was refused by the server, or that got no answer (`code` is then `TIMEOUT` or `LOST`). */
+/** The server rejected a request, or did not answer it (`code` is then `TIMEOUT` or `LOST`). */
 export class RequestError extends Error {
   constructor(code, message) {
     super(message);
@@ -26,18 +26,18 @@ export class Connection extends EventTarget {
 
   constructor() {
     super();
-    // A function, so that every reconnection presents the name of that moment.
+    // A function, so that every reconnection sends the current name.
     this.#socket = globalThis.io({ autoConnect: false, auth: (send) => send({ name: this.#name }) });
     this.#socket.on('connect', () => this.#onConnect());
     this.#socket.on('disconnect', (reason) => this.#onDisconnect(reason));
     this.#socket.on('connect_error', (error) => this.#onConnectError(error));
-    // The engine is a new one after each reconnection. `open` comes before the upgrade can happen, `connect` may not.
+    // Each reconnection makes a new engine. `open` always precedes the upgrade; `connect` may not.
     this.#socket.io.on('open', () => this.#socket.io.engine.on('upgrade', () => this.#readTransport()));
     this.#socket.on('presence', (payload) => this.#announce('presence', payload));
     document.addEventListener('visibilitychange', () => this.#measure());
   }
 
-  /** The Socket.IO socket, for those who know how to use it. */
+  /** The Socket.IO socket. */
   get socket() {
     return this.#socket;
   }
@@ -67,14 +67,14 @@ export class Connection extends EventTarget {
     } catch {
       throw this.#socket.connected
         ? new RequestError('TIMEOUT', 'The server did not answer.')
-        : new RequestError('LOST', 'The connection broke before the server answered.');
+        : new RequestError('LOST', 'The connection was lost before the server answered.');
     }
     if (reply?.ok !== true)
-      throw new RequestError(reply?.code ?? 'UNKNOWN', reply?.message ?? 'The server refused it.');
+      throw new RequestError(reply?.code ?? 'UNKNOWN', reply?.message ?? 'The server rejected the request.');
     return reply;
   }
 
-  /** Joining a room tells which worker answers. */
+  /** Called with the worker that the reply to a join names. */
   answeredBy(worker) {
     this.#update({ worker: String(worker) });
   }
@@ -88,12 +88,12 @@ export class Connection extends EventTarget {
     clearTimeout(this.#echoTimer);
     this.#update({ state: 'reconnecting', transport: '', worker: '', rtt: null });
     this.#announce('down');
-    // The client comes back by itself, unless it was the server that said goodbye.
+    // The client reconnects by itself, unless the server ended the connection.
     if (reason === 'io server disconnect') setTimeout(() => this.#socket.connect(), RETURN_DELAY_MS);
   }
 
   #onConnectError(error) {
-    // `active` tells a server that cannot be reached, which is tried again, from one that turned us away.
+    // `active` is true if the server is unreachable, which the client retries, and false if it rejected the client.
     if (!this.#socket.active) this.#update({ state: 'refused', problem: error.message });
     else if (this.status.state !== 'reconnecting') this.#update({ state: 'reconnecting' });
   }
@@ -103,7 +103,7 @@ export class Connection extends EventTarget {
     this.#measure();
   }
 
-  /** Times one `echo`, and the next one a little later; a page in the background is left alone. */
+  /** Times one `echo`, and schedules the next one. A page in the background sends none. */
   async #measure() {
     clearTimeout(this.#echoTimer);
     if (!this.#socket.connected || document.hidden) return;
@@ -114,7 +114,7 @@ export class Connection extends EventTarget {
       await this.#socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck('echo', start);
       if (this.#echoTimer === timer) this.#update({ rtt: performance.now() - start });
     } catch {
-      // An echo that got lost says nothing about the time; a lost connection is reported by its own event.
+      // A lost echo has no round-trip time. A lost connection is reported by its own event.
     }
   }
 

@@ -1,9 +1,9 @@
-// The dialog for name and room, and what the page remembers of them.
+// The dialog for name and room. The page remembers both.
 import { byId } from './view.js';
 
 const DEFAULT_ROOM = 'lobby';
 
-/** Remembered name and room; the room of the address wins, so that a link leads to its room. */
+/** The remembered name and room. The room in the URL takes precedence, so that a link leads to its room. */
 export function recall() {
   return { name: read('gjallar.name'), room: roomOfAddress() || read('gjallar.room') || DEFAULT_ROOM };
 }
@@ -13,7 +13,7 @@ export function remember(name, room) {
   write('gjallar.room', room);
   const before = roomOfAddress();
   const address = `#${encodeURIComponent(room)}`;
-  // Each room is a step in the browser's history, but the page without a room is none to go back to.
+  // Each room is an entry in the browser's history, except the page without a room.
   if (!before) history.replaceState(null, '', address);
   else if (before !== room) history.pushState(null, '', address);
 }
@@ -27,8 +27,8 @@ export function roomOfAddress() {
 }
 
 /**
- * Asks for name and room. `focus` is the field to begin with, `name` or `room`; the first time there is no way around an answer.
- * `done` gets `{ name, room }`.
+ * Asks for name and room. `focus` is the field to start in, `name` or `room`. The first time, the dialog cannot be
+ * cancelled. `done` gets `{ name, room }`.
  */
 export function askEntry({ name, room, focus, first }, done) {
   const dialog = byId('entry');
@@ -37,8 +37,8 @@ export function askEntry({ name, room, focus, first }, done) {
   dialog.classList.toggle('first', first);
   byId('entry-title').textContent = first ? 'One horn, heard everywhere at once' : 'Name and room';
   byId('entry-lead').textContent = first
-    ? 'Join a room on this gjallar server. Everyone in it hears you, whichever worker they are connected to.'
-    : 'A new name reconnects you. Another room is joined at once.';
+    ? 'Join a room on this gjallar server. Everyone in the room gets your messages, whichever worker they are connected to.'
+    : 'If you change your name, you reconnect. If you change the room, you join it at once.';
   byId('entry-name').value = name;
   byId('entry-room').value = room;
   byId('entry-cancel').hidden = first;
@@ -46,7 +46,7 @@ export function askEntry({ name, room, focus, first }, done) {
   dialog.oncancel = (event) => {
     if (first) event.preventDefault();
   };
-  // Browsers close a dialog at the second Escape, whatever its page says.
+  // Browsers close a dialog at the second Escape, even if the page prevents it.
   dialog.onclose = () => {
     if (first && !answered) dialog.showModal();
   };
@@ -66,7 +66,7 @@ export function askEntry({ name, room, focus, first }, done) {
   byId(`entry-${focus}`).select();
 }
 
-// Storage may be switched off in the browser; then the page works and forgets.
+// Storage may be disabled in the browser. The page then works, and remembers nothing.
 function read(key) {
   try {
     return localStorage.getItem(key) ?? '';

@@ -1,4 +1,4 @@
-/** Where a message stands: `offset` counts the messages of a log from 1 without gaps, `epoch` names the log. */
+/** The position of a message: `offset` counts the messages of a log from 1 without gaps, `epoch` names the log. */
 export interface RoomPosition {
   epoch: string;
   offset: number;
@@ -8,32 +8,32 @@ export interface RoomMessage extends Partial<RoomPosition> {
   room: string;
   from: string;
   text: string;
-  /** When the server took it, in ms since 1970. */
+  /** When the server accepted the message, in ms since 1970. */
   at: number;
 }
 
 export interface Recovery {
   room: string;
-  /** How many messages were missing, and have been delivered now. */
+  /** Number of missed messages that have now been delivered. */
   missed: number;
-  /** False when some are gone for good. */
+  /** False if some missed messages no longer exist. */
   complete: boolean;
-  /** Whether this was the first join: then they are what was asked for with `last`. */
+  /** Whether this was the first join: the messages are then those that `last` requested. */
   isFirst: boolean;
 }
 
 export interface JoinOptions {
-  /** Gets each message once, in the order of the room. */
+  /** Called with each message once, in the order of the room. */
   onMessage?(message: RoomMessage): void;
-  /** Called after each join, the first and those after reconnections, before what is missing is delivered. */
+  /** Called after the first join and after each reconnection, before missed messages are delivered. */
   onJoined?(joined: Joined): void;
-  /** Called when what was missing has been delivered, after a reconnection or a gap. */
+  /** Called when missed messages have been delivered, after a reconnection or a gap. */
   onRecovered?(recovery: Recovery): void;
-  /** Called when the server refuses to let in again after a reconnection, or to tell what is missing. */
+  /** Called if, after a reconnection, the server rejects the join or the request for missed messages. */
   onRefused?(error: RoomError): void;
-  /** Deliver so many of the messages from before the first join. @default 0 */
+  /** Number of messages from before the first join to deliver. @default 0 */
   last?: number;
-  /** Go on from here, as {@link Rooms.position} gave it, instead of from the first join. */
+  /** Continue from this position, which {@link Rooms.position} returned earlier, instead of from the first join. */
   position?: RoomPosition;
 }
 
@@ -47,29 +47,29 @@ export interface JoinResult extends Partial<RoomPosition> {
 export interface Joined extends JoinResult {
   /** Whether this was the first join. */
   isFirst: boolean;
-  /** How many messages are delivered now that were said before; of a log that is new, how many it has. */
+  /** Number of earlier messages that are delivered now; for a new log, the number of its messages. */
   missing: number;
 }
 
-/** A request that the server refused, or that got no answer (`code` is then `LOST`). */
+/** The server rejected a request, or did not answer it (`code` is then `LOST`). */
 export class RoomError extends Error {
   readonly code: string;
   constructor(code: string, message: string);
 }
 
-/** What this needs of a Socket of socket.io-client. */
+/** The part of socket.io-client's Socket that {@link Rooms} uses. */
 export interface SocketLike {
-  // Methods, so that sockets with types of their own events fit.
+  // Methods, so that sockets with typed events are assignable.
   on(event: never, listener: never): unknown;
   off(event?: never, listener?: never): unknown;
   timeout(ms: number): object;
 }
 
 /**
- * Rooms over a socket of socket.io-client: every message once and in order, through reconnections.
+ * Rooms over a socket of socket.io-client: every message arrives once and in order, across reconnections.
  *
- * The socket stays yours. It comes back by itself after a lost connection, but not after the server has ended it (the
- * end of a token, say: reason `io server disconnect`); connect it again then, and the rooms go on.
+ * You keep control of the socket. It reconnects by itself after a lost connection, but not after the server has ended the
+ * connection, for example because a token expired (reason `io server disconnect`). Connect it again, and the rooms resume.
  */
 export class Rooms {
   constructor(socket: SocketLike);
@@ -77,8 +77,8 @@ export class Rooms {
   join(name: string, options?: JoinOptions): Promise<JoinResult>;
   /** @throws RoomError */
   leave(name: string): Promise<{ ok: true }>;
-  /** The last message of a room that was delivered; undefined where there is none. */
+  /** The position of the last delivered message of a room; undefined if there is none. */
   position(name: string): RoomPosition | undefined;
-  /** Lets go of the socket, and leaves it connected as it is. */
+  /** Removes all listeners from the socket, and leaves its connection as it is. */
   close(): void;
 }

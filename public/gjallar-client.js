@@ -1,4 +1,4 @@
-// Rooms for socket.io-client that lose nothing: every message once and in order, whatever becomes of the connection.
+// Rooms for socket.io-client that lose nothing: every message arrives once and in order, across reconnections.
 //
 //   import { io } from 'socket.io-client';
 //   import { Rooms } from 'gjallar/client';        // in a page: '/gjallar-client.js' and the global `io`
@@ -6,14 +6,18 @@
 //   const rooms = new Rooms(io('http://localhost:3000'));
 //   await rooms.join('hall', { last: 50, onMessage: ({ from, text }) => console.log(from, text) });
 //
-// The server counts a room's messages without gaps (`offset`), and names the log that it counts in (`epoch`). What
-// comes early waits, what came before is dropped, and what is missing is asked for.
+// The server counts a room's messages without gaps (`offset`), and names the log that it counts in (`epoch`). The client
+// holds messages that arrive early, drops duplicates, and requests missing messages.
 
 const PAGE = 500;
 const RETRY_MS = 500;
 const REPLY_TIMEOUT_MS = 10_000;
+/** The server lets eight history reads of a client wait, and rejects more. */
+const MAX_READS = 8;
+/** Errors that pass: the request is repeated. */
+const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
 
-/** A request that the server refused, or that got no answer (`code` is then `LOST`). */
+/** The server rejected a request, or did not answer it (`code` is then `LOST`). */
 export class RoomError extends Error {
   constructor(code, message) {
     super(message);
@@ -26,6 +30,8 @@ export class Rooms {
   #socket;
   #rooms = new Map();
   #listeners;
+  #reads = 0;
+  #waitingReads = [];
 
   constructor(socket) {
     this.#socket = socket;
@@ -40,12 +46,13 @@ export class Rooms {
   /** Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join. */
   async join(name, options = {}) {
     const known = this.#rooms.get(name);
-    const room = known ?? new Room(name, options, (event, payload) => this.#request(event, payload));
+    const request = (event, payload) => (event === 'history' ? this.#read(payload) : this.#request(event, payload));
+    const room = known ?? new Room(name, options, request);
     this.#rooms.set(name, room);
     try {
       return await room.join();
     } catch (error) {
-      // Lost is not refused: it is tried again with the next connection.
+      // A join without an answer is tried again with the next connection; a rejected one is not.
       if (error.code !== 'LOST' && !known) this.#forget(name);
       throw error;
     }
@@ -56,12 +63,12 @@ export class Rooms {
     return this.#request('leave', name);
   }
 
-  /** The last message of a room that was delivered, to go on from another time; undefined where there is none. */
+  /** The position of the last delivered message of a room, to continue from later; undefined if there is none. */
   position(name) {
     return this.#rooms.get(name)?.position;
   }
 
-  /** Lets go of the socket, and leaves it as it is. */
+  /** Removes all listeners from the socket, and leaves its connection as it is. */
   close() {
     for (const [event, listener] of Object.entries(this.#listeners)) this.#socket.off(event, listener);
     for (const name of [...this.#rooms.keys()]) this.#forget(name);
@@ -73,12 +80,24 @@ export class Rooms {
   }
 
   #onConnect() {
-    // A refusal is the room's own affair: it tells whoever listens.
+    // Each room reports its own rejection to its `onRefused`.
     for (const room of this.#rooms.values()) room.join().catch((error) => room.refused(error));
   }
 
   #onDisconnect() {
     for (const room of this.#rooms.values()) room.onDisconnect();
+  }
+
+  /** Reads history, a few pages at a time, however many rooms ask for some after a reconnection. */
+  async #read(payload) {
+    while (this.#reads >= MAX_READS) await new Promise((resolve) => this.#waitingReads.push(resolve));
+    this.#reads += 1;
+    try {
+      return await this.#request('history', payload);
+    } finally {
+      this.#reads -= 1;
+      this.#waitingReads.shift()?.();
+    }
   }
 
   async #request(event, payload) {
@@ -95,7 +114,7 @@ export class Rooms {
 
 /** One room's messages, put in order. */
 class Room {
-  /** The last message that was delivered; undefined until the first join is through. */
+  /** The position of the last delivered message; undefined until the first join has succeeded. */
   position;
   #name;
   #options;
@@ -104,9 +123,9 @@ class Room {
   #joining;
   #recovering = false;
   #isClosed = false;
-  /** For servers that keep no messages, where there is no position to tell it by. */
+  /** Needed for servers that store no messages: there, no position shows it. */
   #hasJoined = false;
-  /** Counts connections: what was begun on an earlier one is not gone on with. */
+  /** Counts connections, so that work of an earlier connection can be abandoned. */
   #connection = 0;
   #timer;
 
@@ -167,10 +186,9 @@ class Room {
     return reply;
   }
 
-  /** Who was in the room before the connection broke comes back as soon as the server can let them in. */
+  /** Retries the join of a room that was joined before the connection was lost, until the server can answer. */
   #retryJoin(error, connection) {
-    const isPassing = error.code === 'LOST' || error.code === 'HISTORY_UNAVAILABLE';
-    if (this.position && isPassing && !this.#isClosed && connection === this.#connection) {
+    if (this.position && PASSING.includes(error.code) && !this.#isClosed && connection === this.#connection) {
       this.#timer = setTimeout(() => this.join().catch((reason) => this.refused(reason)), RETRY_MS);
     }
     throw error;
@@ -195,7 +213,7 @@ class Room {
     this.#options.onMessage?.(message);
   }
 
-  /** Asks for everything behind the last message that was delivered. */
+  /** Requests every message after the last delivered one. */
   async #recover(isFirst) {
     if (this.#recovering || this.#isClosed) return;
     this.#recovering = true;
@@ -216,11 +234,11 @@ class Room {
       if (isOver()) return;
       this.#timer = setTimeout(() => this.#recover(isFirst), RETRY_MS);
       this.#recovering = false;
-      if (error.code !== 'LOST' && error.code !== 'HISTORY_UNAVAILABLE') this.refused(error);
+      if (!PASSING.includes(error.code)) this.refused(error);
       return;
     }
     this.#recovering = false;
-    // What waited and is of a log that is gone will not be next any more.
+    // Waiting messages of an earlier log can no longer be delivered.
     this.#waiting = this.#waiting.filter(({ epoch }) => epoch === this.position.epoch);
     this.#options.onRecovered?.({ room: this.#name, missed, complete, isFirst });
     this.#drain();
@@ -229,7 +247,7 @@ class Room {
   /** Delivers a page. Returns how many of its messages were new. */
   #take(page) {
     const isNewLog = page.epoch !== this.position.epoch;
-    // A log that begins anew counts from 1; one that went over into another goes on counting.
+    // A new log counts from 1; a log that continues another one continues its offsets.
     const startsOver = isNewLog && (page.messages[0]?.offset === 1 || page.offset < this.position.offset);
     this.position = { epoch: page.epoch, offset: startsOver ? 0 : this.position.offset };
     const fresh = page.messages.filter(({ offset }) => offset > this.position.offset);

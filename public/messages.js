@@ -1,10 +1,10 @@
-// The list of messages: in order, not without end, and never scrolled away from under the reader.
+// The list of messages: ordered, bounded, and stable while the reader has scrolled up.
 
 import { dayLabel, dayOf, messageNode, outgoingNode, presenceText } from './bubbles.js';
 import { keyOf } from './room.js';
 import { element } from './view.js';
 
-/** Messages kept in the page. A reader who has scrolled up keeps up to twice as many, until back at the bottom. */
+/** Messages kept in the page. While the reader has scrolled up, the page keeps up to twice this number. */
 const KEEP = 500;
 /** Messages of one sender within this time share one heading. */
 const GROUP_MS = 5 * 60_000;
@@ -50,17 +50,17 @@ export class MessageList {
   }
 
   /**
-   * Puts messages where they belong, whether they are new or from the past. Drawn with the next frame, so that a
-   * storm of messages costs one layout per frame. `replaces` is the outbox item which this message of ours was.
+   * Inserts new or earlier messages at their positions. Draws them with the next frame, so that a burst of messages
+   * costs one layout per frame. `replaces` is the outbox item that an own message came from.
    */
   add(...arrivals) {
     this.#queue.push(...arrivals);
-    // A page in the background draws no frames, and what it would drop again need not be kept.
+    // A page in the background draws no frames, so its queue must be bounded here.
     if (this.#queue.length > 2 * KEEP) this.#draw();
     if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Shows an item of the outbox below the messages, in its present state. */
+  /** Shows an item of the outbox below the messages, in its current state. */
   setOutgoing(item) {
     this.#outgoing.get(item.id)?.remove();
     const node = outgoingNode(item, this.#actions);
@@ -83,7 +83,7 @@ export class MessageList {
     this.#appendNote(text);
   }
 
-  /** Says who came and went. Goings and comings in a row share one line, and who is back again is not mentioned. */
+  /** Notes who joined and left. Consecutive changes share one line, and a user who left and returned is not listed. */
   presence(joined, left) {
     if (joined.length + left.length === 0) return;
     this.#draw();
@@ -104,7 +104,7 @@ export class MessageList {
     this.#settle();
   }
 
-  /** Called when the room has been joined: from now on an empty list means that nothing was said. */
+  /** Called after the join: from now on, an empty list means that the room has no messages. */
   showEmptyHint() {
     this.#parts.empty.hidden = this.#hasMessages();
   }
@@ -146,7 +146,7 @@ export class MessageList {
     if (!this.#atBottom && !own) this.#setUnread(this.#unread + 1);
   }
 
-  /** Behind the last message that is not later. Notes have no place in the log and stay where they are. */
+  /** The index after the last message that is not later. Notes have no position in the log and do not move. */
   #placeFor(message) {
     let place = this.#entries.length;
     for (let index = place - 1; index >= 0; index -= 1) {
@@ -158,7 +158,7 @@ export class MessageList {
     return place;
   }
 
-  /** Gives the entry at `index` a day and a heading if it differs in these from the message before it. */
+  /** Gives the entry at `index` a day and a heading if its day or sender differs from the previous message. */
   #arrange(index) {
     const entry = this.#entries[index];
     if (!entry?.message) return;
@@ -211,7 +211,7 @@ export class MessageList {
     this.#parts.scroller.scrollTop = this.#parts.scroller.scrollHeight;
   }
 
-  /** The first entry in sight, and where it is: what must not move when something is put in above it. */
+  /** The first visible entry and its position, which must not change when entries are inserted above it. */
   #anchor() {
     const top = this.#parts.scroller.getBoundingClientRect().top;
     const entry = this.#entries.find(({ node }) => node.getBoundingClientRect().bottom > top);

@@ -1,9 +1,9 @@
-// The room the user is in: what is said there, who is there, and what waits to be sent. That nothing is missed, whatever
-// becomes of the connection, is the work of gjallar-client.js.
+// The room the user is in: its messages, its members, and the messages that are not sent yet. gjallar-client.js recovers
+// messages that were missed while the connection was lost.
 
 import { Rooms } from './gjallar-client.js';
 
-/** So many of the messages from before are shown. */
+/** Number of earlier messages to show. */
 const EARLIER = 50;
 /** Above this the server sends the number of members without their names. */
 const NAMED_MEMBERS = 100;
@@ -11,9 +11,9 @@ const WHO_DELAY_MS = 500;
 
 /**
  * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection,
- * missing: how many messages follow that were said before }, `recovered` (they are there) { complete, isFirst },
+ * missing: number of earlier messages that follow }, `recovered` (they have arrived) { complete, isFirst },
  * `refused` { message }, `people` { members, users }, `presence` { joined, left },
- * `message` { message, own, replaces, earlier: said before we came },
+ * `message` { message, own, replaces, earlier: published before the join },
  * `outgoing` (an item of the outbox is new or has changed), `discarded` (an item is gone).
  *
  * An item of the outbox goes waiting ─▶ sending ─▶ sent ─▶ (its message arrives, the item is dropped)
@@ -43,7 +43,7 @@ export class Room extends EventTarget {
     connection.addEventListener('presence', (event) => this.#onPresence(event.detail));
   }
 
-  /** Goes to another room. What waits for the old one stays in the outbox until the user returns there. */
+  /** Changes to another room. Unsent messages for the old room stay in the outbox until the user returns to it. */
   enter(name) {
     if (name === this.name) return;
     const left = this.name;
@@ -60,7 +60,7 @@ export class Room extends EventTarget {
     this.#join();
   }
 
-  /** Sends a text, now or as soon as the room can be reached. */
+  /** Sends a text, now or as soon as the room is joined. */
   say(text) {
     this.#lastId += 1;
     const item = { id: this.#lastId, room: this.name, text, at: Date.now(), state: 'waiting', problem: '' };
@@ -82,7 +82,7 @@ export class Room extends EventTarget {
     if (item) this.#drop(item);
   }
 
-  /** Once is enough: after a lost connection the room is joined again by itself. */
+  /** Called once per room: after a lost connection, Rooms joins the room again by itself. */
   async #join() {
     const { name } = this;
     try {
@@ -117,7 +117,7 @@ export class Room extends EventTarget {
 
   #onRefused(name, { code, message }) {
     if (name !== this.name) return;
-    // With a lost connection it is tried again by itself, without an answer it is not.
+    // After a lost connection, Rooms tries again by itself; after a request without an answer, it does not.
     if (code !== 'LOST') this.#announce('refused', { message });
     else if (this.#connection.connected && !this.joined) this.#join();
   }
@@ -139,9 +139,9 @@ export class Room extends EventTarget {
       if (item.echoed || item.room !== this.name || this.#heard.has(keyOf({ epoch, offset }))) this.#drop(item);
       else this.#change(item, { state: 'sent', epoch, offset });
     } catch (error) {
-      // Not sent again by itself: it may have arrived, and saying it twice is for the user to decide.
+      // The message may have arrived, so the user decides whether to send it again.
       const doubt = error.code === 'LOST' || error.code === 'TIMEOUT';
-      const problem = doubt ? `${error.message} It may have arrived all the same.` : error.message;
+      const problem = doubt ? `${error.message} The message may have arrived anyway.` : error.message;
       this.#change(item, { state: 'failed', echoed: false, doubt, problem });
     }
   }
@@ -170,7 +170,7 @@ export class Room extends EventTarget {
     for (const name of came) users?.add(name);
     this.#setPeople(members, users);
     this.#announce('presence', { joined: came, left: went });
-    // One name can be here twice, and can come and go within one report: the server's list settles it.
+    // One user can be connected twice, or join and leave within one event: then the server's list is needed.
     if (users?.size !== members) this.#askWho(WHO_DELAY_MS);
   }
 
@@ -214,14 +214,14 @@ export class Room extends EventTarget {
   }
 }
 
-/** Tells a message's place in the room's log; `undefined` where the server keeps no log. */
+/** A message's position in the room's log; `undefined` if the server keeps no log. */
 export function keyOf({ epoch, offset }) {
   return offset === undefined ? undefined : `${epoch}/${offset}`;
 }
 
-/** Whether this message of ours is that item: by its place in the log when both are known, by its text otherwise. */
+/** Whether an own message is that item: compares positions if both are known, and texts otherwise. */
 function isEchoOf(message, item) {
-  // What failed without an answer may have arrived, and comes back with what was missed.
+  // An item that failed without an answer may have arrived, and is then among the recovered messages.
   if (item.echoed || item.state === 'waiting' || (item.state === 'failed' && !item.doubt)) return false;
   if (item.offset !== undefined && message.offset !== undefined) return keyOf(item) === keyOf(message);
   return item.text === message.text;

@@ -1,4 +1,4 @@
-// Everything on the page but the messages: connection, people, banner, what a screen reader is told.
+// Everything on the page except the messages: connection, people, banner, screen reader announcements.
 
 const FIRST_ANNOUNCE_MS = 100;
 const ANNOUNCE_MS = 1_000;
@@ -9,14 +9,14 @@ const stateNames = {
   connecting: 'Connecting',
   connected: 'Connected',
   reconnecting: 'Reconnecting',
-  refused: 'Refused',
+  refused: 'Rejected',
 };
 
 export function byId(id) {
   return document.getElementById(id);
 }
 
-/** An element with attributes and children; strings become text nodes, so that nothing users write is ever markup. */
+/** An element with attributes and children. Strings become text nodes, so a user's text is never markup. */
 export function element(tag, attributes, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -24,7 +24,7 @@ export function element(tag, attributes, ...children) {
   return node;
 }
 
-/** One of nine colours for a name, one for each of the worlds, the same on every page. */
+/** One of nine colours for a name, the same on every page. */
 export function worldOf(name) {
   let hash = 0;
   for (const character of name) hash = (hash * 31 + character.codePointAt(0)) >>> 0;
@@ -72,7 +72,7 @@ export function showRoom(name) {
   setText(byId('empty-room'), name);
 }
 
-/** `users` is null where the room is too large for names, or where they are not known yet. */
+/** `users` is null if the room is too large to list names, or if they are not known yet. */
 export function showPeople({ members, users }, me) {
   setText(byId('people-count'), members.toLocaleString());
   setText(byId('people-toggle-count'), members.toLocaleString());
@@ -87,7 +87,7 @@ function person(name, isMe) {
   return node;
 }
 
-/** Shows a line above the text field, with a button if `action` is given; no text hides it. */
+/** Shows a line above the text field, with a button if `action` is given. Without text, hides the line. */
 export function showBanner(text, action) {
   byId('banner').hidden = !text;
   setText(byId('banner-text'), text ?? '');
@@ -96,7 +96,7 @@ export function showBanner(text, action) {
   byId('banner-action').onclick = action?.run ?? null;
 }
 
-/** The horn sounds: a short glow in the corner of the page, which style.css leaves out for reduced motion. */
+/** Makes the horn in the corner of the page glow for a moment; style.css disables this for reduced motion. */
 export function soundHorn() {
   const brand = byId('brand');
   if (brand.classList.contains('sounding')) return;
@@ -112,7 +112,7 @@ export function announceState(text) {
 const unsaid = [];
 let announcing = 0;
 
-/** Tells a screen reader of messages: each of a few, the number of many, and never more than once a second. */
+/** Announces messages to a screen reader, at most once a second: up to three one by one, more as a number. */
 export function announceMessage({ from, text }) {
   unsaid.push(`${from}: ${text}`);
   if (!announcing) announcing = setTimeout(flushAnnouncements, FIRST_ANNOUNCE_MS);
@@ -127,7 +127,7 @@ function flushAnnouncements() {
   }, ANNOUNCE_MS);
 }
 
-/** Leaves the node alone when nothing changes, so that a live region does not repeat itself. */
+/** Changes the node only if the text differs, so that a live region does not repeat itself. */
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

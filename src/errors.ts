@@ -1,19 +1,19 @@
 /**
- * Every error that gjallar answers with, in one list.
+ * Every error that gjallar returns, in one list.
  *
- * `message` says what is wrong and what to do about it. `status` is the HTTP status it is sent with, where it is sent
- * over HTTP. The six errors of the Engine.IO handshake have numbers and fixed messages, because clients know them.
+ * `message` says what happened, why, and what to do. `status` is the HTTP status of errors that are sent over HTTP.
+ * Clients know the errors of the Engine.IO handshake by number, so these keep engine.io's numbers and messages.
  */
 
 /** An error of the Engine.IO handshake. */
 export interface HandshakeError {
-  /** The number clients know. */
+  /** The number that clients know. */
   readonly code: number;
   readonly status: number;
   readonly message: string;
 }
 
-/** Source: Engine.IO v4, as engine.io answers; the protocol leaves the body open. */
+/** Source: engine.io's answers. The Engine.IO protocol does not specify the response body. */
 export const handshakeErrors = {
   UNKNOWN_TRANSPORT: { code: 0, status: 400, message: 'Transport unknown' },
   UNKNOWN_SID: { code: 1, status: 400, message: 'Session ID unknown' },
@@ -21,99 +21,158 @@ export const handshakeErrors = {
   BAD_REQUEST: { code: 3, status: 400, message: 'Bad request' },
   FORBIDDEN: { code: 4, status: 403, message: 'Forbidden' },
   UNSUPPORTED_PROTOCOL_VERSION: { code: 5, status: 400, message: 'Unsupported protocol version' },
-  // Not engine.io's.
+  // engine.io does not have these.
   ORIGIN_FORBIDDEN: { code: 4, status: 403, message: 'Forbidden' },
   TOO_MANY_CONNECTIONS: { code: 6, status: 429, message: 'Too many connections from this address' },
   RATE_LIMITED: { code: 7, status: 429, message: 'Too many new connections from this address' },
+  OVERLOADED: { code: 8, status: 503, message: 'The server is overloaded' },
 } as const satisfies Record<string, HandshakeError>;
 
 const list = {
-  BAD_INPUT: { status: 400, message: 'The input is not of the expected form; see the description of the event.' },
+  BAD_INPUT: {
+    status: 400,
+    message: 'The input is not what this event accepts. Check its fields and types in the documentation.',
+  },
   BAD_ROOM: {
     status: 400,
-    message: 'A room name is a string of 1 to 128 characters without control characters or lone surrogates.',
+    message: 'Invalid room name. Use a string of 1 to 128 characters without control characters or lone surrogates.',
   },
-  BAD_TEXT: { status: 400, message: 'The text must be a string of 1 to 10,000 characters without lone surrogates.' },
+  BAD_TEXT: { status: 400, message: 'Invalid text. Send a string of 1 to 10,000 characters without lone surrogates.' },
   BAD_NAME: {
     status: 400,
     message:
-      'A name is a string of 1 to 64 characters without control characters or lone surrogates; send it as auth.name.',
+      'Invalid user name. Use a string of 1 to 64 characters without control characters or lone surrogates; a client sets its own name with auth.name (Socket.IO) or ?name= (plain WebSocket).',
   },
-  TOKEN_MISSING: { status: 401, message: 'This server asks for a token; send it as auth.token.' },
+  TOKEN_MISSING: {
+    status: 401,
+    message:
+      'This server requires a token, and none was sent. Send it as auth.token (Socket.IO), ?token= (plain WebSocket) or Authorization: Bearer <token> (HTTP).',
+  },
   TOKEN_INVALID: {
     status: 401,
     message:
-      'The token is none that this server accepts: its form, signature, algorithm or time is wrong; get another.',
+      'This server does not accept the token: its format, signature, algorithm or validity period is wrong. Request a new one.',
   },
-  TOKEN_EXPIRED: { status: 401, message: 'The token has expired; get a new one.' },
-  TOKEN_ISSUER: { status: 401, message: 'The token is of an issuer whom this server does not accept (JWT_ISSUER).' },
-  TOKEN_AUDIENCE: { status: 401, message: 'The token is meant for another audience (JWT_AUDIENCE).' },
-  TOKEN_OTHER_USER: { status: 403, message: 'The new token is of another user; connect anew with it.' },
-  TOKENS_OFF: { status: 404, message: 'This server asks for no tokens; its operator can change that with JWT_SECRET.' },
+  TOKEN_EXPIRED: { status: 401, message: 'The token has expired. Request a new one.' },
+  TOKEN_ISSUER: {
+    status: 401,
+    message:
+      'This server does not accept tokens from this issuer (claim "iss"). Request one from the issuer that JWT_ISSUER names.',
+  },
+  TOKEN_AUDIENCE: {
+    status: 401,
+    message:
+      'The token was issued for another audience (claim "aud"). Request one for the audience that JWT_AUDIENCE names.',
+  },
+  TOKEN_OTHER_USER: {
+    status: 403,
+    message:
+      'The new token belongs to another user, and a connection cannot change its user. Reconnect with the new token.',
+  },
+  TOKENS_OFF: {
+    status: 404,
+    message: 'This server does not use tokens. To require them, its operator sets JWT_SECRET or JWKS_URL.',
+  },
   ACCOUNTS_UNAVAILABLE: {
     status: 503,
-    message: 'The token cannot be checked because its keys cannot be had (JWKS_URL); try again later.',
+    message: 'The token cannot be checked because the server could not load the keys from JWKS_URL. Try again later.',
   },
-  ROOM_FORBIDDEN: { status: 403, message: 'The token does not allow this in this room; get one whose rooms name it.' },
-  NOT_IN_ROOM: { status: 403, message: 'Join the room before you send to it.' },
-  TOO_MANY_ROOMS: { status: 403, message: 'Leave a room before you join another one.' },
+  ROOM_FORBIDDEN: {
+    status: 403,
+    message: 'The token does not allow this in this room. Request a token whose "rooms" claim includes the room.',
+  },
+  NOT_IN_ROOM: { status: 403, message: 'You are not in this room. Join it before you send to it.' },
+  TOO_MANY_ROOMS: {
+    status: 403,
+    message: 'This connection is already in 100 rooms, the maximum. Leave one before you join another.',
+  },
   BAD_PAGE: {
     status: 400,
-    message: 'A page is asked for with after or before (integers from 0 on) and limit (1 to 1000).',
+    message: 'Invalid page. Use "after" or "before" (integers from 0) and "limit" (1 to 1000).',
   },
-  HISTORY_OFF: { status: 404, message: 'This server keeps no history; its operator can turn it on with HISTORY_TTL.' },
-  HISTORY_UNAVAILABLE: { status: 503, message: 'The history cannot be reached, so nothing was kept; try again.' },
-  HISTORY_REFUSED: { status: 503, message: 'The history refused to keep the message; try again later.' },
+  HISTORY_OFF: {
+    status: 404,
+    message: 'This server keeps no messages because HISTORY_TTL is 0. To keep them, its operator sets HISTORY_TTL.',
+  },
+  HISTORY_UNAVAILABLE: {
+    status: 503,
+    message: 'The history is unreachable, so nothing was stored or read. Try again.',
+  },
+  HISTORY_REFUSED: {
+    status: 503,
+    message: 'The history rejected the message, so it was not stored. Try again later; the server log has the cause.',
+  },
   HISTORY_UNCERTAIN: {
     status: 503,
     message:
-      'The history did not answer in time: the message may or may not be kept; look for it before you repeat it.',
+      'The history did not answer in time, so the message may or may not be stored. Check the history before you send it again.',
+  },
+  OVERLOADED: {
+    status: 503,
+    message: 'The server is overloaded, so it rejected the request. Try again in a few seconds.',
   },
   BAD_BATCH: {
     status: 400,
-    message: 'A batch is { "messages": [ … ] } with 1 to 100 messages of the form { "text": "…" }.',
+    message: 'Invalid batch. Send { "messages": [ … ] } with 1 to 100 messages of the form { "text": "…" }.',
   },
-  BAD_FRAME: { status: 400, message: 'A plain WebSocket takes text messages; binary ones are refused.' },
-  BAD_KEY: { status: 400, message: 'Idempotency-Key takes 1 to 200 printable ASCII characters.' },
+  BAD_FRAME: { status: 400, message: 'A plain WebSocket does not accept binary messages. Send text messages.' },
+  BAD_KEY: { status: 400, message: 'Invalid Idempotency-Key. Use 1 to 200 printable ASCII characters.' },
   KEY_REUSED: {
     status: 422,
-    message: 'This Idempotency-Key came with other messages before; nothing was said. Use another key.',
+    message: 'This Idempotency-Key was already used for different messages, so nothing was published. Use a new key.',
   },
-  BAD_JSON: { status: 400, message: 'The body must be a JSON object in UTF-8; see /api/openapi.json.' },
+  BAD_JSON: {
+    status: 400,
+    message: 'The body is not a JSON object in UTF-8. See /api/openapi.json for the expected format.',
+  },
   BODY_TOO_LARGE: {
     status: 413,
-    message: 'The body is larger than the server takes (MAX_PAYLOAD); send the messages in several batches.',
+    message: 'The body is larger than this server accepts (MAX_PAYLOAD). Split the messages into several batches.',
   },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not take that method; see /api/openapi.json.' },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    message: 'This path does not support this HTTP method. See /api/openapi.json for the methods it supports.',
+  },
   API_OFF: {
     status: 404,
-    message: 'The HTTP API is off; the operator of the server turns it on with API_KEY, or with accounts (JWT_SECRET).',
+    message:
+      'The HTTP API is off. To turn it on, the operator sets API_KEY, or requires tokens with JWT_SECRET or JWKS_URL.',
   },
-  UNAUTHORIZED: { status: 401, message: 'Send the API key, or a token, in the header Authorization: Bearer <key>.' },
+  UNAUTHORIZED: {
+    status: 401,
+    message:
+      'The authorization is missing or wrong. Send the API key or a token in the header Authorization: Bearer <key>.',
+  },
   ADMIN_ONLY: {
     status: 401,
-    message: 'This is for the operator: send ADMIN_USER and ADMIN_PASSWORD as HTTP basic authentication.',
+    message: 'Only the operator may use this path. Send ADMIN_USER and ADMIN_PASSWORD as HTTP basic authentication.',
   },
   ADMIN_OFF: {
     status: 404,
-    message: 'This is for the operator, and there is none: ADMIN_USER and ADMIN_PASSWORD make one.',
+    message:
+      'This path is off because the server has no operator account. To turn it on, set ADMIN_USER and ADMIN_PASSWORD.',
   },
-  BAD_CONFIG: { status: 500, message: 'The configuration has a bad value; gjallar --help lists what is accepted.' },
-  NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
+  BAD_CONFIG: {
+    status: 500,
+    message: 'The configuration has an invalid value. Run gjallar --help to see what each variable accepts.',
+  },
+  NOT_FOUND: { status: 404, message: 'There is nothing at this path. Check the URL.' },
   ORIGIN_FORBIDDEN: {
     status: 403,
-    message: 'Pages of this origin may not connect; the operator of the server can allow it with CORS_ORIGIN.',
+    message: 'Pages from this origin may not connect. To allow them, the operator adds the origin to CORS_ORIGIN.',
   },
   TOO_MANY_CONNECTIONS: {
     status: 429,
-    message: 'This address has as many connections as it may have (MAX_CONNECTIONS_PER_IP); close one of them.',
+    message:
+      'This IP address has reached its limit of connections (MAX_CONNECTIONS_PER_IP). Close one before you open another.',
   },
-  RATE_LIMITED: { status: 429, message: 'Too much came in a short time (RATE_LIMIT); wait before you try again.' },
+  RATE_LIMITED: { status: 429, message: 'Too much was sent in a short time (RATE_LIMIT). Wait before you try again.' },
   SLOW_CLIENT: {
     status: 503,
-    message: 'Too much waits for this client, which reads too slowly; connect again, and ask for what was missed.',
+    message:
+      'This client reads too slowly, and too many bytes are waiting for it. Reconnect, and request the messages it missed.',
   },
-  INTERNAL: { status: 500, message: 'The server failed; try again, and look into its log if it fails again.' },
+  INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof list;
@@ -121,7 +180,7 @@ export type ErrorCode = keyof typeof list;
 /** The documented codes with their HTTP status and message. */
 export const errorCodes: Readonly<Record<ErrorCode, { readonly status: number; readonly message: string }>> = list;
 
-/** What plain WebSockets are closed with, where it is not 1008, "policy violation" (RFC 6455, section 7.4.1). */
+/** Close codes of plain WebSockets that differ from 1008, "policy violation" (RFC 6455, section 7.4.1). */
 const closeCodes: Partial<Record<ErrorCode, number>> = {
   BAD_FRAME: 1003,
   BAD_TEXT: 1009,
@@ -131,21 +190,22 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   HISTORY_UNAVAILABLE: 1013,
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,
+  OVERLOADED: 1013,
 };
 
-/** The code of the close frame that an error is told with; its reason is the error's own code. */
+/** The close code that a plain WebSocket gets for an error. The close reason is the error's own code. */
 export function closeCodeOf(code: ErrorCode): number {
   return closeCodes[code] ?? 1008;
 }
 
-/** An error with a code from the one list. */
+/** An error with a code from {@link errorCodes}. */
 export class GjallarError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
 
   /**
    * @param code one of {@link errorCodes}
-   * @param message what exactly is wrong, where the list's own message can be made more precise
+   * @param message replaces the message of the list where a more precise one is known
    */
   constructor(code: ErrorCode, message: string = list[code].message) {
     super(message);

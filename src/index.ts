@@ -6,7 +6,7 @@
  * const io = new Server(httpServer);
  * ```
  *
- * The parts are there for an application with a uWebSockets.js app of its own:
+ * An application with its own uWebSockets.js app uses the parts:
  *
  * ```
  * const app = App();                                   // from uWebSockets.js
@@ -44,13 +44,14 @@ export type {
   ServerEvents,
   WhoReply,
 } from './chat/protocol.js';
-// uWebSockets.js can only be imported; from here it can be required too.
+// The npm package of uWebSockets.js can only be imported. From here, it can also be required.
 export { App, SSLApp } from './compat/uws.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
-export type { Middleware } from './engine/middleware.js';
+export type { Middleware } from './engine/http/middleware.js';
+export type { EngineRequest } from './engine/http/request.js';
 export type { EngineOptions } from './engine/options.js';
-export type { EngineRequest } from './engine/request.js';
-export type { CloseReason, Session } from './engine/session.js';
+export type { CloseReason } from './engine/protocol/close-reasons.js';
+export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
@@ -61,9 +62,9 @@ export { type Attachable, Server } from './server/server.js';
 /**
  * An adapter whose rooms are uWebSockets.js topics, for `io.adapter()` or the server's `adapter` option.
  * @param engine the engine that the server is bound to
- * @param bus what joins this server with others: the class of an adapter, or a factory such as `createAdapter()` of
- *   `@socket.io/redis-adapter`; without it the server stands alone. Where it cannot recover anything, the server's option
- *   `connectionStateRecovery` is turned off with a warning.
+ * @param bus the adapter that connects this server with others: a class, or a factory such as `createAdapter()` of
+ *   `@socket.io/redis-adapter`; without it, the server works alone. If the adapter cannot recover anything, the server's
+ *   option `connectionStateRecovery` is turned off with a warning.
  */
 export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass = inMemory): AdapterFactory {
   return withNativeRooms(withoutLostState(bus), engine);

@@ -2,23 +2,24 @@
 import cluster from 'node:cluster';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { Primary } from './cluster/primary.js';
+import { chatApplication } from './chat/application.js';
+import { Primary } from './cluster/primary/primary.js';
 import { helpText } from './config/help.js';
-import { isUnlimited } from './config/is-unlimited.js';
+import { isUnlimited, limitsOf } from './config/limits.js';
 import { loadConfig } from './config/load.js';
 import type { Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
-import { busNameOf } from './rooms/bus/choose.js';
-import { runWorker } from './worker.js';
+import { backplaneNameOf } from './rooms/backplanes/registry.js';
+import { runWorker } from './runtime/worker.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
 
 /**
- * A young generation of 2 MiB instead of 16 (V8's semi-space): a connection's objects stay, so most of what V8 would keep
- * free for the young is memory without use, and copying them less often saves nothing.
+ * V8's semi-space is set to 2 MiB instead of 16. The objects of a connection live long, so a large young generation
+ * mostly wastes memory, and saves no copying.
  */
 const SEMI_SPACE = '--max-semi-space-size';
 
@@ -35,10 +36,10 @@ async function main(): Promise<void> {
   if (help) return console.log(helpText(version));
   if (isVersion) return console.log(version);
   const config = loadConfig(process.env);
-  // The terminal's Ctrl-C reaches every process; the primary alone decides what follows.
+  // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
   if (cluster.isPrimary) return runPrimary(config);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
-  return runWorker(config, version);
+  return runWorker(config, version, chatApplication(config));
 }
 
 function readArguments() {
@@ -46,14 +47,17 @@ function readArguments() {
     const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
     return parseArgs({ options }).values;
   } catch (error) {
-    throw new GjallarError('BAD_CONFIG', `${(error as Error).message.split('.')[0]}; try gjallar --help`);
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `${(error as Error).message.split('.')[0]}; run gjallar --help for the options`,
+    );
   }
 }
 
 async function runPrimary(config: Config): Promise<void> {
   const log = createLog(config.logLevel, { worker: 'primary' });
   const { workers, host, drainTimeout } = config;
-  // The command line wins over NODE_OPTIONS.
+  // Flags on the command line override NODE_OPTIONS, so the user's choice must be left out.
   const nodeFlags = process.env.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`];
   const primary = new Primary({ workers, host, port: config.port, drainTimeout, nodeFlags, log });
   const hadTerminal = hasTerminal();
@@ -64,11 +68,11 @@ async function runPrimary(config: Config): Promise<void> {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (stopping) primary.hurry();
+      if (stopping) primary.stopNow();
       else void stop(0);
     });
   }
-  // A terminal that is closed sends the same signal as somebody who wants a reload.
+  // A closing terminal sends the same signal as a request to reload.
   process.on('SIGHUP', () => void (hadTerminal && !hasTerminal() ? stop(0) : primary.reload()));
   process.on('SIGUSR2', () => primary.leave());
   try {
@@ -76,21 +80,23 @@ async function runPrimary(config: Config): Promise<void> {
     const scheme = config.tlsKey ? 'https' : 'http';
     const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${busNameOf(config)} bus`);
+    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${backplaneNameOf(config)} bus`);
     if (!config.jwtSecret && !config.jwksUrl) {
-      log.info('names are free: anybody may come as anybody; JWT_SECRET or JWKS_URL asks for tokens');
+      log.info('users choose their own names, without proof; to require tokens, set JWT_SECRET or JWKS_URL');
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
-      log.warn('JWT_SECRET is shorter than 32 bytes, and could be guessed (RFC 7518, section 3.2)');
+      log.warn('JWT_SECRET is shorter than 32 bytes and could be guessed; set a longer one (RFC 7518, section 3.2)');
     }
-    if (!config.adminUser) log.info('/metrics and /api/stats are open to everybody; ADMIN_USER guards them');
+    if (!config.adminUser)
+      log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
+    log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
     if (isUnlimited(config)) {
-      log.info('nothing limits what one client or address may do: RATE_LIMIT and MAX_CONNECTIONS_PER_IP are off');
+      log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');
     }
     process.send?.('ready');
   } catch (error) {
-    // Workers that run already would keep the process alive.
+    // Workers that are already running would keep the process alive.
     if (error instanceof GjallarError) console.error(`gjallar: ${error.message}`);
-    else log.fatal({ error }, 'the start failed');
+    else log.fatal({ error }, 'startup failed');
     await stop(1);
   }
 }

@@ -10,43 +10,66 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
  * that everybody shares.
  */
 const layers: Record<string, readonly string[]> = {
-  engine: ['errors'],
-  parser: ['engine'],
-  rooms: ['engine', 'errors'],
-  cluster: ['engine', 'errors'],
-  history: ['errors'],
-  chat: ['accounts', 'history', 'errors', 'control-characters'],
-  accounts: ['errors'],
-  plain: ['accounts', 'engine', 'errors'],
-  http: ['accounts', 'compat', 'engine', 'errors'],
-  compat: ['errors'],
-  server: ['compat', 'engine', 'rooms', 'parser', 'http', 'errors'],
-  metrics: ['engine', 'plain', 'chat', 'rooms', 'cluster', 'history'],
-  config: ['errors', 'control-characters'],
-  'control-characters': [],
   errors: [],
   log: [],
+  'control-characters': [],
+  'worker-links': [],
+  config: ['errors', 'control-characters', 'rooms'],
+  engine: ['compat', 'errors', 'worker-links'],
+  parser: ['engine'],
+  compat: ['errors'],
+  rooms: ['compat', 'engine', 'errors', 'worker-links'],
+  cluster: ['engine', 'errors'],
+  http: ['compat', 'engine', 'errors'],
+  operations: ['cluster', 'engine', 'http', 'rooms'],
+  runtime: [
+    ...['cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms'],
+    'worker-links',
+  ],
+  server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
+  // Nothing above this line knows the chat, which is one application on the runtime.
+  accounts: ['errors'],
+  history: ['compat', 'errors', 'operations'],
+  plain: ['accounts', 'engine', 'errors', 'http'],
+  api: ['accounts', 'engine', 'errors', 'http'],
+  chat: [
+    ...[
+      'accounts',
+      'api',
+      'config',
+      'control-characters',
+      'engine',
+      'errors',
+      'history',
+      'http',
+      'operations',
+      'plain',
+    ],
+    'runtime',
+  ],
 };
 
-/** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers, or uWebSockets.js. */
-const environmentReaders = ['main.ts', 'worker.ts', 'compat/uws-environment.ts', 'server/environment.ts'];
-
-interface Import {
-  path: string;
-  isType: boolean;
-}
+/**
+ * Who may touch process.env besides src/config: to hand it over, for what the primary tells its workers, for what
+ * uWebSockets.js reads when it is loaded, and for applications that run unmodified.
+ */
+const environmentReaders = [
+  'main.ts',
+  join('runtime', 'parts.ts'),
+  join('compat', 'uws-environment.ts'),
+  join('server', 'environment.ts'),
+];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 
-const imports = new Map<string, Import[]>(
+const imports = new Map<string, { path: string }[]>(
   files.map((file) => {
     const text = readFileSync(join(source, file), 'utf8');
     const statements = text.matchAll(/^(?:import|export)\s([^'";]*?\sfrom\s+)?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm);
     return [
       file,
-      [...statements].map(([, clause = '', from, dynamic]) => ({
+      [...statements].map(([, , from, dynamic]) => ({
         path: relative(source, join(source, dirname(file), (from ?? dynamic)!)).replace(/\.js$/, '.ts'),
-        isType: /^type\s/.test(clause),
       })),
     ];
   }),
@@ -80,20 +103,25 @@ describe('imports', () => {
     expect(upward.map(({ path }) => path)).toEqual([]);
   });
 
-  test('never lead back to where they began', () => {
+  test('never lead back to where they began, those of types included', () => {
     const cycles: string[] = [];
     const state = new Map<string, 'open' | 'done'>();
     const visit = (file: string, path: string[]): void => {
       if (state.get(file) === 'open') cycles.push([...path.slice(path.indexOf(file)), file].join(' → '));
       if (state.has(file)) return;
       state.set(file, 'open');
-      // Types are gone when the program runs.
-      for (const next of imports.get(file) ?? []) if (!next.isType) visit(next.path, [...path, file]);
+      for (const next of imports.get(file) ?? []) visit(next.path, [...path, file]);
       state.set(file, 'done');
     };
     for (const file of files) visit(file, []);
     expect(cycles).toEqual([]);
   });
+});
+
+test('no folder of src has more than twelve files', () => {
+  const counts = new Map<string, number>();
+  for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+  expect([...counts].filter(([, count]) => count > 12)).toEqual([]);
 });
 
 test('nothing but the configuration reads the environment', () => {

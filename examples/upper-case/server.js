@@ -1,4 +1,4 @@
-// A welcome on connect, and everything back in upper case. Load clients fetch what they are to do from /scenario.
+// Sends a welcome to each client, and returns every message in upper case. Load clients fetch their task from /scenario.
 // Run it with `npm run build && node examples/upper-case/server.js`.
 
 import { App } from 'uWebSockets.js';
@@ -18,4 +18,6 @@ io.on('connection', (socket) => {
 
 app.get('/scenario', (res) => res.writeHeader('Content-Type', 'application/json').end(JSON.stringify(scenario)));
 const port = Number(process.env.PORT ?? 3000);
-app.listen('127.0.0.1', port, (socket) => console.log(socket ? `listening on ${port}` : `port ${port} is taken`));
+app.listen('127.0.0.1', port, (socket) =>
+  console.log(socket ? `listening on ${port}` : `cannot listen on port ${port}: it is in use; set PORT to a free one`),
+);

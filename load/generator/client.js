@@ -36,7 +36,7 @@ let serial = 0;
  * - `event(client, bytes, at, length)`: a Socket.IO event arrived; `bytes[at]` is the `4` of its `42`
  * - `ready(client)`: the namespace is connected
  * - `acknowledged(client, isOk)`: an acknowledgement arrived
- * - `ended(client, reason)`: the connection ended though nobody here closed it
+ * - `ended(client, reason)`: the connection ended without a close from this side
  * - `pings`: counts the heartbeats answered
  */
 export class Client {
@@ -77,7 +77,7 @@ export class Client {
     this.send(textFrame(`420${JSON.stringify(['join', room])}`));
   }
 
-  /** From now on the client pauses for so many ms after each read; Infinity until it is slowed down anew, 0 not at all. */
+  /** From now on the client pauses for so many ms after each read; Infinity until the next call, 0 not at all. */
   slowDown(ms) {
     this.#pause = ms;
     if (ms === 0) this.socket.resume();

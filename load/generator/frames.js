@@ -4,7 +4,7 @@
 /** Bytes of a payload that are guaranteed to lie together in the buffer shown to `onFrame`, if the payload has them. */
 export const PEEK = 192;
 
-const LONGEST_HEADER = 10;
+const MAX_HEADER_BYTES = 10;
 
 /**
  * @callback OnFrame
@@ -17,7 +17,7 @@ const LONGEST_HEADER = 10;
 
 /** The state of one connection between two reads. */
 export class FrameReader {
-  /** Payload bytes still to come that nobody wants to see. */
+  /** Payload bytes still to come that are not looked at. */
   #skip = 0;
   /** A frame's beginning that was cut off by the end of a read. */
   #carry = null;
@@ -44,7 +44,7 @@ export class FrameReader {
       let length = available > 1 ? bytes[at + 1] : 127;
       let header = 2;
       if (length > 125) {
-        header = length === 126 ? 4 : LONGEST_HEADER;
+        header = length === 126 ? 4 : MAX_HEADER_BYTES;
         if (available < header) return this.#keep(bytes, at, end);
         length = header === 4 ? (bytes[at + 2] << 8) | bytes[at + 3] : readLongLength(bytes, at);
       }
@@ -56,7 +56,7 @@ export class FrameReader {
   }
 
   #keep(bytes, at, end) {
-    this.#carry ??= Buffer.allocUnsafeSlow(LONGEST_HEADER + PEEK);
+    this.#carry ??= Buffer.allocUnsafeSlow(MAX_HEADER_BYTES + PEEK);
     bytes.copy(this.#carry, 0, at, end);
     this.#carried = end - at;
   }
@@ -81,7 +81,7 @@ export class FrameReader {
   }
 }
 
-const headerLength = (frame) => (frame[1] < 126 ? 2 : frame[1] === 126 ? 4 : LONGEST_HEADER);
+const headerLength = (frame) => (frame[1] < 126 ? 2 : frame[1] === 126 ? 4 : MAX_HEADER_BYTES);
 
 const payloadLength = (frame) =>
   frame[1] < 126 ? frame[1] : frame[1] === 126 ? (frame[2] << 8) | frame[3] : readLongLength(frame, 0);

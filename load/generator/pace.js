@@ -1,7 +1,7 @@
 import { now } from './clock.js';
 
 // Behind by more than this, the process was stopped or starved; to catch up in one burst would measure the burst.
-const LONGEST_DELAY = 250;
+const MAX_DELAY_MS = 250;
 
 const timers = new Set();
 
@@ -23,7 +23,7 @@ export function pace(perSecond, fire) {
   const timer = setInterval(() => {
     const elapsed = now() - start;
     const due = Math.floor((elapsed * perSecond) / 1000);
-    if (((due - fired) * 1000) / perSecond > LONGEST_DELAY && due - fired > 1) {
+    if (((due - fired) * 1000) / perSecond > MAX_DELAY_MS && due - fired > 1) {
       start += elapsed - (fired * 1000) / perSecond;
       return;
     }

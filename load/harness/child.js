@@ -91,7 +91,7 @@ export class Child {
 
   #wait(id) {
     const answer = new Promise((resolve, reject) => this.#answers.set(id, { resolve, reject }));
-    // An answer that nobody waits for any more, because its order timed out, must not end the harness.
+    // The rejection of an order that has already timed out must not end the harness.
     answer.catch(() => {});
     return answer;
   }

@@ -12,14 +12,14 @@ import { fileURLToPath } from 'node:url';
 // - `warmUp`: seconds that a row is warmed up longer, for a compiler that works while it runs
 // - `env`: variables to build and run it with
 
-const LONGEST_BUILD = 600_000;
+const MAX_BUILD_MS = 600_000;
 const peers = new URL('../peers/', import.meta.url);
 const prepared = new Map();
 
 /** @typedef {{ command: string[], cwd: string, warmUp?: number, env?: Record<string, string> }} Foreign */
 
 /**
- * How to run the foreign peer `name`, built anew if anything in its folder or its toolchain has changed since.
+ * How to run the foreign peer `name`, built again if anything in its folder or its toolchain has changed since.
  * @param {string} name
  * @returns {Promise<null | { unavailable: string } | Foreign>} null when it is a file for Node
  */
@@ -37,7 +37,7 @@ async function prepare(folder) {
   if (!existsSync(description)) return null;
   const { toolchain, build, run, warmUp, env } = (await import(description)).default;
   const cwd = fileURLToPath(folder);
-  const options = { cwd, env: { ...process.env, ...env }, encoding: 'utf8', timeout: LONGEST_BUILD };
+  const options = { cwd, env: { ...process.env, ...env }, encoding: 'utf8', timeout: MAX_BUILD_MS };
   const version = execute(toolchain, options);
   if (!version.done) return { unavailable: `there is no working ${toolchain[0]}` };
   const target = join(cwd, 'target');

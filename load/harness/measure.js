@@ -67,7 +67,7 @@ function load(processes) {
 }
 
 /** Busy and total ticks of the machine, to tell what other programs took meanwhile. */
-function machineUse() {
+export function machineUse() {
   try {
     const [line] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
     const [user, nice, system, idle, iowait, irq, softirq] = line.trim().split(/\s+/).slice(1).map(Number);
@@ -78,4 +78,4 @@ function machineUse() {
 }
 
 /** Busy cores between two readings. */
-const machineShare = (before, after) => ((after.busy - before.busy) * 10) / (after.at - before.at);
+export const machineShare = (before, after) => ((after.busy - before.busy) * 10) / (after.at - before.at);

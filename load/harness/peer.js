@@ -28,7 +28,7 @@ export class Peer {
     const foreign = await foreignPeer(name);
     peer.unavailable = foreign?.unavailable;
     if (peer.unavailable) return peer;
-    /** Seconds that it needs beyond what a workload gives all peers to warm up. */
+    /** Seconds that it needs beyond what a benchmark gives all peers to warm up. */
     peer.warmUp = foreign?.warmUp ?? 0;
     peer.cores = serverCores(options.processes);
     const settings = JSON.stringify({ host: HOST, pingInterval: 25_000, pingTimeout: 20_000, ...options });

@@ -43,7 +43,7 @@ export function descriptorsOf(pid) {
   }
 }
 
-/** A process and all that it has started, directly or not. Those who go meanwhile are left out. */
+/** A process and all its descendants. Processes that end meanwhile are left out. */
 export function familyOf(pid) {
   try {
     const children = threadsOf(pid).flatMap(startedBy);

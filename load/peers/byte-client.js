@@ -57,7 +57,7 @@ export class ByteClient {
   }
 
   async ended() {
-    // Also by a reset: who closes at once does not wait for our close frame.
+    // Also by a reset: a server that closes at once does not wait for our close frame.
     if (!this.socket.destroyed) await new Promise((resolve) => this.socket.once('close', resolve));
   }
 

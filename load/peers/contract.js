@@ -56,7 +56,7 @@ async function answersOf(name) {
   }
 }
 
-/** Goes once through everything that the workloads do. Returns all frames that came but pings, as `normalized`. */
+/** Goes once through everything that the benchmarks do. Returns all frames that came but pings, as `normalized`. */
 async function exchange(port) {
   const seen = [];
   const client = await ByteClient.open(port);
@@ -97,7 +97,7 @@ async function exchange(port) {
   client.event('heartbeat');
   await hear(client, 10);
 
-  // Two rounds: whoever has answered the first is sent the second.
+  // Two rounds: a client that has answered the first ping gets the second.
   await client.pings(2);
   client.event('echo', 'still here');
   await hear(client);

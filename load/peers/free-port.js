@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** @param {string} host @returns {Promise<number>} a port that nobody listens on at the moment */
+/** @param {string} host @returns {Promise<number>} a port that is free at the moment */
 export async function freePort(host) {
   const server = createServer().listen(0, host);
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// Document 3's ten messages of 10,000 bytes. As a publisher of market data would have them, they differ from each other,
+// Workload 3's ten messages of 10,000 bytes. As a publisher of market data would have them, they differ from each other,
 // are the same for all clients and change every second.
 
 const COUNT = 10;

@@ -1,4 +1,4 @@
-// The chat that gjallar's service is, as far as the workloads use it, on stock socket.io: the same events and the same
+// The chat that gjallar's service is, as far as the benchmarks use it, on stock socket.io: the same events and the same
 // fields. With REDIS_URL its nodes are joined as socket.io's documentation of its Redis adapter says; with HISTORY=redis
 // each message is written to the conversation's stream before it is acknowledged and delivered, as gjallar does.
 

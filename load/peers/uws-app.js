@@ -1,7 +1,7 @@
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { ready, settings, unavailable } from './control.js';
 
-// The default of 64 KiB is less than one answer of the market data workload, and uWebSockets.js drops what a socket is
+// The default of 64 KiB is less than one answer of the marketdata benchmark, and uWebSockets.js drops what a socket is
 // sent beyond it. socket.io on ws keeps everything; so that all peers deliver the same, no limit here either,
 // but where a row is about it.
 export const maxBackpressure = settings.maxBackpressure ?? 0;

@@ -39,7 +39,7 @@ export function serve(publish) {
   app.ws('/socket.io/', {
     maxBackpressure,
     maxPayloadLength: MAX_PAYLOAD,
-    // Whoever answers no ping sends nothing; uWS takes seconds in steps of 4, at least 8, and its timer is a cheap one.
+    // A client that answers no ping sends nothing; uWS takes seconds in steps of 4, at least 8, and its timer is a cheap one.
     idleTimeout: Math.max(8, Math.ceil((pingInterval + pingTimeout) / 4000) * 4),
     sendPingsAutomatically: false,
 

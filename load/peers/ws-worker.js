@@ -100,7 +100,7 @@ let dealt = 0;
 let turn = 0;
 setInterval(() => {
   for (const client of pinged[turn++ % pinged.length]) {
-    // Who has not answered the last ping by now is gone.
+    // A client that has not answered the last ping by now is gone.
     if (client.alive) client.write(PING);
     else client.ws.terminate();
     client.alive = false;

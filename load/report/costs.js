@@ -3,12 +3,12 @@ import { spread } from './groups.js';
 const MICRO = 1e-6;
 
 /**
- * What the calculation of machines needs to know: what it is, in which benchmark it was measured, and how it comes from
- * there, in seconds of a core, or in bytes.
+ * The costs that capacity planning needs: a description, the benchmark that measured it, and how to read it from there, in
+ * seconds of a core or in bytes.
  */
 const sources = {
   delivery: {
-    about: 'a delivery in a room of 1,000, 40 messages/s, its message included',
+    about: 'one delivery in a room of 1,000 at 40 messages/s, including its share of the message',
     unit: 'µs',
     from: 'broadcast',
     read: (find) =>
@@ -18,7 +18,7 @@ const sources = {
       ) * MICRO,
   },
   gathered: {
-    about: 'a delivery in a room of 1,000, 1,000 messages/s',
+    about: 'one delivery in a room of 1,000 at 1,000 messages/s',
     unit: 'µs',
     from: 'broadcast',
     read: (find) =>
@@ -28,13 +28,13 @@ const sources = {
       ) * MICRO,
   },
   heartbeat: {
-    about: 'a heartbeat',
+    about: 'one heartbeat',
     unit: 'µs',
     from: 'idle',
     read: (find) => figure(find('idle', 'gjallar'), 'cpuPerHeartbeat') * MICRO,
   },
   echo: {
-    about: 'a text that is sent back',
+    about: 'one echoed text',
     unit: 'µs',
     from: 'echo',
     read: (find) =>
@@ -44,7 +44,7 @@ const sources = {
       ) * MICRO,
   },
   large: {
-    about: 'a message of 10,000 bytes to one client, 3,000 clients',
+    about: 'one message of 10,000 bytes to one of 3,000 clients',
     unit: 'µs',
     from: 'marketdata',
     read: (find) =>
@@ -54,19 +54,19 @@ const sources = {
       ) * MICRO,
   },
   direct: {
-    about: 'a direct message, kept in Redis and delivered',
+    about: 'one direct message, stored in Redis and delivered',
     unit: 'µs',
     from: 'correspondence',
     read: (find) => figure(kept(find), 'cpuPerMessage') * MICRO,
   },
   store: {
-    about: 'the same in Redis',
+    about: 'one direct message: CPU of Redis',
     unit: 'µs',
     from: 'correspondence',
     read: (find) => share(kept(find), 'redisCpu') / figure(kept(find), 'acknowledged'),
   },
   bus: {
-    about: 'a message from one worker to another over the Redis bus, both together',
+    about: 'one message from one worker to another over the Redis bus: CPU of both workers',
     unit: 'µs',
     from: 'workers',
     read: (find) =>
@@ -74,13 +74,13 @@ const sources = {
       figure(joined(find, '-2-redis'), 'published'),
   },
   redis: {
-    about: 'the same in Redis, for each worker that gets it',
+    about: 'one message over the Redis bus: CPU of Redis for each receiving worker',
     unit: 'µs',
     from: 'workers',
     read: (find) => share(joined(find, '-2-redis'), 'redisCpu') / figure(joined(find, '-2-redis'), 'published') / 2,
   },
   memory: {
-    about: 'memory of a connection with the kernel’s, which here holds its other end too',
+    about: 'memory of one connection, including the kernel’s memory for both of its ends',
     unit: 'bytes',
     from: 'connections',
     read: (find) => {
@@ -88,7 +88,7 @@ const sources = {
       return figure(most, 'serverPerClient') + figure(most, 'kernelPerClient');
     },
     otherwise: {
-      about: 'memory of a connection, without the kernel’s',
+      about: 'memory of one connection, without the kernel’s',
       from: 'connect',
       read: (find) => figure(find('connect', 'gjallar'), 'rssPerClient'),
     },
@@ -106,8 +106,8 @@ const share = (group, key) => figure(group, key) / 100;
  * @returns {{ name: string, about: string, unit: string, from: string, value: number }[]} NaN where nothing was measured
  */
 export function readCosts(groups) {
-  const find = (workload, peer, matches = () => true) =>
-    groups.find((group) => group.workload === workload && group.peer === peer && matches(group.parameters));
+  const find = (benchmark, peer, matches = () => true) =>
+    groups.find((group) => group.benchmark === benchmark && group.peer === peer && matches(group.parameters));
   return Object.entries(sources).map(([name, { otherwise, ...source }]) => {
     const first = measured(name, source, find);
     return Number.isNaN(first.value) && otherwise ? measured(name, { ...source, ...otherwise }, find) : first;

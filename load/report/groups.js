@@ -6,7 +6,7 @@ export const ENOUGH_RUNS = 3;
 /**
  * All runs of one peer in one cell.
  * @typedef {{
- *   workload: string, cell: string, peer: string,
+ *   benchmark: string, cell: string, peer: string,
  *   parameters: object, of the cell
  *   results: object[], of the runs that count: the valid ones, or, where there are none, the invalid ones
  *   times: number[], when each of these was recorded, in ms since 1970
@@ -28,12 +28,12 @@ export function groupRows(rows) {
 }
 
 function toGroup(rows) {
-  const { workload, cell, peer, parameters = {} } = rows.at(-1);
+  const { benchmark, cell, peer, parameters = {} } = rows.at(-1);
   const measured = rows.filter(({ result }) => result);
   const valid = measured.filter((row) => row.valid);
   const counted = valid.length > 0 ? valid : measured;
   return {
-    workload,
+    benchmark,
     cell,
     peer,
     parameters,

@@ -1,11 +1,10 @@
-// `npm run bench:report -- [file…] [--out folder]`: writes the report from what the benchmarks recorded or, without files,
-// from the results that are kept beside it. See "Making the report" in README.md of the folder above.
+// The report of the benchmarks: `npm run bench:report -- [file…] [--out folder]`. See "Report" in load/README.md.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { workloads } from '../workloads/index.js';
+import { benchmarks } from '../benchmarks/index.js';
+import { listed, parseArguments, readCommandLine } from '../harness/command.js';
 import { groupRows } from './groups.js';
 import { betweenMarks } from './marked.js';
 import { overview } from './overview.js';
@@ -16,15 +15,31 @@ import { scalingChapter } from './scaling.js';
 import { draw } from './svg.js';
 import { windowsSection } from './windows.js';
 
+const command = { name: 'bench:report', call: 'npm run bench:report --' };
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
-const { values: options, positionals: files } = parseArgs({
-  allowPositionals: true,
-  options: { out: { type: 'string', default: docs } },
-});
+const kept = join(docs, 'benchmarks/results.jsonl');
+
+const usage = () => `${command.call} [file…] [--out folder]
+
+Writes the report of the benchmarks: docs/benchmarks.md with its plots and results, and the tables of figures in
+docs/fan-out.md and README.md.
+
+${listed([
+  ['file', 'results that npm run bench has written (default: docs/benchmarks/results.jsonl)'],
+  ['--out folder', 'where to write instead of docs/'],
+  ['--help', 'show this text'],
+])}`;
+
+function readArguments() {
+  const { values, positionals } = parseArguments({ out: { type: 'string', default: docs } });
+  return { ...values, files: positionals.length > 0 ? positionals : [kept] };
+}
+
+const { out, files } = await readCommandLine(command, readArguments, usage);
 
 try {
   for (const [file, text] of await report()) {
-    const path = join(options.out, file);
+    const path = join(out, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
     console.log(path);
@@ -36,7 +51,7 @@ try {
 
 /** Every file of the report, with its text. */
 async function report() {
-  const read = readRows(files.length > 0 ? files : [join(docs, 'benchmarks/results.jsonl')]);
+  const read = readRows(files);
   // Rounded first, so that what is kept makes the same report.
   const lines = usedRows(read).map(line);
   const rows = lines.map((text) => JSON.parse(text));
@@ -47,7 +62,7 @@ async function report() {
     if (specification) drawn.push({ ...plot, svg: await draw(specification, plot.alt) });
   }
   return [
-    ['benchmarks.md', page({ rows, groups, workloads, plots: drawn, scaling: scalingChapter(groups) })],
+    ['benchmarks.md', page({ rows, groups, benchmarks, plots: drawn, scaling: scalingChapter(groups) })],
     section('fan-out.md', windowsSection(groups)),
     section('../README.md', overview(groups)),
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
@@ -55,7 +70,7 @@ async function report() {
   ];
 }
 
-/** A page that somebody writes, with the section that comes from the results. */
+/** A handwritten page with its one section that comes from the results. */
 function section(file, text) {
   return [file, betweenMarks(file, readFileSync(join(docs, file), 'utf8'), text)];
 }

@@ -6,34 +6,34 @@ const clusters = ['socketio-cluster', 'gjallar-cluster'];
 /** What is shown of one cell: of each of two peers what `text` says, and how many times the figure `key` is. */
 const lines = [
   {
-    about: 'to connect a client',
-    workload: 'connect',
+    about: 'CPU to connect a client',
+    benchmark: 'connect',
     key: 'cpuPerConnect',
     text: (read) => micros(read('cpuPerConnect')),
   },
   {
-    about: 'memory of a connected client',
-    workload: 'connect',
+    about: 'memory per connected client',
+    benchmark: 'connect',
     key: 'rssPerClient',
     text: (read) => `${shown(read('rssPerClient') / 1000, 1)} KB`,
   },
   {
-    about: 'a delivery in a room of 1,000, 400 messages/s',
-    workload: 'broadcast',
+    about: 'CPU per delivery in a room of 1,000 at 400 messages/s',
+    benchmark: 'broadcast',
     matches: ({ subscribers, publishers, perSecond }) => subscribers === 1000 && publishers === 10 && perSecond === 400,
     key: 'cpuPerDelivery',
     text: (read) => micros(read('cpuPerDelivery')),
   },
   {
-    about: 'a delivery, with as many as it can do',
-    workload: 'broadcast',
+    about: 'CPU per delivery at the highest rate of each',
+    benchmark: 'broadcast',
     matches: ({ saturate }) => saturate,
     key: 'cpuPerDelivery',
     text: (read) => `${micros(read('cpuPerDelivery'))}, ${shown(read('deliveries') / 1e6, 1)} million/s`,
   },
   {
-    about: '64,000 clients that speak every 25 s, heartbeats on',
-    workload: 'connections',
+    about: '64,000 clients that send a message every 25 s, with heartbeats',
+    benchmark: 'connections',
     peers: clusters,
     matches: ({ clients }) => clients === 64_000,
     key: 'server',
@@ -46,16 +46,18 @@ const lines = [
  * @param {import('./groups.js').Group[]} groups
  */
 export function overview(groups) {
-  const rows = lines.map(({ about, workload, peers = ['socketio-ws', 'gjallar'], matches = () => true, key, text }) => {
-    const found = peers.map((peer) =>
-      groups.find(
-        (group) => group.workload === workload && group.peer === peer && group.valid && matches(group.parameters),
-      ),
-    );
-    const [stock, ours] = found;
-    const factor = stock && ours && times(ratio(stock, ours, { key, title: '' }));
-    return [about, ...found.map((group) => (group ? figures(group, text) : '–')), factor ?? '–'];
-  });
+  const rows = lines.map(
+    ({ about, benchmark, peers = ['socketio-ws', 'gjallar'], matches = () => true, key, text }) => {
+      const found = peers.map((peer) =>
+        groups.find(
+          (group) => group.benchmark === benchmark && group.peer === peer && group.valid && matches(group.parameters),
+        ),
+      );
+      const [stock, ours] = found;
+      const factor = stock && ours && times(ratio(stock, ours, { key, title: '' }));
+      return [about, ...found.map((group) => (group ? figures(group, text) : '–')), factor ?? '–'];
+    },
+  );
   return markdownTable(['', 'socket.io on ws', 'gjallar', '×'], [...rows, mostHeld(groups)]);
 }
 
@@ -65,11 +67,11 @@ function figures(group, text) {
   return isSaturated(group) && !group.parameters.saturate ? `${told}, saturated` : told;
 }
 
-/** The largest crowd of which nobody was lost and everybody was reached. */
+/** The most clients that were held without a lost connection, and that one message reached all of. */
 function mostHeld(groups) {
   const held = (peer) => {
     const all = groups
-      .filter((group) => group.workload === 'connections' && group.peer === peer && group.valid)
+      .filter((group) => group.benchmark === 'connections' && group.peer === peer && group.valid)
       .map((group) => ['clients', 'reached', 'reachAll'].map((key) => spread(group, key).median))
       .filter(([clients, reached]) => reached === clients)
       .sort(([one], [other]) => other - one);
@@ -77,7 +79,7 @@ function mostHeld(groups) {
     const [[clients, , reach]] = all;
     return `${shown(clients, 0)}, in ${shown(reach / 1000, 1)} s`;
   };
-  return ['the largest crowd that was tried, one message to all of them', ...clusters.map(held), '–'];
+  return ['most clients in one room, and the time for one message to reach all of them', ...clusters.map(held), '–'];
 }
 
 const micros = (value) => `${shown(value)} µs`;

@@ -1,28 +1,29 @@
-import { documents, titleOf } from './documents.js';
 import { ENOUGH_RUNS, ratio } from './groups.js';
 import { cellTable, markdownTable, times } from './table.js';
+import { published, titleOf, workloadSection } from './workloads.js';
 
 /**
  * The whole report, as Markdown.
  * @param {{
  *   rows: object[], that were used
  *   groups: import('./groups.js').Group[],
- *   workloads: Record<string, object>,
- *   plots: { workload: string, file: string, alt: string }[], those that were drawn
+ *   benchmarks: Record<string, object>,
+ *   plots: { benchmark: string, file: string, alt: string }[], those that were drawn
  *   scaling: string, the last chapter
  * }} report
  */
-export function page({ rows, groups, workloads, plots, scaling }) {
-  const measured = Object.entries(workloads).filter(([name]) => groups.some(({ workload }) => workload === name));
-  const missing = Object.keys(workloads).filter((name) => !groups.some(({ workload }) => workload === name));
+export function page({ rows, groups, benchmarks, plots, scaling }) {
+  const measured = Object.entries(benchmarks).filter(([name]) => groups.some(({ benchmark }) => benchmark === name));
+  const missing = Object.keys(benchmarks).filter((name) => !groups.some(({ benchmark }) => benchmark === name));
   const parts = [
     '# Benchmarks',
-    'Written by `npm run bench:report` from [benchmarks/results.jsonl](benchmarks/results.jsonl); edits are lost.',
+    '`npm run bench:report` writes this page from [benchmarks/results.jsonl](benchmarks/results.jsonl). Do not edit it by hand.',
     provenance(rows),
     legend,
+    workloadSection(measured.map(([name]) => name)),
     summary(groups, measured),
-    ...measured.map(([name, workload]) => chapter(name, workload, groups, plots)),
-    missing.length > 0 ? `Not measured: ${missing.map((name) => `\`${name}\``).join(', ')}.` : '',
+    ...measured.map(([name, benchmark]) => chapter(name, benchmark, groups, plots)),
+    missing.length > 0 ? `Not measured yet: ${missing.map((name) => `\`${name}\``).join(', ')}.` : '',
     scaling,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
@@ -38,7 +39,7 @@ function provenance(rows) {
       cpu,
       `${Math.round(memory / 2 ** 30)} GiB`,
       `Linux ${kernel}`,
-      pinned ? 'server and generators on cores of their own' : 'not pinned to cores',
+      pinned ? 'server and generators on separate cores' : 'not pinned to cores',
     ].join(', '),
   );
   const versions = every(({ versions: all }) =>
@@ -56,14 +57,17 @@ function provenance(rows) {
   return `| | |\n|---|---|\n${facts.map(([name, text]) => `| ${name} | ${text} |`).join('\n')}`;
 }
 
-const legend = `- Figures are medians of the runs, with minimum and maximum below. † fewer than ${ENOUGH_RUNS} runs: the spread says little.
-- **×** is how many times gjallar's figure of the same run it is, the median over the runs. Of a cost or a latency, more
-  than 1× is worse than gjallar; of a rate, less. Where several rows are gjallar's, a row is compared with the one of
-  its kind, else with the first. The latency of a saturated server is compared with nothing: it grows as long as the run
-  lasts.
-- A row whose runs were all INVALID is struck out, and nothing is compared with it. What makes a row so, what the peers
-  are and what \`saturated\` means stands in [load/README.md](../load/README.md).
-- Figures in *italics* are a founding document's, from its machine and its year: they show the shape, not the distance.`;
+const legend = `How to read the tables:
+
+- Each figure is the median of all runs, with the minimum and maximum below it. † marks fewer than ${ENOUGH_RUNS} runs, whose spread says little.
+- **×** compares with gjallar: a row's figure divided by gjallar's figure from the same run, as the median over all runs.
+  For a cost or a latency, more than 1× is in favor of gjallar; for a rate, less than 1×. Where a table has several rows of gjallar, each row is
+  compared with the one of its kind, or else with the first.
+- The latency of a saturated server is not compared, because it grows as long as the run lasts.
+- A row whose runs were all INVALID is struck out and not compared. [load/README.md](../load/README.md) lists the peers
+  and explains \`INVALID\` and \`saturated\`.
+- Figures in *italics* were published with the workload. They come from other machines and other years: compare their
+  shape, not their size.`;
 
 /** The first cost or latency of each benchmark, for every peer and cell. Of a rate, more would be better. */
 function summary(groups, measured) {
@@ -88,7 +92,7 @@ function summary(groups, measured) {
   ]);
   return `## At a glance
 
-How many times gjallar's figure each peer takes: above 1× gjallar takes less.
+Each peer's cost divided by gjallar's. Above 1×, gjallar is cheaper.
 
 ${markdownTable(['', ...peers, 'of'], rows, 1)}`;
 }
@@ -98,7 +102,7 @@ const of = (cell, name) => cell.find(({ peer }) => peer === name);
 /** The groups of a benchmark, by cell. */
 function cellsOf(groups, name) {
   const cells = new Map();
-  for (const group of groups.filter(({ workload }) => workload === name)) {
+  for (const group of groups.filter(({ benchmark }) => benchmark === name)) {
     if (!cells.has(group.cell)) cells.set(group.cell, []);
     cells.get(group.cell).push(group);
   }
@@ -106,24 +110,24 @@ function cellsOf(groups, name) {
 }
 
 function chapter(name, { about, columns }, groups, plots) {
-  const known = documents[name] ?? { tables: [] };
+  const known = published[name] ?? { tables: [] };
   const cells = cellsOf(groups, name);
   const alone = columns.map((column) => ({ ...column, ratio: false }));
   const tables = cells.every((cell) => cell.length === 1)
     ? [cellTable(alone, cells.flat(), { label: ({ cell }) => cell })]
     : cells.flatMap((cell) => [
         `### ${name}: ${cell[0].cell}`,
-        cellTable(columns, cell, { document: known.cell?.(cell[0].parameters) }),
+        cellTable(columns, cell, { published: known.cell?.(cell[0].parameters) }),
       ]);
   return [
     `## ${name}`,
     `${about[0].toUpperCase()}${about.slice(1)}.`,
-    ...plots.filter(({ workload }) => workload === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
+    ...plots.filter(({ benchmark }) => benchmark === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
     ...tables,
-    ...known.tables.flatMap(documentTable),
+    ...known.tables.flatMap(publishedTable),
   ].join('\n\n');
 }
 
-function documentTable({ document, about, head, rows }) {
-  return [`### ${titleOf(document)}`, about, markdownTable(head, rows)];
+function publishedTable({ workload, about, head, rows }) {
+  return [`### ${titleOf(workload)}, as published`, about, markdownTable(head, rows)];
 }

@@ -16,7 +16,7 @@ function parse(line, where) {
   } catch {
     throw new Error(`${where}: not JSON`);
   }
-  for (const field of ['workload', 'cell', 'peer', 'date', 'command', 'machine']) {
+  for (const field of ['benchmark', 'cell', 'peer', 'date', 'command', 'machine']) {
     if (row?.[field] === undefined)
       throw new Error(`${where}: a result without "${field}"; was it written by an older version?`);
   }
@@ -30,7 +30,7 @@ export function usedRows(rows) {
 }
 
 /** What rows that are runs of the same thing have in common. */
-export const identity = ({ workload, cell, peer }) => JSON.stringify([workload, cell, peer]);
+export const identity = ({ benchmark, cell, peer }) => JSON.stringify([benchmark, cell, peer]);
 
 /** A row as one line of JSON. Six digits are more than any of these figures deserves. */
 export const line = (row) =>

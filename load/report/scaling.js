@@ -5,33 +5,36 @@ import { assumptionTable, costTable } from './scaling/inputs.js';
 import { planTable, workloads } from './scaling/plans.js';
 import { shown } from './table.js';
 
-/** The last chapter: how many machines and Redis shards, what is first to run out, and what that hangs on. */
+/** The last chapter: how many machines and Redis shards, which resource runs out first, and how sensitive that is. */
 export function scalingChapter(groups) {
   const costs = readCosts(groups);
   const base = assume(costs, () => {});
   const known = Object.keys(workloads).filter((name) => base.demand[name]);
   return [
-    '## Scaling: what 1, 10 and 100 million users need',
-    `A calculation, not a measurement: \`load/scaling.js\` takes what one core of the machine above needed, read from the
-results, and the assumptions below. Nobody has run 10 million users here. Taken as given: costs stay as they were in
-the measured cell, each further core does as much as the first, and load spreads evenly. Left out: the kernel's memory
-where the table of costs says so, TLS, load balancers, the traffic of reconnecting, and what the bus itself takes of
-the network card.`,
-    '### What was measured',
+    '## Capacity planning: 1, 10 and 100 million users',
+    `This chapter is a calculation, not a measurement: 10 million users were never connected. It combines what one core of the
+machine above spent with the assumptions of \`load/report/scaling/assumptions.js\`. To try other assumptions, edit that file
+and run \`node load/scaling.js\`.
+
+The calculation assumes that costs stay as they were in the measured cell, that each further core does as much work as
+the first, and that load spreads evenly. It leaves out TLS, load balancers, reconnecting clients, the bus's share of the
+network card, and the kernel's memory where the table of costs says so.`,
+    '### Measured costs',
     costTable(costs),
-    '### What is assumed',
+    '### Assumptions',
     assumptionTable(),
     '### Machines and Redis shards',
-    `"By CPU", "by memory" and "by network" are the machines that each alone would need; the largest is what it takes. "Bus"
-is what each worker receives from others. On the classic bus every worker reads every message, and a second shard takes
-nothing off the first; on the sharded bus a worker reads the rooms that it has members of, and one
-room stays on one shard. Figures have two digits.`,
+    `"By CPU", "by memory" and "by network" give the number of machines that each resource alone would need. The largest of
+them is the number of machines. "Bus per worker" is how many messages each worker receives from others. On the classic
+bus, every worker reads every message, and a second shard takes no load off the first. On the sharded bus, a worker reads
+the rooms in which it has members, and one room stays on one shard. "Impossible" means that no number of machines is enough.
+Figures are rounded to two digits.`,
     ...known.map((name) => planTable(name, base)),
     ...missing(known),
-    '### Where the next bottleneck lies',
+    '### Next bottlenecks',
     bottlenecks(known, base),
-    '### What it hangs on',
-    `Machines for ${shown(MIDDLE, 0)} users, sharded bus, with one thing changed at a time.`,
+    '### Sensitivity',
+    `Machines for ${shown(MIDDLE, 0)} users on the sharded bus, with one assumption changed at a time.`,
     sensitivity(known, costs),
   ].join('\n\n');
 }
@@ -40,7 +43,5 @@ const missing = (known) => {
   const names = Object.keys(workloads).filter((name) => !known.includes(name));
   return names.length === 0
     ? []
-    : [
-        `Not calculated, because a cost it needs was not measured: ${names.map((name) => workloads[name].title).join(', ')}.`,
-      ];
+    : [`Not calculated, because a cost was not measured: ${names.map((name) => workloads[name].title).join(', ')}.`];
 };

@@ -21,11 +21,11 @@ export function markdownTable(head, rows, left = 0) {
  * @param {{ key: string, title: string, digits?: number, ratio?: boolean }[]} columns
  * @param {import('./groups.js').Group[]} cell
  * @param {{
- *   document?: { name: string, result: Record<string, number | string> }[], figures to stand below ours
+ *   published?: { name: string, result: Record<string, number | string> }[], figures that stand below ours
  *   label?: (group: import('./groups.js').Group) => string, what a row is called
  * }} [more]
  */
-export function cellTable(columns, cell, { document = [], label = ({ peer }) => peer } = {}) {
+export function cellTable(columns, cell, { published = [], label = ({ peer }) => peer } = {}) {
   const present = columns.filter(({ key }) => cell.some((group) => spread(group, key)));
   const head = [
     '',
@@ -40,7 +40,7 @@ export function cellTable(columns, cell, { document = [], label = ({ peer }) => 
     });
     return [label(group), ...figures, runs(group), group.notes.join('; ')];
   });
-  for (const { name, result } of document) {
+  for (const { name, result } of published) {
     const figures = present.flatMap(({ key, ratio: compared }) => {
       const text = result[key] === undefined ? '–' : `*${result[key].toLocaleString('en-US')}*`;
       return compared ? [text, '–'] : [text];

@@ -6,7 +6,7 @@ import { markdownTable, shown } from './table.js';
  * @param {import('./groups.js').Group[]} groups
  */
 export function windowsSection(groups) {
-  const found = groups.filter(({ workload }) => workload === 'windows');
+  const found = groups.filter(({ benchmark }) => benchmark === 'windows');
   const cells = found.map(({ parameters }) => parameters);
   if (cells.length === 0) return 'Not measured.';
   const rates = [...new Set(cells.map(({ perSecond }) => perSecond))];

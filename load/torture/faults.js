@@ -3,7 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { Hosts, whyNoHosts } from './faults/hosts.js';
 import { faultsOnOneHost } from './faults/one-host.js';
 
-export const about = 'faults under load: what is lost, what comes twice, how long nobody is served';
+export const about = 'faults under load: lost and repeated messages, and the length of outages';
+
+export const options = {
+  'times n': 'how often each fault is injected (100; 1 with --short)',
+  'minutes n': 'time limit (180; 2 with --short)',
+};
 
 const HOSTS = ['first', 'second', 'redis'];
 

@@ -13,9 +13,11 @@ import * as packets from './fuzz/families/packets.js';
 import * as plain from './fuzz/families/plain.js';
 import { shown } from './fuzz/mismatch.js';
 import { badTokens, tokenFor } from './fuzz/tokens.js';
-import { LONGEST_REST, Service } from './support/service.js';
+import { MAX_SESSION_REST_MS, Service } from './support/service.js';
 
-export const about = 'bad input of every kind: right answers, no leak, nobody else disturbed';
+export const about = 'invalid input of every kind: correct errors, no leaks, no effect on other clients';
+
+export const options = { times: 'number of inputs (1,000,000; 4,000 with --short)' };
 
 const families = { events, connects, packets, handshakes, api, frames, plain, bytes };
 const ALL = 1_000_000;
@@ -26,7 +28,6 @@ const SECRET = 'a secret of more than thirty-two bytes';
 const API_KEY = 'fuzz-key';
 const MAX_PAYLOAD = 100_000;
 
-/** @param {import('./support/scenario.js').Options} options; `times` is the number of inputs */
 export async function run({ short, seed, times = short ? SHORT : ALL }) {
   const service = await Service.start({ JWT_SECRET: SECRET, API_KEY, MAX_PAYLOAD: String(MAX_PAYLOAD) });
   const control = await ControlPair.start(
@@ -75,7 +76,7 @@ export async function run({ short, seed, times = short ? SHORT : ALL }) {
 
 /** How many sessions there still are when the heartbeat of each has been due. */
 async function sessionsLeft(service) {
-  const patience = Date.now() + LONGEST_REST;
+  const patience = Date.now() + MAX_SESSION_REST_MS;
   for (;;) {
     const { clients } = await service.totals();
     if (clients === 0 || Date.now() > patience) return clients;

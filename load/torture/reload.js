@@ -7,12 +7,17 @@ import { io } from 'socket.io-client';
 import { SupervisedService } from './faults/supervised-service.js';
 import { progress } from './support/scenario.js';
 
-export const about = 'rolling reloads under load: what fails, and how fast the clients come back';
+export const about = 'rolling reloads under load: failed requests, and how fast the clients reconnect';
+
+export const options = {
+  'times n': 'number of reloads (100; 2 with --short)',
+  'minutes n': 'time limit (60)',
+};
 
 const WORKERS = 2;
 const PROBES = 4;
-/** How long everybody may take to be back after a reload, in ms. */
-const RECOVERY = 30_000;
+/** How long it may take until all clients are connected again after a reload. */
+const MAX_RECOVERY_MS = 30_000;
 
 export async function run({ short, times = short ? 2 : 100, minutes = 60 }) {
   const directory = mkdtempSync(join(tmpdir(), 'torture-'));
@@ -21,26 +26,26 @@ export async function run({ short, times = short ? 2 : 100, minutes = 60 }) {
   mkdirSync(join(directory, 'service'));
   const service = await SupervisedService.start({ directory: join(directory, 'service'), environment });
   const url = `http://127.0.0.1:${service.port}`;
-  const crowd = new Crowd(url, short ? 60 : 400);
+  const clients = new EchoClients(url, short ? 60 : 400);
   const probing = new Probing(`${url}/healthz`);
   const end = Date.now() + minutes * 60_000;
   let done = 0;
   let missing = 0;
   try {
-    await crowd.untilBack(RECOVERY);
-    crowd.comings.length = 0;
+    await clients.untilConnected(MAX_RECOVERY_MS);
+    clients.connectedAt.length = 0;
     for (; done < times && Date.now() < end; done++) {
       progress(`reload ${done + 1} of ${times}`);
       const { workers } = service;
       service.signal('SIGHUP');
       await service.untilReplaced(workers, WORKERS);
-      await crowd.untilBack(RECOVERY);
-      missing += crowd.away;
+      await clients.untilConnected(MAX_RECOVERY_MS);
+      missing += clients.disconnected;
     }
     progress('');
   } finally {
     await probing.stop();
-    crowd.leave();
+    clients.close();
     await service.stop();
     rmSync(directory, { recursive: true, force: true });
   }
@@ -48,43 +53,43 @@ export async function run({ short, times = short ? 2 : 100, minutes = 60 }) {
   return [
     { name: 'reloads', value: done, least: 1 },
     { name: 'net.ipv4.tcp_migrate_req', value: migrate },
-    { name: 'clients', value: crowd.size },
-    { name: 'clients that did not come back', value: missing, most: 0 },
+    { name: 'clients', value: clients.size },
+    { name: 'clients that did not reconnect', value: missing, most: 0 },
     {
-      name: 'times that a client was sent away, per client and reload',
-      value: round(crowd.goings / crowd.size / done),
+      name: 'disconnects per client and reload',
+      value: round(clients.disconnects / clients.size / done),
     },
-    { name: 'attempts of clients to connect that failed', value: crowd.failures },
-    { name: `connections per second at the peak of the return, over ${drain} s`, value: peakOf(crowd.comings) },
-    { name: 'echoes answered', value: crowd.answered },
-    { name: 'echoes on their way when their connection ended', value: crowd.unanswered },
+    { name: 'failed connection attempts of clients', value: clients.failures },
+    { name: `peak of reconnections per second, with a drain of ${drain} s`, value: peakOf(clients.connectedAt) },
+    { name: 'echoes answered', value: clients.answered },
+    { name: 'echoes lost with their connection', value: clients.unanswered },
     { name: 'requests on new connections', value: probing.answered, least: 1 },
-    // Without the kernel's help some may be reset that wait when a listen socket is closed.
+    // Without net.ipv4.tcp_migrate_req, closing a listen socket resets the connections that wait in its queue.
     {
-      name: 'requests on new connections that failed',
+      name: 'failed requests on new connections',
       value: probing.failures,
       most: migrate === '1' ? 0 : Math.ceil(probing.answered / 1000),
     },
   ];
 }
 
-/** Clients with their default options who ask for an echo all the time. */
-class Crowd {
-  comings = [];
-  goings = 0;
+/** Clients with their default options that ask for echoes all the time. */
+class EchoClients {
+  connectedAt = [];
+  disconnects = 0;
   failures = 0;
   answered = 0;
   unanswered = 0;
   #sockets;
-  #isThere = true;
+  #isOpen = true;
 
   constructor(url, size) {
     this.size = size;
     this.#sockets = Array.from({ length: size }, () => {
       const socket = io(url, { forceNew: true });
-      socket.on('connect', () => this.comings.push(performance.now()));
+      socket.on('connect', () => this.connectedAt.push(performance.now()));
       socket.on('disconnect', () => {
-        if (this.#isThere) this.goings++;
+        if (this.#isOpen) this.disconnects++;
       });
       socket.on('connect_error', () => this.failures++);
       void this.#talk(socket);
@@ -93,28 +98,28 @@ class Crowd {
   }
 
   async #talk(socket) {
-    while (this.#isThere) {
+    while (this.#isOpen) {
       await sleep(500 * (0.5 + Math.random()));
       if (!socket.connected) continue;
       const isOver = new Promise((resolve) => socket.once('disconnect', () => resolve(false)));
       const answer = socket.emitWithAck('echo', 1).then(() => true);
       // What the end of a connection leaves unanswered is rejected by socket.io-client.
       if (await Promise.race([answer.catch(() => false), isOver])) this.answered++;
-      else if (this.#isThere) this.unanswered++;
+      else if (this.#isOpen) this.unanswered++;
     }
   }
 
-  get away() {
+  get disconnected() {
     return this.#sockets.filter(({ connected }) => !connected).length;
   }
 
-  async untilBack(timeout) {
+  async untilConnected(timeout) {
     const end = performance.now() + timeout;
-    while (this.away > 0 && performance.now() < end) await sleep(50);
+    while (this.disconnected > 0 && performance.now() < end) await sleep(50);
   }
 
-  leave() {
-    this.#isThere = false;
+  close() {
+    this.#isOpen = false;
     for (const socket of this.#sockets) socket.disconnect();
   }
 }

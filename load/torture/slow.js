@@ -6,7 +6,12 @@ import { rssOf } from '../harness/processes.js';
 import { Reader } from './slow/reader.js';
 import { Service } from './support/service.js';
 
-export const about = 'readers that sleep 200 ms at every read, offered far more than they take';
+export const about = 'readers that sleep 200 ms after every read and are sent far more than they can take';
+
+export const options = {
+  'times n': 'number of sleeping readers (1,000; 20 with --short)',
+  'minutes n': 'length of the measurement with all readers asleep (2; 0.1 with --short)',
+};
 
 const PUNCTUAL = fileURLToPath(new URL('slow/punctual.js', import.meta.url));
 const API_KEY = 'slow-key';
@@ -20,7 +25,6 @@ const MB = 1_000_000;
 /** What a process may take beyond what waits for its clients: garbage that was not collected yet, mostly. */
 const SLACK = 200 * MB;
 
-/** @param {import('./support/scenario.js').Options} options; `times` is how many sleep */
 export async function run({ short, times = short ? 20 : 1000, minutes = short ? 0.1 : 2 }) {
   const service = await Service.start({
     API_KEY,
@@ -63,7 +67,7 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
     const watch = setInterval(() => {
       most = Math.max(most, memoryOf(service));
     }, 250);
-    // The system's buffers take some megabytes for each before anybody is slow.
+    // The system's buffers take some megabytes per connection before a reader counts as slow.
     const p99Filling = await delayOver(minutes * 10_000);
     const pids = [...service.pids.values()];
     const cpuBefore = readCpu(pids);
@@ -73,7 +77,7 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
     const offeredAsleep = offered - offeredAwake;
     const takenAsleep = sumOf(slow, (reader) => reader.received) - takenAwake;
 
-    // Everybody catches up, and then gets one message that nobody can miss.
+    // All readers catch up, and then get one message that marks the end.
     for (const reader of slow) reader.sleep = 0;
     await untilQuiet(slow);
     await publish(service, ['fence']);
@@ -88,7 +92,7 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
     for (const line of complaints.slice(0, 20)) console.log(`  ! ${line}`);
     return [
       { name: 'readers that sleep', value: times },
-      { name: 'messages offered to each who sleeps', value: offeredAsleep },
+      { name: 'messages offered to each sleeping reader', value: offeredAsleep },
       { name: 'taken by each meanwhile, on average', value: Math.round(takenAsleep / times), most: offeredAsleep / 2 },
       { name: 'messages dropped', value: dropped, least: 1 },
       {
@@ -107,7 +111,7 @@ export async function run({ short, times = short ? 20 : 1000, minutes = short ? 
       { name: 'most memory', value: Math.round(most / MB), unit: 'MB', most: Math.round(bound / MB) },
       { name: 'CPU of the workers meanwhile', value: Math.round(cpu * 100), unit: '% of a core' },
       { name: 'delay of the others, p99, alone', value: p99Alone, unit: 'ms' },
-      { name: 'the same, beside as many who read in time', value: p99Awake, unit: 'ms' },
+      { name: 'the same, beside as many readers that are awake', value: p99Awake, unit: 'ms' },
       { name: 'the same, while the buffers of the sleepers fill', value: p99Filling, unit: 'ms' },
       // A short run on a busy machine says nothing about delays.
       { name: 'the same, once they are full', value: p99, unit: 'ms', ...(short ? {} : { most: 2 * p99Awake }) },
@@ -143,7 +147,7 @@ async function publish(service, texts) {
   if (!response.ok) throw new Error(`publishing failed: ${await response.text()}`);
 }
 
-/** Resolves when everybody has so many messages. */
+/** Resolves when all readers have so many messages. */
 async function untilHeard(others, messages) {
   while ((await others.order('received')).some((received) => received < messages)) await sleep(20);
 }

@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lives } from './soak/lives.js';
 import { randomFrom } from './support/scenario.js';
-import { LONGEST_REST, Service } from './support/service.js';
+import { MAX_SESSION_REST_MS, Service } from './support/service.js';
 
-export const about = 'clients that come, talk, leave and vanish: everything ends where it began';
+export const about = 'clients that connect, talk, leave and vanish: no memory, timer or descriptor is left';
+
+export const options = {
+  'times n': 'clients at a time (60)',
+  'minutes n': 'length of the run (30; less with --short)',
+};
 
 const API_KEY = 'soak-key';
 /** How many clients are there at a time. */
@@ -14,10 +19,9 @@ const SHORT_MINUTES = 0.05;
 const SAMPLES = 15;
 const MB = 1_000_000;
 
-/** @param {import('./support/scenario.js').Options} options; `times` is how many clients are there at a time */
 export async function run({ short, seed, minutes = short ? SHORT_MINUTES : MINUTES, times = CLIENTS }) {
-  const vitals = new URL('./soak/vitals.js', import.meta.url).href;
-  const service = await Service.start({ API_KEY }, ['--expose-gc', '--import', vitals]);
+  const resources = new URL('./soak/resources.js', import.meta.url).href;
+  const service = await Service.start({ API_KEY }, ['--expose-gc', '--import', resources]);
   const world = {
     port: service.port,
     apiKey: API_KEY,
@@ -79,9 +83,9 @@ async function churn(world, count, ms, failures) {
   return finished;
 }
 
-/** What the service holds when nobody is there any more and nothing changes. */
+/** What the service holds once all clients have left and nothing changes any more. */
 async function rest(service) {
-  const patience = Date.now() + LONGEST_REST;
+  const patience = Date.now() + MAX_SESSION_REST_MS;
   let last;
   for (;;) {
     const now = await holdingsOf(service);
@@ -97,7 +101,7 @@ async function holdingsOf(service) {
   // Before anything is asked: the connections that ask are closing yet when the answer is here.
   const { descriptors } = service;
   const { clients, rooms } = await service.totals();
-  const { timers, heap, rss } = await service.vitals();
+  const { timers, heap, rss } = await service.resources();
   return { clients, rooms, descriptors, timers, heap, rss };
 }
 

@@ -1,25 +1,25 @@
 import { GjallarError } from '../errors.js';
 
 /**
- * What somebody may do with rooms: patterns, each a room's name, or the beginning of names with a `*` behind it. A list
- * that is missing sets no limit; an empty one allows nothing.
+ * The rights of a user in rooms. A pattern is the name of a room, or a prefix of names followed by `*`. If a list is
+ * missing, every room is allowed; an empty list allows none.
  */
 export interface Grant {
-  /** Rooms to join, and to read: history, who is there. */
+  /** Rooms that the user may join, and whose history and members they may read. */
   join?: readonly string[];
-  /** Rooms to write to. */
+  /** Rooms that the user may publish to. */
   publish?: readonly string[];
 }
 
-/** Who somebody is. */
+/** A user as the server has verified them. */
 export interface Identity {
   name: string;
   grant: Grant;
-  /** When this ends, in ms since 1970; missing where it does not. */
+  /** When the identity expires, in ms since 1970; undefined for never. */
   expires?: number;
 }
 
-/** Tells who somebody is from what they show. */
+/** Verifies tokens. */
 export interface Accounts {
   /** @throws GjallarError TOKEN_… or ACCOUNTS_UNAVAILABLE */
   identify(token: unknown): Promise<Identity>;
@@ -39,16 +39,16 @@ function matches(pattern: string, room: string): boolean {
   return pattern.endsWith('*') ? room.startsWith(pattern.slice(0, -1)) : room === pattern;
 }
 
-/** The longest time that a timer of Node's can be set to, in ms. */
-const LONGEST = 2 ** 31 - 1;
+/** The longest delay of a Node.js timer, in ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Calls back at a time, in ms since 1970, however far away. Returns what cancels it. */
+/** Calls back at a time, in ms since 1970, however far in the future. Returns a function that cancels it. */
 export function atTime(time: number | undefined, callback: () => void): () => void {
   if (time === undefined) return () => {};
   let timer: NodeJS.Timeout;
   const wait = () => {
     const left = time - Date.now();
-    timer = left > LONGEST ? setTimeout(wait, LONGEST) : setTimeout(callback, Math.max(0, left));
+    timer = left > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS) : setTimeout(callback, Math.max(0, left));
   };
   wait();
   return () => clearTimeout(timer);

@@ -4,13 +4,13 @@ import { GjallarError } from '../errors.js';
 import type { Accounts, Identity } from './identity.js';
 
 export interface TokenOptions {
-  /** Shared secret of tokens signed with HS256; or */
+  /** Shared secret of tokens signed with HS256. Set either this or {@link jwksUrl}. */
   secret?: string;
-  /** the address of the public keys of tokens signed with RS256, ES256 or EdDSA. */
+  /** URL of the public keys of tokens signed with RS256, ES256 or EdDSA. */
   jwksUrl?: string;
-  /** What the claim `iss` must be; any where this is missing. */
+  /** Required value of the claim `iss`. @default any */
   issuer?: string;
-  /** What the claim `aud` must be or contain; any where this is missing. */
+  /** Value that the claim `aud` must be or contain. @default any */
   audience?: string;
 }
 
@@ -20,7 +20,7 @@ const claims = z.object({
   rooms: z.object({ join: patterns, publish: patterns }).default({}),
 });
 
-/** Accounts are JSON Web Tokens: RFC 7519, checked as RFC 8725 asks for, with a list of accepted algorithms. */
+/** Accounts by JSON Web Tokens (RFC 7519), verified as RFC 8725 requires, with a list of accepted algorithms. */
 export class TokenAccounts implements Accounts {
   private readonly key: JWTVerifyGetKey;
   private readonly algorithms: string[];
@@ -53,13 +53,13 @@ export class TokenAccounts implements Accounts {
   }
 }
 
-/** The name comes from the claim `name`, else from `sub`; see {@link Identity} for `rooms`. */
+/** The name is the claim `name`, or `sub` without one. See {@link Grant} for `rooms`. */
 function identityOf({ name, sub, rooms, exp }: JWTPayload): Identity {
   const parsed = claims.safeParse({ name: name ?? sub, rooms });
   if (!parsed.success) {
     throw new GjallarError(
       'TOKEN_INVALID',
-      'The token must name its user (name, else sub), and rooms must be lists of names: { join, publish }.',
+      'The token has an invalid claim. Request one with a user name in "name" or "sub", and lists of rooms in "rooms": { join, publish }.',
     );
   }
   return { name: parsed.data.name, grant: parsed.data.rooms, expires: exp === undefined ? undefined : exp * 1000 };
@@ -77,6 +77,6 @@ function refusalOf(error: unknown): GjallarError {
     error instanceof errors.JWKSTimeout ||
     error instanceof errors.JWKSInvalid ||
     error.code === 'ERR_JOSE_GENERIC';
-  // The keys' server is away, or answers something else than keys: the token may be good.
+  // The key server is unreachable, or its answer contains no keys. The token may be valid.
   return new GjallarError(isOurs ? 'ACCOUNTS_UNAVAILABLE' : 'TOKEN_INVALID');
 }

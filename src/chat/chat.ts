@@ -2,24 +2,27 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
-import type { ArchiveReader } from '../history/archive.js';
+import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
-import { Answering } from './answering.js';
-import { type ChatContext, type ChatServer, type ChatSocket, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
-import { Conversations } from './conversations.js';
+import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import type { Said } from './conversations/conversation.js';
+import { Conversations, type ReadCost } from './conversations/conversations.js';
+import { asChatMessage, deliverHere } from './conversations/post.js';
+import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { ChatCounters } from './counters.js';
+import { Expiry } from './expiry.js';
+import { echo } from './handlers/echo.js';
 import { type Handler, handlers } from './handlers/index.js';
-import { Expiry, identify, identifyByToken } from './identify.js';
+import { identify, identifyByToken } from './identify.js';
+import { InFlightEvents } from './in-flight-events.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
-import { asChatMessage, deliverHere, type Said } from './post.js';
-import { PresenceTeller } from './presence.js';
-import type { Failure } from './protocol.js';
-import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
-import { Roster } from './roster.js';
-import { type ChatStats, readStats } from './stats.js';
+import { PresenceBroadcaster } from './presence/broadcaster.js';
+import { PresenceRegistry } from './presence/registry.js';
+import { type ChatStats, readStats } from './presence/stats.js';
+import type { ChatServer, ChatSocket, Failure } from './protocol.js';
 
 export interface Chat {
-  /** Says something in a room without being in it; see {@link publish}. */
+  /** Posts to a room without joining it; see {@link publish}. */
   publish(
     caller: Identity | undefined,
     room: string,
@@ -28,16 +31,16 @@ export interface Chat {
   ): Promise<PublishReply>;
   /** Reads a page of a room's messages; see {@link readRoomPage}. */
   read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
-  /** Tells who has a token; undefined where names are free. */
+  /** Verifies a token; undefined if users choose their own names. */
   readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
-  /** Whether an event of the client with this connection has not been answered yet. */
+  /** Whether an event of the client with this connection has no reply yet. */
   isAnswering(conn: object): boolean;
-  /** Lets a member in who does not speak Socket.IO. @throws GjallarError BAD_ROOM, BAD_NAME */
+  /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
   readonly counters: ChatCounters;
   /** Counts rooms and members over all workers and machines; see {@link readStats}. */
   stats(limit: number): Promise<ChatStats>;
-  /** Tells the other workers that this one goes. */
+  /** Tells the other workers that this one is stopping. */
   close(): void;
 }
 
@@ -45,52 +48,66 @@ export interface ChatOptions {
   /** This worker's id. */
   workerId: number;
   log: Logger;
-  /** Keeps the messages; without it none are kept. */
+  /** Stores the messages. Without it, no messages are stored. */
   history?: HistoryStore;
-  /** Has the messages that the history no longer has. */
+  /** Reads messages that the history no longer has. */
   archive?: ArchiveReader;
-  /** Reaches the members who do not speak Socket.IO. */
+  /** Reaches the members on plain WebSockets. */
   plain?: PlainDelivery;
-  /** Tells who somebody is by their token; without it names are free. */
+  /** Verifies tokens. Without it, users choose their own names. */
   accounts?: Accounts;
-  /** Whether the client with this connection has sent more than it may, so that its events are refused. */
+  /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
   isOverLimit?: (conn: unknown) => boolean;
-  /** Whether members who are behind do without changes of presence. @default false */
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded?: () => boolean;
+  /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
+  onHistoryRead?: (client: unknown, cost: ReadCost) => void;
+  /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
 }
 
-/** Puts the chat on a Socket.IO server, namespace `/`. */
+/** Starts the chat on the namespace `/` of a Socket.IO server. */
 export function startChat(
   io: ChatServer,
-  { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
+  {
+    workerId,
+    log,
+    history,
+    archive,
+    plain,
+    accounts,
+    isOverLimit,
+    isOverloaded = () => false,
+    onHistoryRead,
+    volatilePresence = false,
+  }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
-  const roster = new Roster(randomUUID(), {
-    tell: (message) => io.serverSideEmit('roster', message),
-    changed: (room) => presence.note(room),
-    // What the one that has gone posted last may not have been told to everybody.
+  const presenceRegistry = new PresenceRegistry(randomUUID(), {
+    send: (message) => io.serverSideEmit('roster', message),
+    changed: (room) => presenceBroadcaster.note(room),
+    // The last messages of the worker that is gone may not have reached all workers.
     gone: () => conversations?.verify(),
     totals: () => ({
       clients: io.of('/').sockets.size + plainMembers.size,
       messages: counters.roomMessages + counters.directMessages,
     }),
   });
-  const presence: PresenceTeller = new PresenceTeller(
-    roster,
-    (told) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(told.room)).emit('presence', told),
+  const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
+    presenceRegistry,
+    (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
     (room) => hasRoom(ioRoomOf(room)),
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations =
     history &&
     new Conversations(history, archive, {
-      tellNews: (news) => io.serverSideEmit('news', news),
-      tellHeads: (heads) => io.serverSideEmit('heads', heads),
+      announceMessages: (messages) => io.serverSideEmit('news', messages),
+      announcePositions: (positions) => io.serverSideEmit('heads', positions),
       deliver: (conversation, message) => deliverHere(context, conversation, message),
-      hasMembers: (conversation) =>
-        'room' in conversation
-          ? hasRoom(ioRoomOf(conversation.room)) || plainMembers.has(conversation.room)
-          : conversation.users.some((user) => hasRoom(ioRoomOfUser(user))),
+      hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
+      hasUser: (name) => hasRoom(ioRoomOfUser(name)),
+      onRead: (client, cost) => onHistoryRead?.(client, cost),
     });
   const plainMembers = new PlainMembers(plain);
   const deliver = (room: string, message: Said) => {
@@ -99,23 +116,24 @@ export function startChat(
   };
   const context: ChatContext = {
     io,
-    roster,
-    presence,
+    presenceRegistry,
+    presenceBroadcaster,
     conversations,
     workerId,
     deliver,
     accounts,
     expiry: new Expiry(),
-    answering: new Answering(),
+    inFlight: new InFlightEvents(),
+    isOverloaded,
     counters,
   };
 
-  io.on('roster', (message) => roster.receive(message));
-  io.on('news', (news) => conversations?.receive(news));
+  io.on('roster', (message) => presenceRegistry.receive(message));
+  io.on('news', (messages) => conversations?.receive(messages));
   io.on('said', (room, messages) => {
     for (const message of messages) deliver(room, message);
   });
-  io.on('heads', (heads) => conversations?.receiveHeads(heads));
+  io.on('heads', (positions) => conversations?.receivePositions(positions));
   io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
@@ -126,15 +144,10 @@ export function startChat(
         void answer(handler, context, socket, input, reply, log);
       });
     }
-    socket.on('echo', (value, reply) => {
-      // Without a value the acknowledgement comes first, and must not be sent on: socket.io would keep it.
-      if (typeof value === 'function') value();
-      else if (typeof reply === 'function') reply(value);
-      else socket.emit('echo', value);
-    });
+    socket.on('echo', (value, reply) => echo(socket, value, reply));
     socket.on('disconnecting', () => {
       context.expiry.forget(socket);
-      for (const room of roomsOf(socket)) roster.remove(room, socket.data.name);
+      for (const room of roomsOf(socket)) presenceRegistry.remove(room, socket.data.name);
     });
   });
   return {
@@ -142,27 +155,27 @@ export function startChat(
     publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
     counters,
-    stats: (limit) => readStats(roster, limit),
+    stats: (limit) => readStats(presenceRegistry, limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
-    isAnswering: (conn) => context.answering.has(conn),
+    isAnswering: (conn) => context.inFlight.has(conn),
     close: () => {
       conversations?.close();
-      presence.close();
-      roster.close();
+      presenceBroadcaster.close();
+      presenceRegistry.close();
     },
   };
 }
 
-/** When the tokens end of those who are connecting. */
+/** The times at which the tokens of connecting clients expire. */
 const expiries = new WeakMap<ChatSocket, number | undefined>();
 
-/** The connections of those who are being let in. */
+/** The connections of clients that are being admitted. */
 const arriving = new WeakSet<ChatSocket['conn']>();
 
-/** The user's name comes from `auth.token`, or, where none is asked for, from `auth.name`; who gives none gets one. */
+/** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
 async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
   const { conn } = socket;
-  // socket.io refuses a second CONNECT only once the first is through.
+  // socket.io rejects a second CONNECT only once the first one has passed the middleware.
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
@@ -178,7 +191,7 @@ async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (
   }
 }
 
-/** An event of somebody who sends too much is not done; who waits for a reply is told. */
+/** Rejects an event of a client that exceeds its rate limit. The client learns it if it asked for a reply. */
 function refuse(event: readonly unknown[]): void {
   const reply = event.at(-1);
   if (typeof reply === 'function') reply(failureOf(new GjallarError('RATE_LIMITED')));
@@ -192,10 +205,10 @@ async function answer(
   reply: unknown,
   log: Logger,
 ): Promise<void> {
-  // A client that gives no input may still want to know what became of it.
+  // A client that sends no input may still ask for a reply.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   const { conn } = socket;
-  context.answering.begin(conn);
+  context.inFlight.begin(conn);
   try {
     const result = await handler(context, socket, input);
     callback?.({ ok: true, ...result });
@@ -205,7 +218,7 @@ async function answer(
     context.counters.failed(failure.code);
     callback?.(failure);
   } finally {
-    context.answering.end(conn);
+    context.inFlight.end(conn);
   }
 }
 

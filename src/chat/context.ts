@@ -1,31 +1,29 @@
-import type { Server, Socket } from 'socket.io';
 import type { Accounts } from '../accounts/identity.js';
-import type { Answering } from './answering.js';
-import type { Conversations } from './conversations.js';
+import type { Said } from './conversations/conversation.js';
+import type { Conversations } from './conversations/conversations.js';
 import type { ChatCounters } from './counters.js';
-import type { Expiry } from './identify.js';
-import type { Said } from './post.js';
-import type { PresenceTeller } from './presence.js';
-import type { ClientEvents, InterServerEvents, ServerEvents, SocketData } from './protocol.js';
-import type { Roster } from './roster.js';
+import type { Expiry } from './expiry.js';
+import type { InFlightEvents } from './in-flight-events.js';
+import type { PresenceBroadcaster } from './presence/broadcaster.js';
+import type { PresenceRegistry } from './presence/registry.js';
+import type { ChatServer, ChatSocket } from './protocol.js';
 
-export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
-export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
-
-/** What the handlers of client events work with. */
+/** The parts that the handlers of client events use. */
 export interface ChatContext {
   readonly io: ChatServer;
-  readonly roster: Roster;
-  readonly presence: PresenceTeller;
-  /** The messages that are kept; undefined where the server keeps no history. */
+  readonly presenceRegistry: PresenceRegistry;
+  readonly presenceBroadcaster: PresenceBroadcaster;
+  /** The stored messages; undefined if the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;
-  /** Tells who somebody is by their token; undefined where names are free. */
+  /** Verifies tokens; undefined if users choose their own names. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
-  readonly answering: Answering;
+  readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
-  /** Delivers a room's message to this worker's members, of whatever kind. */
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded(): boolean;
+  /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
   deliver(room: string, message: Said): void;
 }
 
@@ -36,12 +34,12 @@ export function ioRoomOfUser(name: string): string {
   return `user:${name}`;
 }
 
-/** The Socket.IO room of a chat room. Socket ids are rooms too, therefore the prefix. */
+/** The Socket.IO room of a chat room. It has a prefix because socket ids are rooms too. */
 export function ioRoomOf(room: string): string {
   return ROOM + room;
 }
 
-/** The chat room of a Socket.IO room, or undefined where it is none. */
+/** The chat room of a Socket.IO room; undefined if that is not a chat room. */
 export function chatRoomOf(ioRoom: string): string | undefined {
   return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
 }

@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../errors.js';
 
-/** What the chat of one worker counts, since its start. */
+/** The counts of one worker's chat since its start. */
 export class ChatCounters {
-  /** Messages that were said here: kept, where messages are kept. */
+  /** Messages posted here; with a history, only stored ones. */
   roomMessages = 0;
   directMessages = 0;
-  /** Events of clients that failed, by the code that they were answered with. */
+  /** Failed events of clients, by error code. */
   readonly failures = new Map<ErrorCode, number>();
 
   failed(code: ErrorCode): void {

@@ -1,11 +1,10 @@
-import { type Accounts, atTime, type Identity } from '../accounts/identity.js';
+import type { Accounts, Identity } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
-import type { ChatSocket } from './context.js';
 import { readName } from './input.js';
 
 /**
- * Who somebody is: what the token says where tokens are asked for, else what they say themselves.
- * @param unique names who gives no name
+ * Identifies a client: by its token if the server requires tokens, otherwise by the name that it sends.
+ * @param unique text for the name of a client that sends none
  * @throws GjallarError BAD_NAME, TOKEN_…, ACCOUNTS_UNAVAILABLE
  */
 export async function identify(
@@ -22,27 +21,9 @@ export async function identifyByToken(accounts: Accounts, token: unknown): Promi
   try {
     return { ...identity, name: readName(identity.name) };
   } catch {
-    throw new GjallarError('TOKEN_INVALID', 'The name in the token (name, else sub) is none that the chat accepts.');
-  }
-}
-
-/** Ends connections when their tokens end. */
-export class Expiry {
-  private readonly cancels = new Map<ChatSocket, () => void>();
-
-  /** @param expires in ms since 1970; undefined for never */
-  set(socket: ChatSocket, expires: number | undefined): void {
-    this.forget(socket);
-    // A client that takes this for the end of its token is right: it comes back with another one.
-    if (socket.connected)
-      this.cancels.set(
-        socket,
-        atTime(expires, () => socket.disconnect(true)),
-      );
-  }
-
-  forget(socket: ChatSocket): void {
-    this.cancels.get(socket)?.();
-    this.cancels.delete(socket);
+    throw new GjallarError(
+      'TOKEN_INVALID',
+      'The token\'s name (claim "name" or "sub") is not a valid user name. Request a token with a name of 1 to 64 characters.',
+    );
   }
 }

@@ -3,7 +3,7 @@ import { hasControlCharacters } from '../control-characters.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import { MAX_PAGE, type PageQuery } from '../history/store.js';
 
-/** Half a character of UTF-16. There is no UTF-8 for it: on the wire and in the history it would become another one. */
+/** Half a UTF-16 character. UTF-8 cannot express it, so it would change on the wire and in the history. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const isWellFormed = (value: string) => !LONE_SURROGATE.test(value);
 
@@ -28,9 +28,9 @@ const page = z.object({
   limit: z.int().min(1).max(MAX_PAGE).default(50),
 });
 
-/** The most messages of one batch. */
-export const MOST_IN_BATCH = 100;
-const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MOST_IN_BATCH);
+/** The maximum number of messages in one batch. */
+export const MAX_BATCH = 100;
+const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MAX_BATCH);
 const postKey = z
   .string()
   .regex(/^[\x20-\x7e]{1,200}$/)
@@ -57,18 +57,18 @@ export function readName(value: unknown): string {
   return read(name, value, 'BAD_NAME');
 }
 
-/** What part of a conversation is asked for. @throws GjallarError BAD_PAGE */
+/** The part of a conversation to read. @throws GjallarError BAD_PAGE */
 export function readPage(value: unknown): PageQuery {
   return read(page, value, 'BAD_PAGE');
 }
 
-/** The fields of an object that came from outside. @throws GjallarError BAD_INPUT */
+/** The fields of an object that a client sent. @throws GjallarError BAD_INPUT */
 export function readObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GjallarError('BAD_INPUT');
   return value as Record<string, unknown>;
 }
 
-/** The messages of `{ messages: […] }`; undefined where the input is one message. @throws GjallarError BAD_INPUT, BAD_BATCH */
+/** The messages of a batch; undefined if the input is one message. @throws GjallarError BAD_INPUT, BAD_BATCH */
 export function readBatch(value: unknown): Record<string, unknown>[] | undefined {
   const { messages } = readObject(value);
   return messages === undefined ? undefined : read(batch, messages, 'BAD_BATCH');

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
 import type { ChatContext } from './context.js';
+import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
 import { readRoom, readText } from './input.js';
-import { postToRoom } from './post.js';
 
-/** A member without Socket.IO, who is in one room and gets its texts alone. */
+/** A member on a plain WebSocket, which is in one room and receives only its texts. */
 export interface PlainMember {
   readonly room: string;
   /** When the membership ends, in ms since 1970. */
@@ -21,9 +21,9 @@ export interface PlainDelivery {
   publish(room: string, text: string): void;
 }
 
-/** This worker's members without Socket.IO: the roster counts them like all others. */
+/** This worker's members on plain WebSockets. The presence registry counts them like all others. */
 export class PlainMembers {
-  /** How many there are. */
+  /** The number of members. */
   size = 0;
   private readonly rooms = new Map<string, number>();
 
@@ -43,7 +43,7 @@ export class PlainMembers {
     const { name, grant, expires } = await identify(context.accounts, query, randomBytes(3).toString('hex'));
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
-    return {
+    const member: PlainMember = {
       room,
       expires,
       enter: async () => {
@@ -51,14 +51,14 @@ export class PlainMembers {
         state = 'in';
         this.size++;
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);
-        context.presence.watch(room);
-        context.roster.add(room, name);
-        await context.conversations?.follow({ room });
+        context.presenceBroadcaster.watch(room);
+        context.presenceRegistry.add(room, name);
+        await context.conversations?.follow(room);
       },
       say: async (text) => {
         if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
         requireRoom(grant, 'publish', room);
-        return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }]);
+        return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
       },
       leave: () => {
         if (state === 'in') {
@@ -66,10 +66,11 @@ export class PlainMembers {
           const left = this.rooms.get(room)! - 1;
           if (left > 0) this.rooms.set(room, left);
           else this.rooms.delete(room);
-          context.roster.remove(room, name);
+          context.presenceRegistry.remove(room, name);
         }
         state = 'gone';
       },
     };
+    return member;
   }
 }

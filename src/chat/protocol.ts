@@ -1,13 +1,14 @@
+import type { Server, Socket } from 'socket.io';
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
-import type { ConversationHeads, ConversationNews } from './conversations.js';
+import type { AnnouncedMessages, AnnouncedPositions } from './conversations/announcer.js';
 
-/** What the server answers when something went wrong. The codes stand in the documentation. */
+/** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {
   ok: false;
   code: ErrorCode;
-  /** What is wrong, and what to do about it. */
+  /** What happened, and what to do. */
   message: string;
 }
 
@@ -17,20 +18,20 @@ export type Reply<T = object> = ({ ok: true } & T) | Failure;
 export type ReplyCallback<T = object> = (reply: Reply<T>) => void;
 
 /**
- * Where a message stands in its conversation: `offset` counts the messages from 1 without gaps, `epoch` changes when the
- * conversation's log was lost. Absent where the server keeps no history.
+ * The position of a message in its conversation. `offset` counts the messages from 1 without gaps. `epoch` changes if
+ * the conversation's log was lost. Both are absent if the server keeps no history.
  */
 export interface PostReply {
   epoch?: string;
   offset?: number;
 }
 
-/** The position is that of the last message before those that follow as events. */
+/** The position is that of the last message before the first one that arrives as an event. */
 export interface JoinReply extends PostReply {
   room: string;
   /** How many users are in the room, on all workers and machines. */
   members: number;
-  /** The worker that the client is on, for those who look into what the server does. */
+  /** The worker that the client is on, for debugging. */
   worker: number;
 }
 
@@ -44,7 +45,7 @@ export interface WhoReply {
 export interface TokenReply {
   /** The user's name, which does not change. */
   name: string;
-  /** When the new token ends, and the connection with it, in ms since 1970; absent where it does not. */
+  /** When the new token, and with it the connection, expires, in ms since 1970; absent for never. */
   expires?: number;
 }
 
@@ -54,20 +55,20 @@ export interface MessageInput {
 }
 
 export interface DirectInput {
-  /** The addressee's name. */
+  /** The recipient's name. */
   to: string;
   text: string;
 }
 
-/** A page of a room's messages, or of those exchanged with a user. */
+/** A page of a room's messages, or of messages exchanged with a user. */
 export type HistoryInput = ({ room: string } | { with: string }) & {
   /** The epoch that `after` or `before` belong to. */
   epoch?: string;
-  /** Messages after this offset, oldest first; 0 is from the beginning. */
+  /** Messages after this offset, oldest first; 0 starts at the beginning. */
   after?: number;
   /** Messages before this offset; without `after` the newest of them. */
   before?: number;
-  /** At most so many, from 1 to 1000. @default 50 */
+  /** Maximum number of messages, from 1 to 1000. @default 50 */
   limit?: number;
 };
 
@@ -77,20 +78,31 @@ export interface HistoryReply {
   epoch: string;
   /** The newest offset of the conversation. */
   offset: number;
-  /** False when part of what was asked for is gone. */
+  /** False if some of the requested messages are gone. */
   complete: boolean;
 }
 
-/** What a client sends. Every event takes an acknowledgement. */
+/** The fields of the reply to each event, besides `ok`. */
+export interface Replies {
+  join: JoinReply;
+  leave: object;
+  message: PostReply;
+  direct: PostReply;
+  history: HistoryReply;
+  who: WhoReply;
+  token: TokenReply;
+}
+
+/** The events that a client sends. Each accepts an acknowledgement. */
 export interface ClientEvents {
-  join: (room: string, reply?: ReplyCallback<JoinReply>) => void;
-  leave: (room: string, reply?: ReplyCallback) => void;
-  message: (message: MessageInput, reply?: ReplyCallback<PostReply>) => void;
-  direct: (message: DirectInput, reply?: ReplyCallback<PostReply>) => void;
-  history: (page: HistoryInput, reply?: ReplyCallback<HistoryReply>) => void;
-  who: (room: string, reply?: ReplyCallback<WhoReply>) => void;
-  /** A new token, before the present one ends. */
-  token: (token: string, reply?: ReplyCallback<TokenReply>) => void;
+  join: (room: string, reply?: ReplyCallback<Replies['join']>) => void;
+  leave: (room: string, reply?: ReplyCallback<Replies['leave']>) => void;
+  message: (message: MessageInput, reply?: ReplyCallback<Replies['message']>) => void;
+  direct: (message: DirectInput, reply?: ReplyCallback<Replies['direct']>) => void;
+  history: (page: HistoryInput, reply?: ReplyCallback<Replies['history']>) => void;
+  who: (room: string, reply?: ReplyCallback<Replies['who']>) => void;
+  /** A new token, sent before the present one expires. */
+  token: (token: string, reply?: ReplyCallback<Replies['token']>) => void;
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
 
@@ -99,7 +111,7 @@ export interface ChatMessage extends PostReply {
   /** The sender's name. */
   from: string;
   text: string;
-  /** When the server took it, in ms since 1970. */
+  /** When the server accepted the message, in ms since 1970. */
   at: number;
 }
 
@@ -114,12 +126,12 @@ export interface DirectMessage extends PostReply {
 export interface Presence {
   room: string;
   members: number;
-  /** Who came and who left since the last one; absent in rooms of more than 100 members. */
+  /** The users who joined and left since the last event; absent in rooms with more than 100 members. */
   joined?: string[];
   left?: string[];
 }
 
-/** What a client receives. */
+/** The events that a client receives. */
 export interface ServerEvents {
   message: (message: ChatMessage) => void;
   direct: (message: DirectMessage) => void;
@@ -127,38 +139,41 @@ export interface ServerEvents {
   echo: (value: unknown) => void;
 }
 
-/** What the chats of different workers tell each other. */
+/** The events between the chats of different workers. */
 export interface InterServerEvents {
-  roster: (message: RosterMessage) => void;
-  news: (news: ConversationNews) => void;
+  roster: (message: PresenceRegistryMessage) => void;
+  news: (messages: AnnouncedMessages) => void;
   said: (room: string, messages: NewMessage[]) => void;
-  heads: (heads: ConversationHeads) => void;
+  heads: (positions: AnnouncedPositions) => void;
 }
 
-/** A worker's users in a room: their names, or how many where there are too many to name. */
+/** A worker's users in a room: their names, or only their number if there are too many. */
 export type LocalUsers = string[] | number;
 
-/** What a worker counts of itself. */
+/** A worker's own counts. */
 export interface WorkerTotals {
   /** Connected clients, in rooms or not. */
   clients: number;
-  /** Messages that were said here since its start. */
+  /** Messages posted on this worker since its start. */
   messages: number;
 }
 
-export type RosterMessage = { node: string } & (
-  | /** What has changed, since change `sequence - 1`. */
-  { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** Everything, as of change `sequence`. */
-  | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** Still there, and at change `sequence`. */
-  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or everyone, for the state. */
-  | { type: 'request'; of?: string } /** Goes. */
+export type PresenceRegistryMessage = { node: string } & (
+  | /** The changes since change `sequence - 1`. */
+  { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** The state at change `sequence`. */
+  | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** At change `sequence`. */
+  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or all, for the state. */
+  | { type: 'request'; of?: string } /** Stops. */
   | { type: 'bye' }
 );
 
-/** What the server keeps of a connected socket. */
+/** The server's data about a connected socket. */
 export interface SocketData {
-  /** What the user may do. */
+  /** The user's rights. */
   grant: Grant;
   /** The user's name. */
   name: string;
 }
+
+export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
+export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;

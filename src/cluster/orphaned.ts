@@ -1,8 +1,8 @@
 import { rmdirSync } from 'node:fs';
 
 /**
- * Removes the folder of the workers' sockets at this worker's end if the primary, whose folder it is, was killed. To be
- * called when this worker's own socket is there, so that it is removed before.
+ * Removes the folder of the workers' sockets when this worker exits, if the primary was killed and could not do it.
+ * Call it once this worker's own socket exists, so that the socket is removed first.
  */
 export function removeWhereOrphaned(directory: string): void {
   process.once('exit', () => {
@@ -10,7 +10,7 @@ export function removeWhereOrphaned(directory: string): void {
     try {
       rmdirSync(directory);
     } catch {
-      // The last worker does it.
+      // Other workers still have sockets in it. The last worker removes it.
     }
   });
 }

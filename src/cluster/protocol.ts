@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 
-/** What primary and workers tell each other over the cluster's own channel. */
+/** The messages between the primary and the workers, over the channel of the cluster module. */
 
 export type FromWorker =
-  /** Other workers can link to this one. */
+  /** This worker accepts links from other workers. */
   | { type: 'meshed' }
   /** This worker listens on the port. */
   | { type: 'listening' }
-  /** This worker's loop turns: said once in every {@link ALIVE_INTERVAL}, from `meshed` on. */
+  /** This worker's event loop runs. Sent every {@link ALIVE_INTERVAL_MS} after `meshed`. */
   | { type: 'alive' }
-  /** Another worker does not read what this one sends it, and is gone for this one. */
+  /** Another worker does not read messages from this one, and their link is closed. */
   | { type: 'stuck'; worker: number }
-  /** The operator wants the clients of this machine sent away. */
+  /** The operator has asked to drain this machine. */
   | { type: 'leave' }
-  /** This worker cannot run, and another one in its place could not either. */
+  /** This worker cannot run, and a replacement could not either. */
   | { type: 'failed'; reason: string };
 
 /** `leave` and `stop` are sent to workers that listen. */
@@ -22,22 +22,22 @@ export type FromPrimary =
   | { type: 'join'; workers: number[] }
   /** Listen on the port. */
   | { type: 'listen'; port: number }
-  /** So many workers have died since the start of the server. */
+  /** The number of workers that have died since the start of the server. */
   | { type: 'deaths'; count: number }
-  /** Take clients, but not for long: say that others should, and send those that are there away over `over` ms. */
+  /** Report `draining` and disconnect the clients over `over` ms, again and again. New clients are still served. */
   | { type: 'leave'; over: number }
-  /** Take no new clients: a successor listens. */
+  /** Accept no new clients, because a successor listens. */
   | { type: 'retire' }
-  /** Take no new clients, send those that are there away over `over` ms, and finish. */
+  /** Accept no new clients, drain over `over` ms, and exit. */
   | { type: 'stop'; over: number }
-  /** Finish at once. */
-  | { type: 'hurry' };
+  /** Exit at once. */
+  | { type: 'stopNow' };
 
-/** In ms. */
-export const ALIVE_INTERVAL = 1000;
+/** How often a worker reports that it is alive, in ms. */
+export const ALIVE_INTERVAL_MS = 1000;
 
 /** The environment variable with the folder of the workers' sockets. */
 export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';
 
-/** Where a worker accepts links. */
+/** The socket on which a worker accepts links. */
 export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);

@@ -1,8 +1,7 @@
 /**
- * The private parts of node:http that the HTTP bridge relies on: it builds a real IncomingMessage and a real
- * ServerResponse around a request that uWebSockets.js has parsed.
- *
- * Checked with Node.js 20.20 and 22.23. `test/compat/node.test.ts` fails where one is missing.
+ * The private parts of node:http that the HTTP bridge relies on. The bridge creates a real IncomingMessage and a real
+ * ServerResponse for a request that uWebSockets.js has parsed. Checked against Node.js 20.20 and 22.23.
+ * `test/compat/node.test.ts` fails if one is missing.
  */
 import {
   createServer,
@@ -16,7 +15,7 @@ import type { Socket } from 'node:net';
 
 interface PrivateMessage {
   _addHeaderLines(headers: string[], count: number): void;
-  /** Reads the rest of the body and drops it. */
+  /** Reads and drops the rest of the body. */
   _dump(): void;
   /** Whether the application has begun to read the body. */
   _consumed: boolean;
@@ -29,7 +28,7 @@ interface PrivateResponse {
   _header: string;
   _headerSent: boolean;
   chunkedEncoding: boolean;
-  /** What the header Keep-Alive tells, in ms. */
+  /** The timeout in the header Keep-Alive, in ms. */
   _keepAliveTimeout: number;
   _closed: boolean;
 }
@@ -42,13 +41,13 @@ const needsDrain = symbolOf(new OutgoingMessage(), 'kNeedDrain') as keyof Outgoi
 /** node:http's own listener of `connection`, which reads HTTP from the socket. It is the same for all servers. */
 const parsesRequests = createServer().listeners('connection')[0];
 
-/** What a server makes its messages and responses of. */
+/** The classes of a server's messages and responses. */
 export interface HttpClasses {
   readonly Message: MessageClass;
   readonly Response: ResponseClass;
 }
 
-/** The classes that a server makes its messages and responses of: its options may name others than node:http's. */
+/** The classes of a server's messages and responses. The options of `createServer()` may replace those of node:http. */
 export function classesOf(server: Server): HttpClasses {
   const options = server as unknown as Record<symbol, unknown>;
   const message = symbolOf(server, 'IncomingMessage');
@@ -59,7 +58,7 @@ export function classesOf(server: Server): HttpClasses {
   };
 }
 
-/** Makes the message of a request, as node:http's parser does. `rawHeaders` has names and values in turn. */
+/** Creates the message of a request, as node:http's parser does. In `rawHeaders`, names and values alternate. */
 export function createMessage(
   Message: MessageClass,
   server: Server,
@@ -79,15 +78,15 @@ export function createMessage(
   return message;
 }
 
-/** Reads what is left of a request's body, unless the application does, so that `end` and `close` are emitted. */
+/** Drops the rest of a request's body, unless the application reads it, so that `end` and `close` are emitted. */
 export function dumpUnread(message: IncomingMessage): void {
   const inside = message as unknown as PrivateMessage;
   if (!inside._consumed) inside._dump();
 }
 
 /**
- * Has the head of a response passed to `onHead` as text instead of being written to its socket. What is written to the
- * socket from then on is the body alone, without chunk sizes.
+ * Passes the head of a response to `onHead` as text, instead of writing it to the socket. The socket then gets only the
+ * body, without chunk sizes.
  */
 export function captureHead(server: Server, response: ServerResponse, onHead: (head: string) => void): void {
   const inside = response as unknown as PrivateResponse;
@@ -101,15 +100,15 @@ export function captureHead(server: Server, response: ServerResponse, onHead: (h
   };
 }
 
-/** Tells a response that its client has taken what was written. */
+/** Tells a response that its client has read the waiting bytes. */
 export function drain(response: ServerResponse): void {
   if (response.writableFinished) return;
-  // `writableNeedDrain` reads it, and pipe() waits for `drain` as long as it is set.
+  // `writableNeedDrain` reads it, and pipe() waits for `drain` while it is set.
   if (needsDrain) (response as unknown as Record<PropertyKey, unknown>)[needsDrain] = false;
   response.emit('drain');
 }
 
-/** Emits `close` of a response that is complete. */
+/** Emits `close` on a complete response. */
 export function closeResponse(response: ServerResponse): void {
   if (response.destroyed) return;
   response.destroyed = true;
@@ -118,8 +117,8 @@ export function closeResponse(response: ServerResponse): void {
 }
 
 /**
- * Tells the application's listeners of `connection` about a socket, without having node:http parse it. Returns whether
- * there is such a listener.
+ * Calls the application's `connection` listeners with a socket, but not node:http's own, which would parse it. Returns
+ * whether there is such a listener.
  */
 export function announceConnection(server: Server, socket: Socket): boolean {
   if (server.listenerCount('connection') <= 1) return false;

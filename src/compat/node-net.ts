@@ -1,11 +1,10 @@
 /**
- * The private parts of node:net's Server that the takeover of a port relies on.
- *
- * Checked with Node.js 20.20 and 22.23. `test/compat/node.test.ts` fails where one is missing.
+ * The private parts of node:net's Server that gjallar relies on to take over a port. Checked against Node.js 20.20 and
+ * 22.23. `test/compat/node.test.ts` fails if one is missing.
  */
 import type { Server } from 'node:net';
 
-/** What a listening server asks of the handle of its operating system socket. */
+/** The methods of a handle that a listening server calls. */
 export interface ListenHandle {
   /** Closes the listening socket at once. */
   close(callback?: () => void): void;
@@ -19,7 +18,7 @@ export interface ListenHandle {
 
 interface PrivateServer {
   _handle: ListenHandle | null;
-  /** How many connections are open. A closed server emits `close` once there are none. */
+  /** The number of open connections. A closed server emits `close` once it is 0. */
   _connections: number;
   _emitCloseIfDrained(): void;
 }
@@ -34,12 +33,12 @@ export function tcpHandleOf(server: Server): ListenHandle | undefined {
   return handle?.constructor.name === 'TCP' ? handle : undefined;
 }
 
-/** Gives a server another handle; null where it no longer listens. */
+/** Replaces the handle of a server; null if it no longer listens. */
 export function setHandle(server: Server, handle: ListenHandle | null): void {
   privately(server)._handle = handle;
 }
 
-/** Counts connections that node:net does not know of. A server that is closing emits `close` after the last one. */
+/** Counts connections that node:net does not know. A server that is closing emits `close` after the last one. */
 export function addConnections(server: Server, count: 1 | -1): void {
   const inside = privately(server);
   inside._connections += count;

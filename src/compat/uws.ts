@@ -1,8 +1,7 @@
 /**
- * uWebSockets.js, loaded in a way that works from CommonJS too. The package that carries it on npm can only be imported,
- * which fails where a tool such as tsx or jest turns this code into CommonJS. Its official package can be required.
- *
- * Checked with uws-pack 20.0.8.
+ * uWebSockets.js, loaded in a way that works from CommonJS too. The npm package that contains it can only be imported,
+ * which fails if a tool such as tsx or jest compiles this code to CommonJS. The official package can be required. Checked
+ * against uws-pack 20.0.8.
  */
 import './uws-environment.js';
 import { existsSync } from 'node:fs';

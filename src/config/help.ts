@@ -9,7 +9,7 @@ export function helpText(version: string): string {
 
 Usage: gjallar [--help] [--version]
 
-Everything is configured by environment variables, all of them optional:
+Set these environment variables to configure the server. All of them are optional.
 
 ${rows.join('\n')}
 `;

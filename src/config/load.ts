@@ -1,63 +1,95 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../errors.js';
+import { backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 
 /**
  * Reads the configuration from the environment.
- * @throws GjallarError BAD_CONFIG with one line that names the variable and what it accepts
+ * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadConfig(environment: Record<string, string | undefined>): Config {
   const entries = Object.entries(allOptions).map(([key, spec]) => {
-    // An empty variable is what an unset one looks like in a compose file.
+    // A compose file passes an unset variable as an empty one.
     const given = environment[spec.name]?.trim() || undefined;
     const parsed = spec.schema.safeParse(given);
     if (!parsed.success) throw bad(spec, given);
     return [key, parsed.data];
   });
-  const config = Object.freeze(Object.fromEntries(entries)) as Config;
+  const config = Object.freeze(withRoomForPayload(Object.fromEntries(entries), environment)) as Config;
   checkTogether(config);
   return config;
 }
 
+/** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */
+function withRoomForPayload(config: Config, { RATE_LIMIT: given }: Record<string, string | undefined>): Config {
+  const { bytes } = config.rateLimit;
+  if (given || !bytes) return config;
+  const amount = Math.max(bytes.amount, 4 * config.maxPayload);
+  return { ...config, rateLimit: { ...config.rateLimit, bytes: { ...bytes, amount } } };
+}
+
 function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError {
-  const what = spec.isSecret ? '; the value may be a secret, and is not shown' : `, not "${given ?? ''}"`;
+  const what = spec.isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${given ?? ''}"`;
   return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
 }
 
-/** What no option can check by itself. */
+/** Checks options that depend on each other. */
 function checkTogether(config: Config): void {
   const { bus, redisUrl } = config;
-  if (bus.startsWith('redis') && !redisUrl) throw new GjallarError('BAD_CONFIG', `BUS=${bus} needs REDIS_URL`);
+  if (bus !== 'auto' && backplaneKindOf(bus).needsRedis && !redisUrl)
+    throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
   if (redisUrl?.includes(',') && bus !== 'redis-sharded') {
-    throw new GjallarError('BAD_CONFIG', 'several nodes in REDIS_URL need BUS=redis-sharded');
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
+    );
   }
+  checkHistoryStore(config);
   if (config.archiveUrl && config.historyTtl === 0) {
-    throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL needs a history: HISTORY_TTL must not be 0');
+    throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL requires a history; set HISTORY_TTL to more than 0');
   }
   if (config.jwtSecret && config.jwksUrl) {
-    throw new GjallarError('BAD_CONFIG', 'JWT_SECRET and JWKS_URL cannot be set together');
+    throw new GjallarError('BAD_CONFIG', 'JWT_SECRET and JWKS_URL cannot be set together; unset one of them');
   }
   if ((config.jwtIssuer || config.jwtAudience) && !config.jwtSecret && !config.jwksUrl) {
-    throw new GjallarError('BAD_CONFIG', 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL');
+    throw new GjallarError('BAD_CONFIG', 'JWT_ISSUER and JWT_AUDIENCE require JWT_SECRET or JWKS_URL; set one of them');
   }
   if (!config.adminUser !== !config.adminPassword) {
-    throw new GjallarError('BAD_CONFIG', 'ADMIN_USER and ADMIN_PASSWORD must be set together');
+    throw new GjallarError('BAD_CONFIG', 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one');
   }
   if (!config.tlsKey !== !config.tlsCert) {
-    throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together');
+    throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together; set the missing one');
   }
   if (config.tlsKey && config.tlsCert) checkTls(config.tlsKey, config.tlsCert);
 }
 
-/** A worker could not say what is wrong with them: uWebSockets.js tells only that it cannot use them. */
+/** Rooms that span machines need a history that does, too: the machines would count messages apart. */
+function checkHistoryStore(config: Config): void {
+  const { historyStore, redisUrl, historyTtl } = config;
+  if (historyStore === 'redis' && !redisUrl) {
+    throw new GjallarError('BAD_CONFIG', 'HISTORY_STORE=redis requires REDIS_URL; set it, or use HISTORY_STORE=sqlite');
+  }
+  const name = backplaneNameOf(config);
+  if (historyStore === 'sqlite' && historyTtl > 0 && backplaneKindOf(name).spansMachines) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `BUS=${name} joins several machines, and HISTORY_STORE=sqlite does not; use HISTORY_STORE=redis, or BUS=embedded`,
+    );
+  }
+}
+
+/** Checked here because uWebSockets.js reports only that it cannot use the files, not why. */
 function checkTls(keyFile: string, certFile: string): void {
   const key = readFor(options.tlsKey, keyFile);
   const cert = readFor(options.tlsCert, certFile);
   if (!isContext({ key })) throw bad(options.tlsKey, keyFile);
   if (!isContext({ cert })) throw bad(options.tlsCert, certFile);
   if (!isContext({ key, cert })) {
-    throw new GjallarError('BAD_CONFIG', 'TLS_KEY must be the key of the certificate in TLS_CERT');
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'TLS_KEY does not match the certificate in TLS_CERT; set it to the private key of that certificate',
+    );
   }
 }
 

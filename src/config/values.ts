@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hasControlCharacters } from '../control-characters.js';
 
-/** Reads the text of a variable; undefined where it is not set or empty. */
+/** Parses a variable; the input is undefined if the variable is unset or empty. */
 export type Value<T> = z.ZodType<T, string | undefined>;
 
 export function integer(min: number, max: number, fallback: number): Value<number> {
@@ -17,7 +17,7 @@ export function text(): Value<string | undefined> {
   return z.string().optional();
 }
 
-/** A text without control characters. */
+/** A string without control characters. */
 export function line(): Value<string | undefined> {
   return text().refine((value) => !hasControlCharacters(value ?? ''));
 }
@@ -30,7 +30,7 @@ export function oneOf<const T extends string>(values: readonly T[], fallback: No
   return z.enum(values).default(fallback);
 }
 
-/** A length of time such as `24h`, in ms. */
+/** A duration such as `24h`, converted to ms. */
 export function duration(fallback: string): Value<number> {
   return z
     .string()
@@ -41,7 +41,7 @@ export function duration(fallback: string): Value<number> {
 
 const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** One or several, separated by commas. */
+/** One or more URLs, separated by commas. */
 export function redisUrls(): Value<string | undefined> {
   const one = z.url({ protocol: /^rediss?$/ });
   return text().refine(
@@ -49,7 +49,7 @@ export function redisUrls(): Value<string | undefined> {
   );
 }
 
-/** A list of origins, separated by commas; `*` may be one. */
+/** A list of origins, separated by commas; `*` is allowed. */
 export function origins(): Value<string[] | undefined> {
   return z
     .string()
@@ -58,7 +58,7 @@ export function origins(): Value<string[] | undefined> {
     .optional();
 }
 
-/** So much at once, and so much again in each such time, in ms. */
+/** A token bucket: it holds `amount`, and refills by `amount` every `per` ms. */
 interface Rate {
   amount: number;
   per: number;
@@ -66,18 +66,28 @@ interface Rate {
 
 export type RateLimit = { [what in 'events' | 'bytes' | 'connections']?: Rate };
 
-/** A list such as `events=50/s,connections=60/m`. */
-export function rates(): Value<RateLimit> {
+/** A list such as `events=50/s,connections=60/m`, or `off`. */
+export function rates(fallback: string): Value<RateLimit> {
   return z
     .string()
     .refine((value) => readRates(value) !== undefined)
-    .optional()
-    .transform((value) => (value === undefined ? {} : readRates(value)!));
+    .default(fallback)
+    .transform((value) => readRates(value)!);
 }
 
-/** Undefined where it is no such list. */
+/** A list of host names without ports, separated by commas. */
+export function hosts(): Value<string[] | undefined> {
+  return z
+    .string()
+    .transform((value) => value.split(',').map((host) => host.trim().toLowerCase()))
+    .refine((list) => list.every((host) => /^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(host)))
+    .optional();
+}
+
+/** Returns undefined if the list is malformed. */
 function readRates(list: string): RateLimit | undefined {
   const limits: RateLimit = {};
+  if (list === 'off') return limits;
   for (const part of list.split(',')) {
     const found = /^ *(events|bytes|connections)=([1-9]\d{0,11})\/(\d{0,6})(ms|s|m|h) *$/.exec(part);
     const [, what, amount, count, unit = ''] = found ?? [];

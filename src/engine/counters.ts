@@ -1,6 +1,6 @@
-import type { CloseReason } from './session.js';
+import type { CloseReason } from './protocol/close-reasons.js';
 
-/** What the sessions of one engine count, since its start: plain numbers, for whoever wants to read them. */
+/** The counts of one engine's sessions since its start. */
 export class EngineCounters {
   opened = 0;
   readonly closed: Record<CloseReason, number> = {
@@ -12,12 +12,12 @@ export class EngineCounters {
     'slow client': 0,
     'rate limit': 0,
   };
-  /** Messages that came from clients. */
+  /** Messages received from clients. */
   received = 0;
-  /** Messages that came from clients who had sent more than they may already (`rateLimit`). */
+  /** Messages from clients beyond their `rateLimit`. */
   overLimit = 0;
-  /** Who was not let in: plain WebSockets too. */
-  readonly refused = { TOO_MANY_CONNECTIONS: 0, RATE_LIMITED: 0, ORIGIN_FORBIDDEN: 0 };
-  /** Messages to one client each; what goes to all subscribers of a topic is the outbox's. */
+  /** Rejected clients, including plain WebSockets. */
+  readonly refused = { TOO_MANY_CONNECTIONS: 0, RATE_LIMITED: 0, ORIGIN_FORBIDDEN: 0, OVERLOADED: 0 };
+  /** Messages sent to single clients. The outbox counts messages to topics. */
   sent = 0;
 }

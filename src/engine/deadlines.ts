@@ -1,21 +1,6 @@
-/** The time and the timers that time-dependent parts use; a test puts its own in. */
-export interface Clock {
-  /** Milliseconds, never going back. */
-  now(): number;
-  setTimeout(callback: () => void, ms: number): unknown;
-  clearTimeout(timer: unknown): void;
-  /** Calls back once what has come in was read. */
-  setImmediate(callback: () => void): void;
-}
+import { type Clock, systemClock } from './clock.js';
 
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  setTimeout: (callback, ms) => setTimeout(callback, ms),
-  clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
-  setImmediate: (callback) => void setImmediate(callback),
-};
-
-/** Something that waits in a {@link DeadlineQueue}. The fields belong to the queue. */
+/** An object that waits in a {@link DeadlineQueue}. The fields belong to the queue. */
 export interface Waiting<T extends Waiting<T>> {
   queue: DeadlineQueue<T> | undefined;
   due: number;
@@ -23,12 +8,12 @@ export interface Waiting<T extends Waiting<T>> {
   next: T | undefined;
 }
 
-/** So late, in ms, a timer is because the process stood still: it had no CPU, or was stopped. */
-const STALLED = 1000;
+/** A timer that is later than this, in ms, means that the process was paused: it had no CPU, or was stopped. */
+const STALL_MS = 1000;
 
 /**
- * Deadlines that all lie equally far ahead, so that the one that was set first is due first: a linked list through
- * the waiting objects themselves, and one timer for all of them. Two timers per client are what it saves.
+ * Deadlines with the same delay, so the one that was set first is due first. The waiting objects form a linked list,
+ * and one timer serves all of them. That saves two timers per client.
  */
 export class DeadlineQueue<T extends Waiting<T>> {
   private head: T | undefined;
@@ -36,14 +21,14 @@ export class DeadlineQueue<T extends Waiting<T>> {
   private timer: unknown;
   /** When the timer should run. */
   private timerDue = 0;
-  /** The process stood still: what has come in meanwhile is read before deadlines pass that lay in between. */
+  /** The process was paused. Input that arrived meanwhile is read before any deadline expires. */
   private isCatchingUp = false;
-  /** How late a deadline may be found, in ms: those that are due close together are then found in one go. */
+  /** How late a deadline may be noticed, in ms, so that one timer finds deadlines that are close together. */
   private readonly slack: number;
 
   /**
-   * @param delay how far ahead the deadlines lie, in ms
-   * @param expired called for each object whose deadline has passed, after it left the queue
+   * @param delay time from setting a deadline until it is due, in ms
+   * @param expired called for each object whose deadline has passed, after it has left the queue
    */
   constructor(
     private readonly delay: number,
@@ -58,7 +43,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
     const now = this.clock.now();
     waiting.queue?.remove(waiting);
     waiting.queue = this;
-    // Whole numbers stand in the object itself; others would be objects of their own.
+    // V8 stores integers in the object itself, but allocates other numbers separately.
     waiting.due = Math.ceil(now + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;
@@ -67,7 +52,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
     if (this.timer === undefined) this.startTimer(now, this.delay);
   }
 
-  /** Forgets the object's deadline. The timer is left to find out, which is cheaper than setting it anew. */
+  /** Forgets the object's deadline. The timer is kept, which is cheaper than setting a new one. */
   remove(waiting: T): void {
     if (waiting.queue !== this) return;
     const { previous, next } = waiting;
@@ -80,7 +65,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
     waiting.next = undefined;
   }
 
-  /** Finds out at once whether the object's deadline has passed, where it matters that the timer may be late. */
+  /** Checks at once whether the object's deadline has passed, for cases in which the timer may be too late. */
   check(waiting: T): void {
     const now = this.clock.now();
     if (waiting.queue !== this || waiting.due > now || this.isCatchingUp || this.hasStalled(now)) return;
@@ -101,13 +86,13 @@ export class DeadlineQueue<T extends Waiting<T>> {
   }
 
   private hasStalled(now: number): boolean {
-    return now - this.timerDue > STALLED;
+    return now - this.timerDue > STALL_MS;
   }
 
   private readonly onTimer = (): void => {
     const now = this.clock.now();
     this.isCatchingUp = !this.isCatchingUp && this.hasStalled(now);
-    if (this.isCatchingUp) return this.clock.setImmediate(this.onTimer);
+    if (this.isCatchingUp) return void this.clock.setImmediate(this.onTimer);
     this.timer = undefined;
     try {
       while (this.head && this.head.due <= now) {
@@ -116,7 +101,7 @@ export class DeadlineQueue<T extends Waiting<T>> {
         this.expired(waiting);
       }
     } finally {
-      // Also after an application's listener has thrown: the others go on waiting.
+      // Also if an application's listener throws: the other objects are still waiting.
       if (this.head && this.timer === undefined) this.startTimer(now, Math.max(1, this.head.due - now + this.slack));
     }
   };

@@ -1,44 +1,52 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { EventEmitter } from 'node:events';
 import cors from 'cors';
-import { Admission } from './admission.js';
-import { type Attached, type AttachOptions, attachTo } from './attach.js';
-import { Closing } from './closing.js';
+import { type Clock, systemClock } from './clock.js';
 import { EngineCounters } from './counters.js';
-import { type Clock, DeadlineQueue, systemClock } from './deadlines.js';
-import type { Exchange, UpgradeExchange } from './exchange.js';
-import { Handshake, type HandshakeHost, openingsFor } from './handshake.js';
+import { DeadlineQueue } from './deadlines.js';
+import { BufferBudget, type Buffering } from './delivery/buffer-budget.js';
+import { Closing } from './delivery/closing.js';
+import { Apps, Outbox } from './delivery/outbox.js';
+import { SlowClients } from './delivery/slow-clients.js';
+import { Admission } from './http/admission.js';
+import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
+import type { Middleware } from './http/middleware.js';
+import type { EngineRequest } from './http/request.js';
+import { HeaderMaker } from './http/response-headers.js';
 import { AddressLimits } from './limits/address-limits.js';
+import { ConnectionGuard } from './limits/connection-guard.js';
+import { FrameGuard } from './limits/frame-guard.js';
+import { LoadMonitor } from './limits/load-monitor.js';
 import { MessageLimits } from './limits/message-limits.js';
-import type { Middleware } from './middleware.js';
+import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
-import { Apps, Outbox } from './outbox.js';
-import type { EngineRequest } from './request.js';
-import { HeaderMaker } from './response-headers.js';
-import type { Session } from './session.js';
-import { randomId } from './session-id.js';
-import { SlowClients } from './slow-clients.js';
-import { TransportMaker } from './transports/maker.js';
-import type { Transport, TransportName } from './transports/transport.js';
-import { type MovingSession, UnclaimedSessions } from './unclaimed.js';
+import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
+import { type MovingSession, PendingSessions } from './session/pending-sessions.js';
+import type { Session } from './session/session.js';
+import { randomId } from './session/session-id.js';
+import { UnusedSessions } from './session/unused-sessions.js';
+import { TransportRegistry } from './transports/registry.js';
+import { type Transport, type TransportName, transportNames } from './transports/transport.js';
+import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
+import { corkHolder } from './uws/cork-holder.js';
 
-export type { AttachOptions } from './attach.js';
+export type { AttachOptions } from './uws/attach.js';
 
-/** Takes requests for sessions of another worker. Returns false for an id that is nobody's. */
+/** Passes requests on to the worker with their session. Returns false if no worker has the session. */
 export interface Relay {
-  request(sid: string, exchange: Exchange): boolean;
+  request(sid: string, exchange: HttpExchange): boolean;
   upgrade(sid: string, exchange: UpgradeExchange): boolean;
   /** Whether there is another worker that a session could move to. */
   readonly hasOthers: boolean;
-  /** A session of this worker has moved to WebSocket, or has ended: no request for it will come any more. */
-  settled(sid: string): void;
+  /** A session of this worker is on a WebSocket or has ended, so no more requests for it are expected. */
+  noMoreRequests(sid: string): void;
 }
 
 /**
  * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
  *
- * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error`
- * ({ req, code, message, context }), `flush` and `drain` (session), `limit` (session, reason): it was closed for a limit.
+ * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error` ({ req, code,
+ * message, context }), `flush` and `drain` (session), and `limit` (session, reason) when a limit closes it.
  *
  * ```
  * const app = App();
@@ -50,33 +58,48 @@ export interface Relay {
 export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** The options with all defaults in place. */
   readonly settings: EngineSettings;
-  /** Set where several workers share a port. */
+  /** Set if several workers share a port. */
   relay: Relay | undefined;
   readonly pingQueue: DeadlineQueue<Session>;
   readonly silenceQueue: DeadlineQueue<Session>;
   readonly silenceQueueV3: DeadlineQueue<Session>;
 
-  /** What its sessions count, since the start. */
+  /** Counts of its sessions since the start. */
   readonly counters = new EngineCounters();
-  /** What becomes of clients that are too far behind. */
+  /** Applies `slowPolicy` to slow clients. */
   readonly slow: SlowClients;
-  /** WebSockets that end once their client has taken what waits. */
+  /** Closes WebSockets once their client has read the waiting bytes. */
   readonly closing: Closing;
-  /** What each client may send, if that is limited. */
+  /** Keeps the frames of one client from occupying the worker. */
+  readonly frameGuard: FrameGuard;
+  /** Keeps the requests of one client from occupying the worker. */
+  readonly requestGuard: RequestGuard;
+  /** Limits the messages of each client; undefined without limits. */
   readonly messageLimits: MessageLimits | undefined;
-  /** What each address may do, if that is limited. */
+  /** Limits the connections of each address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
-  /** What is sent over WebSockets goes through here. */
+  /** Holds messages to WebSockets, and sends them together. */
   readonly outbox: Outbox;
 
-  private readonly unclaimed = new UnclaimedSessions((session) => this.emit('connection', session));
+  private readonly pending = new PendingSessions((session) => this.emit('connection', session));
+  private isRunning = false;
+  /** Counts the connections on the port. */
+  readonly connectionGuard = new ConnectionGuard();
+  /** Decides what the worker rejects when it is overloaded. */
+  readonly load: LoadMonitor;
+  /** Bounds the bytes that wait for all clients together. */
+  readonly bufferBudget: BufferBudget;
+  /** Clients besides the sessions for which output may wait. */
+  readonly otherClients: (() => Iterable<Buffering>)[] = [];
+
+  private readonly unused: UnusedSessions;
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly admission: Admission;
   private readonly handshake: Handshake;
   private readonly openings: Readonly<Record<TransportName, string>>;
 
-  /** @param clock what the heartbeats go by */
+  /** @param clock the clock of all timers and limits */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
     super();
     this.settings = settingsFrom(options);
@@ -87,20 +110,31 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
     this.slow = new SlowClients(this.settings);
     this.closing = new Closing(clock);
+    this.frameGuard = new FrameGuard(clock);
+    this.requestGuard = new RequestGuard(clock);
+    // How late the event loop is, a test's clock cannot tell.
+    this.load = new LoadMonitor(systemClock);
+    this.bufferBudget = new BufferBudget(this.settings.maxBuffered, () => this.bufferingClients(), clock);
+    this.unused = new UnusedSessions(clock);
     this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);
     this.messageLimits = MessageLimits.of(rateLimit, clock);
     this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
     this.openings = openingsFor(this.settings);
-    this.admission = new Admission(this.settings, this.sessions, this.addresses, this.counters, (event, details) =>
-      this.emit(event, details),
+    this.admission = new Admission(
+      this.settings,
+      this.sessions,
+      this.addresses,
+      this.load,
+      this.counters,
+      (event, details) => this.emit(event, details),
     );
     const headers = new HeaderMaker(cookie, (event, added, request) => this.emit(event, added, request));
-    const make = new TransportMaker(this.settings, this.outbox, this.closing, headers);
-    this.handshake = new Handshake(this, this.sessions, this.unclaimed, this.admission, make, headers);
+    const make = new TransportRegistry(this.settings, this, headers);
+    this.handshake = new Handshake(this, this.sessions, this.pending, this.unused, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
   }
 
-  /** The options, under engine.io's name for them. */
+  /** The options under their name in engine.io. */
   get opts(): EngineSettings {
     return this.settings;
   }
@@ -109,19 +143,19 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this.listenerCount('flush') > 0 || this.listenerCount('drain') > 0;
   }
 
-  /** How many messages were dropped because their client was too far behind (`slowPolicy: 'drop'`). */
-  get skippedDeliveries(): number {
+  /** The number of messages dropped because their client was too slow (`slowPolicy: 'drop'`). */
+  get droppedDeliveries(): number {
     return this.slow.skipped?.count ?? 0;
   }
 
-  /** How many sessions are on each transport: they are counted when it is asked. */
+  /** The number of sessions on each transport, counted on each read. */
   get clientsByTransport(): Readonly<Record<TransportName, number>> {
-    const counts = { polling: 0, websocket: 0 };
+    const counts = Object.fromEntries(transportNames.map((name) => [name, 0])) as Record<TransportName, number>;
     for (const session of this.sessions.values()) counts[session.transport.name]++;
     return counts;
   }
 
-  /** How many sessions are open. */
+  /** The number of open sessions. */
   get clientsCount(): number {
     return this.sessions.size;
   }
@@ -131,14 +165,14 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return Object.assign(Object.create(null), Object.fromEntries(this.sessions));
   }
 
-  /** Whether this engine has that session. */
+  /** Whether this engine has the session. */
   has(sid: string): boolean {
     return this.sessions.has(sid);
   }
 
   /**
-   * Makes the id of a new session. To be replaced by applications that want ids of their own; may be asynchronous.
-   * Ids must be unique and unguessable.
+   * Generates the id of a new session. Applications may replace this method, and it may be asynchronous. Ids must be
+   * unique and unguessable.
    */
   generateId(_request: EngineRequest): string | PromiseLike<string> {
     return randomId(this.settings.idPrefix);
@@ -150,24 +184,38 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this;
   }
 
-  /** Answers on a uWebSockets.js app. Call it before the app listens. */
+  /** Adds the engine's routes to a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
+    if (!this.isRunning) corkHolder.acquire();
+    this.isRunning = true;
+    this.start();
     this.apps.push(app);
     attachTo(app, this, options);
     return this;
   }
 
-  /** To be called when an app is closed for good: nothing is published to it from then on. */
+  /** Starts to watch the load and the waiting bytes. `attach()` does so too. */
+  start(): void {
+    this.load.start();
+    this.bufferBudget.start();
+  }
+
+  /** Call it before an app is closed permanently. From then on, nothing is published to the app. */
   detach(app: TemplatedApp): this {
     const index = this.apps.indexOf(app);
     if (index !== -1) this.apps.splice(index, 1);
     return this;
   }
 
-  /** Closes all sessions. New ones may be opened afterwards. */
+  /** Closes all sessions. Attach it again to open new ones. */
   close(): this {
+    if (this.isRunning) corkHolder.release();
+    this.isRunning = false;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
+    this.load.close();
+    this.bufferBudget.close();
+    this.unused.close();
     this.pingQueue.close();
     this.silenceQueue.close();
     this.silenceQueueV3.close();
@@ -176,8 +224,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return this;
   }
 
-  /** Takes a request that is no upgrade. */
-  onRequest(exchange: Exchange): void {
+  /** Handles a request that is no upgrade. */
+  onRequest(exchange: HttpExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
     if (sid && !this.findSession(sid) && this.relay?.request(sid, exchange)) return;
@@ -187,7 +235,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     });
   }
 
-  /** Takes a request that asks for a WebSocket. */
+  /** Handles a request for a WebSocket. */
   onUpgrade(exchange: UpgradeExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
@@ -198,24 +246,30 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     });
   }
 
+  private *bufferingClients(): Iterable<Buffering> {
+    yield* this.sessions.values();
+    for (const clients of this.otherClients) yield* clients();
+  }
+
   private findSession(sid: string): Session | undefined {
+    this.unused.remove(sid);
     const session = this.sessions.get(sid);
-    // A request that comes after the deadline, and before the timer that will find it out, comes too late.
+    // The deadline may have passed although its timer has not run yet. Then the request is too late.
     session?.queue?.check(session);
     return session;
   }
 
   /**
-   * Gives a session away that no application knows of yet. Returns undefined where it has to stay.
-   * @returns what has to move, and the poll that waits, to be passed on to where the session is then
+   * Hands over a pending session to another worker.
+   * @returns the session's data and its waiting poll, which must follow it; undefined if the session has to stay
    */
-  release(sid: string): { moving: MovingSession; poll: Exchange | undefined } | undefined {
-    const released = this.unclaimed.release(sid);
+  release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined {
+    const released = this.pending.release(sid);
     released?.session.moveAway();
     return released;
   }
 
-  /** Goes on with a session that another worker has given away. */
+  /** Continues a session that another worker has handed over. */
   adopt(session: MovingSession): void {
     this.handshake.adopt(session);
   }
@@ -226,12 +280,13 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   onSessionClosed(session: Session): void {
     this.sessions.delete(session.id);
+    this.unused.remove(session.id);
     this.addresses?.leave(session);
-    this.unclaimed.forget(session.id);
-    this.relay?.settled(session.id);
+    this.pending.forget(session.id);
+    this.relay?.noMoreRequests(session.id);
   }
 
   onSessionUpgraded(session: Session): void {
-    this.relay?.settled(session.id);
+    this.relay?.noMoreRequests(session.id);
   }
 }

@@ -1,26 +1,26 @@
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
+import type { EngineRequest } from './http/request.js';
 import type { RateLimits } from './limits/rates.js';
-import type { EngineRequest } from './request.js';
 import type { HttpCompression } from './transports/polling.js';
 import type { TransportName } from './transports/transport.js';
 
-/** Options of the engine. Names, meanings and defaults are engine.io's, where engine.io has them. */
+/** Options of the engine. Options that engine.io has too keep their names, meanings and defaults. */
 export interface EngineOptions {
   /** How long a client may take to answer a ping before its session is closed, in ms. @default 20000 */
   pingTimeout?: number;
-  /** How long after a client was heard of it is pinged, in ms. @default 25000 */
+  /** How long after a client's last pong the next ping is sent, in ms. @default 25000 */
   pingInterval?: number;
   /** How long an upgrade to WebSocket may take, in ms. @default 10000 */
   upgradeTimeout?: number;
-  /** The longest message or polling payload that is accepted, in bytes. @default 1000000 */
+  /** Maximum size of a message or polling payload, in bytes. @default 1000000 */
   maxHttpBufferSize?: number;
   /** The transports that are enabled. @default ["polling", "websocket"] */
   transports?: readonly TransportName[];
-  /** Whether clients are offered to move from polling to WebSocket. @default true */
+  /** Whether clients may upgrade from polling to WebSocket. @default true */
   allowUpgrades?: boolean;
-  /** Decides over each handshake: `done(null, true)` lets the client in, `done(message, false)` answers "Forbidden". */
+  /** Decides on each handshake: `done(null, true)` admits the client, `done(message, false)` answers "Forbidden". */
   allowRequest?: (
     // biome-ignore lint/suspicious/noExplicitAny: written by applications against node:http's IncomingMessage
     request: any,
@@ -32,42 +32,53 @@ export interface EngineOptions {
   cookie?: boolean | (CookieSerializeOptions & { name?: string });
   /** Compression of polling responses: zlib's options and a `threshold` in bytes (1024). `false` turns it off. */
   httpCompression?: boolean | (ZlibOptions & { threshold?: number });
-  /** Compression of WebSocket messages from `threshold` bytes on (1024). Costs memory and CPU. @default false */
+  /** Compression of WebSocket messages of `threshold` bytes (1024) or more. Costs memory and CPU. @default false */
   perMessageDeflate?: boolean | { threshold?: number };
   /** A message sent with the handshake. @default none */
   initialPacket?: string | Buffer;
-  /** Whether Socket.IO v2 clients (Engine.IO v3) are let in. @default false */
+  /** Whether Socket.IO v2 clients (Engine.IO v3) are accepted. @default false */
   allowEIO3?: boolean;
-  /** How many bytes may wait for one slow client before `slowPolicy` is applied to it. 0 is no limit. @default 0 */
+  /** How many bytes may wait for one slow client before `slowPolicy` applies to it. 0 is no limit. @default 0 */
   maxBackpressure?: number;
   /**
-   * What happens when there is something for a client that has more than `maxBackpressure` bytes waiting. "close" ends
-   * its session with the reason "slow client"; "drop" drops the message. "drop-volatile" drops volatile messages and
-   * closes for others: socket.io itself leaves volatile messages out for a client that has anything waiting, so that
-   * it is the same as "close" here. @default "close"
+   * What to do with a message to a client for which more than `maxBackpressure` bytes wait. "close" closes the session
+   * with the reason "slow client". "drop" drops the message. "drop-volatile" drops volatile messages, and closes the
+   * session for others. Here it equals "close", because socket.io itself drops volatile messages to a client for which
+   * anything waits. @default "close"
    */
   slowPolicy?: SlowPolicy;
   /**
-   * How many messages and bytes each client may send, and how many new clients may come from one address. Who is over
-   * the limit is told apart by `socket.conn.isOverLimit`, and is closed with the reason "rate limit" from twice the
-   * amount on; new clients are refused with the status 429. @default no limits
+   * How many bytes may wait for all slow clients together. Beyond it, the clients with the most waiting bytes are
+   * closed with the reason "slow client". 0 is no limit. @default 0
+   */
+  maxBuffered?: number;
+  /**
+   * The host names, without port, that the header `Host` may have. Requests with other names are answered with 421.
+   * This protects servers in a private network from DNS rebinding.
+   * @default all
+   */
+  allowedHosts?: readonly string[];
+  /**
+   * How many messages and bytes each client may send, and how many new clients may connect from one address.
+   * `socket.conn.isOverLimit` is true for a client that is over its limit. At twice the amount, the client is closed
+   * with the reason "rate limit". New clients are rejected with the status 429. @default no limits
    */
   rateLimit?: RateLimits;
   /**
-   * How many clients one address may have at a time: an IPv4 address, or the first 64 bits of an IPv6 address. 0 is no
-   * limit. @default 0
+   * How many clients one address may have at the same time. An address is an IPv4 address, or the first 64 bits of an
+   * IPv6 address. 0 is no limit. @default 0
    */
   maxConnectionsPerIp?: number;
-  /** How many proxies of yours each request passes: their `X-Forwarded-For` tells its client's address. @default 0 */
+  /** How many of your proxies each request passes; their `X-Forwarded-For` names the client's address. @default 0 */
   trustProxy?: number;
   /**
-   * The origins whose pages may connect, besides pages of the same host; `*` is all. Requests of others are refused,
-   * WebSockets too, which `cors` alone does not do. @default all
+   * The origins whose pages may connect, besides pages of the same host; `*` is all. Requests from other origins are
+   * rejected, including WebSockets, which `cors` alone does not do. @default all
    */
   origins?: readonly string[];
-  /** The longest time a busy engine gathers what it sends over WebSockets, in ms; 0 sends at once. @default 25 */
+  /** Longest time in ms that a busy engine holds messages to send them together; 0 sends each at once. @default 25 */
   flushMs?: number;
-  /** What the ids of this engine's sessions begin with. @default "" */
+  /** Prefix of the ids of this engine's sessions. @default "" */
   idPrefix?: string;
 }
 
@@ -91,7 +102,9 @@ export interface EngineSettings {
   readonly initialPacket: string | Buffer | undefined;
   readonly allowEIO3: boolean;
   readonly maxBackpressure: number;
-  readonly slowPolicy: SlowPolicy;
+  readonly slowPolicy: 'close' | 'drop';
+  readonly maxBuffered: number;
+  readonly allowedHosts: readonly string[] | undefined;
   readonly rateLimit: RateLimits;
   readonly maxConnectionsPerIp: number;
   readonly trustProxy: number;
@@ -102,7 +115,7 @@ export interface EngineSettings {
 
 const DEFAULT_THRESHOLD = 1024;
 
-/** Puts the defaults in place. */
+/** Fills in the defaults. */
 export function settingsFrom(options: EngineOptions): EngineSettings {
   const { cookie, httpCompression = true, perMessageDeflate = false } = options;
   return {
@@ -126,7 +139,9 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     initialPacket: options.initialPacket,
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
-    slowPolicy: options.slowPolicy ?? 'close',
+    slowPolicy: options.slowPolicy === 'drop' ? 'drop' : 'close',
+    maxBuffered: options.maxBuffered ?? 0,
+    allowedHosts: options.allowedHosts?.map((host) => host.toLowerCase()),
     rateLimit: options.rateLimit ?? {},
     maxConnectionsPerIp: options.maxConnectionsPerIp ?? 0,
     trustProxy: options.trustProxy ?? 0,
@@ -136,5 +151,5 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
   };
 }
 
-/** A handshake request, as `generateId` gets it. */
+/** A handshake request, as `generateId` receives it. */
 export type HandshakeRequest = EngineRequest;

@@ -1,15 +1,15 @@
 import type { Headers } from './headers.js';
 
-/** What pages of other origins may read: CORS, as the Fetch standard describes it. */
+/** Decides which responses pages of other origins may read: CORS, as the Fetch standard describes it. */
 export class Cors {
   private readonly all: boolean;
 
-  /** @param origins those that may, `*` for all; undefined for none */
+  /** @param origins the allowed origins, `*` for all; undefined for none */
   constructor(private readonly origins: readonly string[] | undefined) {
     this.all = origins?.includes('*') ?? false;
   }
 
-  /** The headers of an answer to a request that came with this header `Origin`. */
+  /** The headers of a response to a request with this `Origin` header. */
   headersFor(origin: string | undefined): Headers {
     if (!this.origins) return {};
     if (this.all) return { 'Access-Control-Allow-Origin': '*' };
@@ -17,7 +17,7 @@ export class Cors {
     return { Vary: 'Origin', ...(isAllowed ? { 'Access-Control-Allow-Origin': origin } : {}) };
   }
 
-  /** The headers of the answer to a preflight, with which a browser asks before it sends what a form could not. */
+  /** The headers of the response to a preflight. A browser sends one before a request that no form could send. */
   preflight(origin: string | undefined, methods: readonly string[]): Headers | undefined {
     const headers = this.headersFor(origin);
     if (!headers['Access-Control-Allow-Origin']) return undefined;

@@ -1,15 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { EngineRequest } from '../engine/request.js';
+import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
 
-/** Who may look at what is the operator's alone. */
+/** The operator's account. */
 export interface Admin {
   user: string;
   password: string;
 }
 
+/** The operator's account from the configuration, if there is one. */
+export function adminOf(config: { adminUser?: string; adminPassword?: string }): Admin | undefined {
+  const { adminUser: user, adminPassword: password } = config;
+  return user && password ? { user, password } : undefined;
+}
+
 /**
- * Lets the operator through: HTTP basic authentication (RFC 7617). Without an operator everybody gets through.
+ * Requires the operator, by HTTP basic authentication (RFC 7617). Without an operator's account, all requests pass.
  * @throws GjallarError ADMIN_ONLY
  */
 export function requireAdmin({ headers }: EngineRequest, admin: Admin | undefined): void {
@@ -19,7 +25,7 @@ export function requireAdmin({ headers }: EngineRequest, admin: Admin | undefine
   if (!isRight) throw new GjallarError('ADMIN_ONLY');
 }
 
-/** Compares in a time that tells nothing of where they differ, nor of their lengths. */
+/** Compares two strings. The time it takes reveals neither where they differ nor their lengths. */
 export function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

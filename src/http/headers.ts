@@ -1,10 +1,10 @@
-/** Headers by name, sent with every answer of a kind. */
+/** Headers by name, sent with every response of a kind. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** A year: what browsers ask for before they take a host for one of TLS alone. */
+/** One year, the minimum for the HSTS preload list of browsers. */
 const HSTS = 'max-age=31536000';
 
-/** For everything: content is what it says it is, and nobody is told who asks. Under TLS, never again without it. */
+/** For all responses: no guessing of content types, and no referrer. With TLS, browsers must not return to HTTP. */
 function common(secure: boolean): Headers {
   return {
     'X-Content-Type-Options': 'nosniff',
@@ -13,7 +13,7 @@ function common(secure: boolean): Headers {
   };
 }
 
-/** For pages and their files: a page loads what is this server's own, without inline code, and stands in no frame. */
+/** For pages and their files: a page loads only files of this server, has no inline code, and cannot be framed. */
 export function pageHeaders(secure: boolean): Headers {
   const policy = {
     'default-src': "'none'",
@@ -31,14 +31,14 @@ export function pageHeaders(secure: boolean): Headers {
     'Content-Security-Policy': Object.entries(policy)
       .map((directive) => directive.join(' '))
       .join('; '),
-    // For browsers that do not know frame-ancestors.
+    // For browsers that do not support frame-ancestors.
     'X-Frame-Options': 'DENY',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
   };
 }
 
-/** For data, which is no page: nothing may be loaded or framed, and it is not for keeping. */
+/** For data: it loads nothing, cannot be framed, and is not cached. */
 export function dataHeaders(secure: boolean): Headers {
   return {
     ...common(secure),

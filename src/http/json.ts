@@ -1,24 +1,24 @@
-import type { BodyError, Exchange } from '../engine/exchange.js';
+import type { BodyError, HttpExchange } from '../engine/http/exchange.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import type { Headers } from './headers.js';
 
-export function sendJson(exchange: Exchange, status: number, headers: Headers, body: unknown): void {
+export function sendJson(exchange: HttpExchange, status: number, headers: Headers, body: unknown): void {
   exchange.send(status, { ...headers, 'Content-Type': 'application/json' }, `${JSON.stringify(body)}\n`);
 }
 
-/** How a caller proves who they are, where they did not. */
+/** The authentication scheme that a 401 response asks for. */
 const challenges: Partial<Record<ErrorCode, string>> = {
   ADMIN_ONLY: 'Basic realm="gjallar", charset="UTF-8"',
 };
 
-export function sendFailure(exchange: Exchange, headers: Headers, { code, message, status }: GjallarError): void {
+export function sendFailure(exchange: HttpExchange, headers: Headers, { code, message, status }: GjallarError): void {
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
   sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
 }
 
-/** Answers with what went wrong; what is not the caller's fault goes to `onError`, and is not told. */
+/** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */
 export function sendError(
-  exchange: Exchange,
+  exchange: HttpExchange,
   headers: Headers,
   error: unknown,
   onError: (error: unknown) => void,
@@ -32,12 +32,12 @@ const bodyErrors: Record<BodyError, ErrorCode> = {
   'too large': 'BODY_TOO_LARGE',
   'length required': 'BAD_JSON',
   'length mismatch': 'BAD_JSON',
-  // Nobody is there to read it.
+  // No client is left to read it.
   aborted: 'BAD_JSON',
 };
 
 /** @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
-export async function readJson(exchange: Exchange): Promise<unknown> {
+export async function readJson(exchange: HttpExchange): Promise<unknown> {
   const body = await new Promise<Buffer>((resolve, reject) => {
     exchange.readBody((error, bytes) => (error ? reject(new GjallarError(bodyErrors[error])) : resolve(bytes)));
   });

@@ -1,26 +1,28 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
-import { connections, endResponse } from '../engine/uws-exchange.js';
+import type { HttpExchange } from '../engine/http/exchange.js';
 import type { Headers } from './headers.js';
 
 /** A file that is served from memory. */
 interface StaticFile {
   body: Buffer;
-  /** The body compressed, where that makes it smaller. */
+  /** The compressed body, if it is smaller. */
   gzipped: Buffer | undefined;
   type: string;
   etag: string;
 }
 
-/** Files by path, read once: there are few, they are small, and a worker's loop must not wait for a disk. */
+/** Files by path. They are few and small, and are read once: the event loop must not wait for a disk. */
 export class StaticFiles {
   private readonly files = new Map<string, StaticFile>();
 
-  /** Adds the files of a folder under a path that ends in a slash. `index.html` is also what the path itself gives. */
+  /**
+   * Adds the files of a folder under a path that ends in a slash. The path itself serves `index.html`.
+   * @param etag the ETag of all the files; by default, each file gets one that is derived from its content
+   */
   add(path: string, folder: string, accept: (name: string) => boolean = () => true, etag?: string): this {
     if (!existsSync(folder)) return this;
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -36,26 +38,17 @@ export class StaticFiles {
     return [...this.files.keys()];
   }
 
-  /** Answers a GET or HEAD request. Returns false when there is no such file. */
-  serve(res: HttpResponse, req: HttpRequest, headers: Headers): boolean {
-    const file = this.files.get(req.getUrl());
+  /** Answers a GET or HEAD request. Returns false if there is no such file. */
+  serve(exchange: HttpExchange, headers: Headers): boolean {
+    const { url, headers: asked } = exchange.request;
+    const file = this.files.get(url.split('?', 1)[0]!);
     if (!file) return false;
-    const isKnown = req.getHeader('if-none-match').replace(/^W\//, '') === file.etag;
-    const gzipped = /\bgzip\b/.test(req.getHeader('accept-encoding')) ? file.gzipped : undefined;
-    res.writeStatus(isKnown ? '304 Not Modified' : '200 OK');
-    for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
-    res.writeHeader('ETag', file.etag).writeHeader('Cache-Control', 'public, max-age=0');
-    res.writeHeader('Vary', 'Accept-Encoding');
-    const body = gzipped ?? file.body;
-    if (isKnown) {
-      // Only with a length does uWebSockets.js close the connection; it is that of the 200 (RFC 9110, section 8.6).
-      if (connections.areEnding) endResponse(res, true, body);
-      else res.endWithoutBody();
-      return true;
-    }
-    res.writeHeader('Content-Type', file.type);
-    if (gzipped) res.writeHeader('Content-Encoding', 'gzip');
-    endResponse(res, req.getMethod() === 'head', body);
+    const isKnown = asked['if-none-match']?.replace(/^W\//, '') === file.etag;
+    const gzipped = /\bgzip\b/.test(asked['accept-encoding'] ?? '') ? file.gzipped : undefined;
+    const vary = [headers.Vary, 'Accept-Encoding'].filter((value) => value !== undefined);
+    const common = { ...headers, ETag: file.etag, 'Cache-Control': 'public, max-age=0', Vary: vary };
+    const content = { 'Content-Type': file.type, ...(gzipped ? { 'Content-Encoding': 'gzip' } : {}) };
+    exchange.send(isKnown ? 304 : 200, isKnown ? common : { ...common, ...content }, gzipped ?? file.body);
     return true;
   }
 }

@@ -1,17 +1,17 @@
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
-import { LONG, RecentStrings } from '../engine/recent-strings.js';
-import { currentTick } from '../engine/tick.js';
+import { LONG, RecentStrings } from '../engine/delivery/recent-strings.js';
+import { currentTick } from '../engine/delivery/tick.js';
 import { checkDepth } from './depth.js';
 
 /**
- * The default parser of Socket.IO, lean: the same bytes on the wire, read and written by socket.io-parser itself, but
- * without a decoder of each client's own, which is needed only while the attachments of a binary packet arrive.
+ * A lean variant of Socket.IO's default parser. It sends the same bytes, and socket.io-parser itself reads and writes
+ * them. A client has its own decoder only while the attachments of a binary packet arrive.
  *
  * For the `parser` option of socket.io's Server.
  */
 
-// The copy that socket.io itself has loaded; `import` would load another one.
+// The copy that socket.io itself has loaded. `import` would load a second one.
 const {
   Decoder: FullDecoder,
   Encoder: FullEncoder,
@@ -20,15 +20,21 @@ const {
 
 type Decoded = (packet: Packet) => void;
 
-/** Under how many event names and namespaces one text is remembered. */
-const MOST_EVENTS = 4;
+/**
+ * How many values an event or an acknowledgement may carry. socket.io passes them to the listeners as arguments. More
+ * than some ten thousand arguments overflow the stack, which ends the process.
+ */
+export const MAX_ARGUMENTS = 64;
+
+/** With how many event names and namespaces one text is cached. */
+const MAX_EVENTS = 4;
 
 /** The digits of BINARY_EVENT and BINARY_ACK: packets with attachments. */
 const BINARY_EVENT = 53;
 const BINARY_ACK = 54;
 
 let textPacket: Packet | undefined;
-/** Reads packets without attachments, for everyone: it keeps nothing between two packets. */
+/** Reads packets without attachments for all clients, because it keeps no state between packets. */
 const textDecoder = new FullDecoder();
 textDecoder.on('decoded', (packet: Packet) => {
   textPacket = packet;
@@ -54,13 +60,19 @@ export class Decoder {
     return this.removeListener(event, listener);
   }
 
-  /** Takes a text or an attachment. Throws what socket.io-parser throws for those that break the protocol. */
+  /** Reads a text or an attachment. If it breaks the protocol, throws the error of socket.io-parser. */
   add(data: unknown): void {
     if (typeof data === 'string') checkDepth(data);
     if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
     const packet = readPlainEvent(data) ?? readText(data);
     if (packet?.type === PacketType.CONNECT) countConnect(this);
-    if (packet) this.decoded?.(packet);
+    if (packet) this.deliver(packet);
+  }
+
+  private deliver(packet: Packet): void {
+    // The first value of an event is its name.
+    if (Array.isArray(packet.data) && packet.data.length > MAX_ARGUMENTS + 1) throw new Error('too many arguments');
+    this.decoded?.(packet);
   }
 
   destroy(): void {
@@ -73,20 +85,20 @@ export class Decoder {
       this.full = new FullDecoder();
       this.full.on('decoded', (packet: Packet) => {
         this.full = undefined;
-        this.decoded?.(packet);
+        this.deliver(packet);
       });
     }
     this.full.add(data);
   }
 }
 
-/** The digit of an EVENT, and what its data begins with. */
+/** The digit of an EVENT, and the first character of its data. */
 const EVENT = 50;
 const BRACKET = 91;
 
 /**
- * Reads what nearly all packets are, an event of the main namespace without an acknowledgement, without looking at each
- * character. Whatever is not clearly that, or not clearly valid, is left to socket.io-parser.
+ * Reads an event of the main namespace without an acknowledgement, as nearly all packets are, without a scan of each
+ * character. Leaves any other packet, and any doubtful one, to socket.io-parser.
  */
 function readPlainEvent(text: string): Packet | undefined {
   if (text.charCodeAt(0) !== EVENT || text.charCodeAt(1) !== BRACKET) return undefined;
@@ -100,7 +112,7 @@ function readPlainEvent(text: string): Packet | undefined {
   return { type: PacketType.EVENT, nsp: '/', data };
 }
 
-/** Names that socket.io-parser refuses. */
+/** Event names that socket.io-parser rejects. */
 const reservedEvents = new Set([
   'connect',
   'connect_error',
@@ -122,22 +134,22 @@ function hasAttachments(text: string): boolean {
   return digit === BINARY_EVENT || digit === BINARY_ACK;
 }
 
-/** How many namespaces a client may connect to in one go. */
-const MOST_CONNECTS = 100;
+/** How many namespaces a client may connect to in one turn of the event loop. */
+const MAX_CONNECTS = 100;
 let connecting: Decoder | undefined;
 let connectingIn = -1;
 let connects = 0;
 
 /**
- * socket.io makes a Socket for each CONNECT that comes before the first is through the middleware, so that one polling
- * payload of a megabyte would make 300,000 of them.
+ * socket.io creates a Socket for each CONNECT that arrives before the first one has passed the middleware. One polling
+ * payload of a megabyte could create 300,000 of them.
  */
 function countConnect(decoder: Decoder): void {
   const tick = currentTick();
   if (connecting !== decoder || connectingIn !== tick) connects = 0;
   connecting = decoder;
   connectingIn = tick;
-  if (++connects > MOST_CONNECTS) throw new Error('too many CONNECT packets at once');
+  if (++connects > MAX_CONNECTS) throw new Error('too many CONNECT packets at once');
 }
 
 interface EncodedEvent {
@@ -146,7 +158,7 @@ interface EncodedEvent {
   encoded: string[];
 }
 
-/** Writes packets. An event whose only value is one long text is written once for all who are sent it in a row. */
+/** Encodes packets. An event whose only value is a long text is encoded once for consecutive recipients. */
 export class Encoder extends FullEncoder {
   private readonly recent = new RecentStrings<EncodedEvent[]>();
 
@@ -156,14 +168,14 @@ export class Encoder extends FullEncoder {
     if (!Array.isArray(data) || data.length !== 2) return super.encode(packet);
     const [event, text] = data as [unknown, unknown];
     if (typeof text !== 'string') return super.encode(packet);
-    // A text has no attachments to look for.
+    // A text has no attachments.
     if (text.length < LONG) return [this.encodeText(packet)];
     const known = this.recent.get(text, () => []);
     if (!known) return super.encode(packet);
     let same = known.find((candidate) => candidate.event === event && candidate.nsp === packet.nsp);
     if (!same) {
       same = { event, nsp: packet.nsp, encoded: super.encode(packet) as string[] };
-      if (known.length < MOST_EVENTS) known.push(same);
+      if (known.length < MAX_EVENTS) known.push(same);
     }
     return same.encoded;
   }

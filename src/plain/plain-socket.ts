@@ -1,13 +1,11 @@
-import type { WebSocket } from 'uWebSockets.js';
 import { atTime } from '../accounts/identity.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
-import type { FrameReceiver } from '../engine/exchange.js';
-import type { SocketData } from '../engine/uws-exchange.js';
+import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../engine/http/exchange.js';
 import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 
-/** Somebody who was let into a room. */
-export interface Guest {
+/** A client that was admitted to a room. */
+export interface Member {
   readonly room: string;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
@@ -19,8 +17,20 @@ export interface Guest {
   leave(): void;
 }
 
-/** How much may be said before the room is joined. */
-const MOST_WAITING = 100;
+/** The state that the plain WebSockets of one engine share. */
+export interface PlainHost {
+  readonly engine: Engine;
+  readonly sockets: Set<PlainSocket>;
+  /** Deadlines by which the clients must send something. */
+  readonly silence: DeadlineQueue<PlainSocket>;
+  /** `closed` by close code. */
+  readonly counters: { opened: number; received: number; closed: Map<string, number> };
+}
+
+/** How many texts may wait before the room is joined. */
+const MAX_WAITING_TEXTS = 100;
+/** The longest text has 10,000 characters of at most four bytes each. */
+const MAX_TEXT_BYTES = 40_960;
 
 /** One plain WebSocket: a member of one room. */
 export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
@@ -29,104 +39,126 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   previous: PlainSocket | undefined;
   next: PlainSocket | undefined;
 
-  private ws: WebSocket<SocketData> | undefined;
-  /** What was said before the room was joined; undefined from then on. */
+  private webSocket: NativeWebSocket | undefined;
+  private state: 'new' | 'open' | 'closed' = 'new';
+  /** Texts received before the room is joined; undefined from then on. */
   private waiting: string[] | undefined = [];
   private pinged = 0;
   private saying = 0;
   private cancelExpiry: (() => void) | undefined;
 
   constructor(
-    private readonly guest: Guest,
+    private readonly member: Member,
     private readonly topic: string,
-    private readonly engine: Engine,
-    private readonly all: Set<PlainSocket>,
-    private readonly silence: DeadlineQueue<PlainSocket>,
+    private readonly host: PlainHost,
   ) {}
 
-  opened(ws: WebSocket<SocketData>): void {
-    this.ws = ws;
-    this.all.add(this);
-    ws.subscribe(this.topic);
-    this.silence.add(this);
-    this.cancelExpiry = atTime(this.guest.expires, () => this.refuse('TOKEN_EXPIRED'));
+  onOpen(webSocket: WebSocketConnection): void {
+    this.webSocket = webSocket as NativeWebSocket;
+    this.state = 'open';
+    this.host.counters.opened++;
+    this.host.sockets.add(this);
+    this.host.engine.outbox.subscribe(this.webSocket, this.topic);
+    this.host.silence.add(this);
+    this.cancelExpiry = atTime(this.member.expires, () => this.refuse('TOKEN_EXPIRED'));
     void this.enter();
   }
 
-  /** `opened` does what is to be done; this one is the engine's. */
-  onOpen(): void {}
-
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    if (!this.ws) return;
-    this.touch();
+    this.host.counters.received++;
+    if (this.state !== 'open') return;
+    this.onControlFrame();
     if (isBinary) return this.refuse('BAD_FRAME');
-    const text = Buffer.from(message as ArrayBuffer).toString();
-    const { messageLimits, counters } = this.engine;
-    if (messageLimits && messageLimits.take(this, text) !== 'within') {
+    const bytes = Buffer.from(message as ArrayBuffer);
+    if (bytes.length > MAX_TEXT_BYTES) return this.refuse('BAD_TEXT');
+    const text = bytes.toString();
+    const { messageLimits, counters } = this.host.engine;
+    if (messageLimits && messageLimits.consume(this, text) !== 'within') {
       counters.overLimit++;
       return this.refuse('RATE_LIMITED');
     }
     // Some clients keep their connection open with empty messages.
     if (text === '') return;
     if (!this.waiting) void this.say(text);
-    else if (this.waiting.length < MOST_WAITING) this.waiting.push(text);
+    else if (this.waiting.length < MAX_WAITING_TEXTS) this.waiting.push(text);
     else this.refuse('HISTORY_UNAVAILABLE');
   }
 
+  /** The client is alive. */
+  onControlFrame(): void {
+    this.pinged = 0;
+    if (this.webSocket) this.host.silence.add(this);
+  }
+
   onDrain(): void {
-    this.engine.slow.progressed(this);
+    this.host.engine.slow.progressed(this);
   }
 
   onOverflow(): void {
     this.refuse('SLOW_CLIENT');
   }
 
-  onClose(): void {
-    if (!this.ws) return;
-    this.ws = undefined;
-    this.cancelExpiry?.();
-    this.waiting = [];
-    this.all.delete(this);
-    this.queue?.remove(this);
-    this.engine.slow.forget(this);
-    this.guest.leave();
+  onFlood(): void {
+    this.host.engine.counters.overLimit++;
+    this.refuse('RATE_LIMITED');
   }
 
-  /** The client has given a sign of life. */
-  touch(): void {
-    this.pinged = 0;
-    if (this.ws) this.silence.add(this);
+  onDetached(): void {
+    this.webSocket = undefined;
+    this.queue?.remove(this);
+  }
+
+  onClose(code: number): void {
+    const { closed } = this.host.counters;
+    // Clients may invent codes of their own.
+    const reason = code < 1016 ? String(code) : 'other';
+    closed.set(reason, (closed.get(reason) ?? 0) + 1);
+    this.host.engine.addresses?.leave(this);
+    this.release();
   }
 
   onSilence(pings: number): void {
-    // Nobody is there to read a close frame.
-    if (this.pinged === pings) return void this.ws?.close();
+    // A close frame would not reach the client.
+    if (this.pinged === pings) return void this.webSocket?.close();
     this.pinged++;
-    this.engine.slow.ping(this);
-    this.silence.add(this);
+    this.host.engine.slow.ping(this);
+    this.host.silence.add(this);
   }
 
   get bufferedAmount(): number {
-    return this.ws?.getBufferedAmount() ?? 0;
+    return this.webSocket?.getBufferedAmount() ?? 0;
   }
 
   sendPing(): void {
-    this.ws?.ping();
+    this.webSocket?.ping();
   }
 
-  /** Whether everything that its client has said is kept, or refused. */
+  /** Whether every text of the client is posted or rejected. */
   get isQuiet(): boolean {
     return this.saying === 0 && this.waiting === undefined;
   }
 
   end(code: number, reason: string): void {
-    // What was sent to the room before goes out before.
-    this.engine.outbox.settle(this.topic);
-    const { ws } = this;
-    if (!ws) return;
-    // A client that is behind may take a while to learn it.
-    this.onClose();
-    this.engine.closing.end(ws, code, reason);
+    const { outbox, closing } = this.host.engine;
+    // Texts sent to the room earlier must be written first.
+    outbox.flushTopic(this.topic);
+    const { webSocket } = this;
+    // A slow client may receive the close frame late, so it leaves the room now.
+    this.release();
+    if (webSocket) closing.end(webSocket, code, reason);
+  }
+
+  /** Leaves the room. Texts that the client still sends are ignored. */
+  private release(): void {
+    this.webSocket = undefined;
+    if (this.state !== 'open') return;
+    this.state = 'closed';
+    this.cancelExpiry?.();
+    this.waiting = [];
+    this.host.sockets.delete(this);
+    this.queue?.remove(this);
+    this.host.engine.slow.forget(this);
+    this.member.leave();
   }
 
   private refuse(code: ErrorCode): void {
@@ -135,9 +167,9 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   private async enter(): Promise<void> {
     try {
-      await this.guest.enter();
+      await this.member.enter();
       const waiting = this.waiting ?? [];
-      this.waiting = this.ws && undefined;
+      this.waiting = this.state === 'open' ? undefined : [];
       for (const text of waiting) void this.say(text);
     } catch (error) {
       this.fail(error);
@@ -147,7 +179,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   private async say(text: string): Promise<void> {
     this.saying++;
     try {
-      await this.guest.say(text);
+      await this.member.say(text);
     } catch (error) {
       this.fail(error);
     } finally {

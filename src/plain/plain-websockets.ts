@@ -1,34 +1,38 @@
-import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
+import type { TemplatedApp } from 'uWebSockets.js';
+import { type Clock, systemClock } from '../engine/clock.js';
 import type { EngineCounters } from '../engine/counters.js';
-import { type Clock, DeadlineQueue, systemClock } from '../engine/deadlines.js';
+import { DeadlineQueue } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
+import type { UpgradeExchange } from '../engine/http/exchange.js';
+import type { EngineRequest } from '../engine/http/request.js';
 import { isForeign } from '../engine/limits/origin.js';
-import { type EngineRequest, readRequest } from '../engine/request.js';
-import { DISABLED, noteClosed, noteOpen, type SocketData, UwsUpgradeExchange } from '../engine/uws-exchange.js';
+import { routeWebSockets } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
-import { type Guest, PlainSocket } from './plain-socket.js';
+import { sendFailure } from '../http/json.js';
+import { decodeRoom } from '../http/paths.js';
+import { type Member, type PlainHost, PlainSocket } from './plain-socket.js';
 
-/** Lets people into rooms: the chat, seen from here. */
-export interface Door {
+/** Admits clients to rooms. This is the chat as plain WebSockets use it. */
+export interface RoomGateway {
   /**
-   * Checks who wants to come in, before there is a WebSocket.
-   * @param query the address's parameters, as they came from outside
+   * Checks a client before its WebSocket is accepted.
+   * @param query the parameters of the URL, unchecked
    * @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN
    */
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<Guest>;
+  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
 }
 
 export interface PlainOptions {
-  /** After so many ms without a sign of life a client gets a ping, and another one after each further such time. */
+  /** A client that is silent for this number of ms gets a ping, and another one after each further such time. */
   pingAfter?: number;
-  /** So many pings are sent; a client that answers none is cut off when one more would be due. */
+  /** The number of pings. A client that answers none is disconnected when the next one would be due. */
   pings?: number;
   clock?: Clock;
 }
 
-/** The longest message is 10,000 characters, of which none takes more than four bytes. */
-const MAX_PAYLOAD = 40_960;
-/** Addresses of the server's own. A room of such a name has another one too: `/%61pi` is the room `api`. */
+/** In bytes. A text that is too long is closed with a reason up to this size; uWebSockets.js resets on longer ones. */
+const MAX_PAYLOAD = 1_048_576;
+/** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
 const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
 
 /**
@@ -36,71 +40,41 @@ const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
  *
  *   client                        server
  *     │ GET /ROOM?name=… Upgrade    │
- *     ├────────────────────────────▶│ admit        refused: an HTTP status and { ok, code, message }
- *     │◀────────────────────────────┤ 101, enter   what is said meanwhile waits
- *     │ text ──────────────────────▶│ say          refused: a close frame, its reason is the code
- *     │◀────────────────────── text ┤ publish      what anybody says in the room, the client itself too
+ *     ├────────────────────────────▶│ admit        rejected: an HTTP status and { ok, code, message }
+ *     │◀────────────────────────────┤ 101, enter   texts that arrive meanwhile wait
+ *     │ text ──────────────────────▶│ say          rejected: a close frame, its reason is the code
+ *     │◀────────────────────── text ┤ publish      texts of all members of the room, including its own
  *     │◀────────────────────── ping ┤ after 10 s of silence, cut off after 60 s
  */
 export class PlainWebSockets {
-  /** What is counted since the start; `closed` by close code. */
+  /** Counts since the start; `closed` by close code. */
   readonly counters = { opened: 0, received: 0, closed: new Map<string, number>() };
-  private readonly sockets = new Set<PlainSocket>();
-  private readonly silence: DeadlineQueue<PlainSocket>;
+  private readonly host: PlainHost;
 
   constructor(
     private readonly engine: Engine,
     { pingAfter = 10_000, pings = 5, clock = systemClock }: PlainOptions = {},
   ) {
-    this.silence = new DeadlineQueue(pingAfter, (socket) => socket.onSilence(pings), clock);
+    const silence = new DeadlineQueue<PlainSocket>(pingAfter, (socket) => socket.onSilence(pings), clock);
+    this.host = { engine, sockets: new Set(), silence, counters: this.counters };
+    engine.otherClients.push(() => this.host.sockets);
   }
 
-  /** How many are open. */
+  /** The number of open WebSockets. */
   get size(): number {
-    return this.sockets.size;
+    return this.host.sockets.size;
   }
 
-  /** Answers on every path that is no other's. Call it before the app listens. */
-  attach(app: TemplatedApp, door: Door, { secure = false }: { secure?: boolean } = {}): this {
-    const { slow, closing, settings, addresses } = this.engine;
-    const socketOf = (ws: WebSocket<SocketData>) => (ws as unknown as SocketData).receiver as PlainSocket;
-    app.ws<SocketData>('/*', {
-      maxPayloadLength: MAX_PAYLOAD,
-      maxBackpressure: slow.limit,
-      compression: DISABLED,
-      // uWebSockets.js would send one ping, a few seconds before the end.
+  /** Accepts WebSockets on all paths without a route of their own. Call it before the app listens. */
+  attach(app: TemplatedApp, gateway: RoomGateway, { secure = false }: { secure?: boolean } = {}): this {
+    routeWebSockets(app, this.engine, {
+      pattern: '/*',
+      secure,
+      maxPayload: MAX_PAYLOAD,
+      compresses: false,
+      // uWebSockets.js would send only one ping, a few seconds before the timeout.
       idleTimeout: 0,
-      sendPingsAutomatically: false,
-      upgrade: (res, req, context) => {
-        const request = readRequest(res, req, secure, settings.trustProxy);
-        UwsUpgradeExchange.handle(res, request, context, (exchange) => void this.admit(exchange, door));
-      },
-      open: (ws) => {
-        noteOpen(ws);
-        this.counters.opened++;
-        socketOf(ws).opened(ws);
-      },
-      message: (ws, message, isBinary) => {
-        this.counters.received++;
-        socketOf(ws).onMessage(message, isBinary);
-      },
-      ping: (ws) => socketOf(ws).touch(),
-      pong: (ws) => socketOf(ws).touch(),
-      drain: (ws) => {
-        closing.drained(ws);
-        socketOf(ws).onDrain();
-      },
-      dropped: (ws, message) => slow.onDropped(ws, message, socketOf(ws)),
-      close: (ws, code) => {
-        noteClosed(ws);
-        closing.closed(ws);
-        const { closed } = this.counters;
-        // Clients may make up codes of their own.
-        const reason = code < 1016 ? String(code) : 'other';
-        closed.set(reason, (closed.get(reason) ?? 0) + 1);
-        addresses?.leave(socketOf(ws));
-        socketOf(ws).onClose();
-      },
+      onUpgrade: (exchange) => void this.admit(exchange, gateway),
     });
     return this;
   }
@@ -110,48 +84,41 @@ export class PlainWebSockets {
     this.engine.outbox.publish(topicOf(room), text, false, false);
   }
 
-  /** Those that are open. */
+  /** The open WebSockets. */
   get all(): ReadonlySet<PlainSocket> {
-    return this.sockets;
+    return this.host.sockets;
   }
 
-  /** Closes all, in order. */
+  /** Closes all WebSockets gracefully. */
   close(): void {
     this.engine.outbox.flush();
-    for (const socket of this.sockets) socket.end(1001, 'the server stops');
-    this.silence.close();
+    for (const socket of this.host.sockets) socket.end(1001, 'the server stops');
+    this.host.silence.close();
   }
 
-  private async admit(exchange: UwsUpgradeExchange, door: Door): Promise<void> {
+  private async admit(exchange: UpgradeExchange, gateway: RoomGateway): Promise<void> {
     const { request } = exchange;
     try {
       const [path = ''] = request.url.split('?');
       if (RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
       this.checkSender(request);
-      const guest = await door.admit(decode(path.slice(1)), request._query);
-      const topic = topicOf(guest.room);
-      // Who comes gets what is said from now on.
-      const { outbox, addresses } = this.engine;
-      outbox.settle(topic);
+      const member = await gateway.admit(decodeRoom(path.slice(1)), request._query);
       if (exchange.finished) return;
-      const socket = new PlainSocket(guest, topic, this.engine, this.sockets, this.silence);
-      if (addresses?.enter(socket, request.connection.remoteAddress) === false)
+      const socket = new PlainSocket(member, topicOf(member.room), this.host);
+      if (this.engine.addresses?.enter(socket, request.connection.remoteAddress) === false) {
         throw this.refusal('TOO_MANY_CONNECTIONS');
+      }
       exchange.accept({}, socket);
     } catch (error) {
-      const { status, code, message } = error instanceof GjallarError ? error : new GjallarError('INTERNAL');
-      exchange.send(
-        status,
-        { 'Content-Type': 'application/json' },
-        `${JSON.stringify({ ok: false, code, message })}\n`,
-      );
+      sendFailure(exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
     }
   }
 
   private checkSender(request: EngineRequest): void {
-    const { settings, addresses } = this.engine;
+    const { settings, addresses, load } = this.engine;
+    if (load.level >= 2) throw this.refusal('OVERLOADED');
     if (isForeign(request, settings.origins, settings.trustProxy > 0)) throw this.refusal('ORIGIN_FORBIDDEN');
-    const refused = addresses?.knock(request.connection.remoteAddress);
+    const refused = addresses?.checkConnectionRate(request.connection.remoteAddress);
     if (refused) throw this.refusal(refused);
   }
 
@@ -161,15 +128,7 @@ export class PlainWebSockets {
   }
 }
 
-/** Topics of Socket.IO begin with the slash of their namespace. */
+/** The prefix cannot clash with topics of Socket.IO, which begin with the slash of their namespace. */
 function topicOf(room: string): string {
   return `plain\x1f${room}`;
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw new GjallarError('BAD_ROOM');
-  }
 }

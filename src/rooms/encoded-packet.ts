@@ -1,12 +1,12 @@
-/** What a packet is on the wire: a text, and the binary attachments that follow it. */
+/** A packet as it is sent: a text, and the binary attachments that follow it. */
 export type EncodedPackets = (string | Buffer)[];
 
 /**
- * A packet that is encoded already: here, or by the worker that it comes from, so that it is encoded once per cluster.
- * Adapters take it for a packet; what needs its data gets it decoded.
+ * A packet that is already encoded, here or by the worker that sent it. Each packet is thus encoded once per cluster.
+ * Adapters treat it as a packet; reading its data decodes it.
  */
 export class EncodedPacket {
-  /** Not an acknowledgement's packet: those are encoded by each worker, with an id of its own. */
+  /** Packets with an acknowledgement are encoded by each worker, with an id of its own. */
   readonly id = undefined;
   private decoded: unknown[] | undefined;
 

@@ -1,50 +1,36 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
+import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../compat/socket-io.js';
 import type { Engine } from '../engine/engine.js';
-import type { NativeChannel } from '../engine/exchange.js';
-import { Session } from '../engine/session.js';
+import type { NativeWebSocket } from '../engine/http/exchange.js';
+import { Session } from '../engine/session/session.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
-import { Observers } from './observers.js';
+import { OutgoingListeners } from './outgoing-listeners.js';
 import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 
-/** Makes the adapter of a namespace, as `io.adapter()` takes it. */
+/** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
 
-/** The class of an adapter, which `io.adapter()` takes too. */
+/** The class of an adapter, which `io.adapter()` accepts too. */
 export type AdapterClass = new (nsp: Namespace) => Adapter;
 
-/** What rooms need of the engine. */
-export type RoomsEngine = Pick<Engine, 'outbox' | 'settings'>;
+/** The parts of the engine that rooms need. */
+export type RoomsEngine = Pick<Engine, 'load' | 'outbox' | 'settings'>;
 
-/** Makes an adapter as socket.io does, which calls classes and functions alike with `new`. */
+/** Creates an adapter as socket.io does, which calls classes and functions alike with `new`. */
 export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
-  // Arrow functions cannot be called so.
+  // Arrow functions have no prototype, and cannot be called with `new`.
   return maker.prototype ? new (maker as AdapterClass)(nsp) : (maker as AdapterFactory)(nsp);
 }
 
-/** Calls back for each socket that is to get a broadcast, as the base adapter's `apply` does. */
-type Deliver = (socket: Socket) => void;
-
-/** The steps of a broadcast in socket.io-adapter: first `_encode`, then `apply`. */
-interface BroadcastSteps {
-  _encode(packet: BroadcastPacket, options: object): EncodedPackets;
-  apply(options: BroadcastOptions, deliver: Deliver): void;
-}
-
-interface BroadcastPacket {
-  /** Set when acknowledgements are expected, which have to be noted socket by socket. */
-  id?: number;
-}
-
-/** Below so many members, sending to each is as cheap as a topic. */
-const FEWEST_FOR_TOPIC = 3;
+/** With fewer members, sending to each member is as cheap as a topic. */
+const MIN_TOPIC_MEMBERS = 3;
 
 /**
- * Makes rooms of an adapter uWebSockets.js topics, whatever bus the adapter speaks to other workers.
+ * Turns the rooms of an adapter into uWebSockets.js topics. It works with the adapter of any backplane.
  *
- * A room becomes a topic with the first broadcast to it, so that rooms which only one or two sockets are ever in, such
- * as each socket's own, cost nothing. If the adapter's steps should be named differently one day, broadcasts are
- * delivered by the adapter itself: slower, and still right.
+ * A room becomes a topic with the first broadcast to it. Rooms that never have more than one or two members, such as
+ * each socket's own, cost nothing.
  */
 export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: RoomsEngine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
@@ -68,7 +54,7 @@ let hasWarned = false;
 
 class NativeRooms {
   private readonly topics: Topics;
-  private readonly observers: Observers;
+  private readonly listeners: OutgoingListeners;
   private broadcast: { packet: BroadcastPacket; encoded: EncodedPackets } | undefined;
 
   constructor(
@@ -77,23 +63,23 @@ class NativeRooms {
     private readonly engine: RoomsEngine,
   ) {
     this.topics = new Topics(adapter, nsp, engine);
-    this.observers = new Observers(adapter, (socket) => this.topics.stray(socket));
+    this.listeners = new OutgoingListeners(adapter, (socket) => this.topics.deliverDirectly(socket));
   }
 
   install(): void {
     const { adapter } = this;
-    const steps = adapter as unknown as BroadcastSteps;
+    const steps = broadcastStepsOf<EncodedPackets>(adapter);
     const { addAll, del, delAll } = adapter;
     const { apply } = steps;
 
     adapter.addAll = (id, rooms) => {
       const result = addAll.call(adapter, id, rooms);
-      // A socket that is in its own room is connected; what it joined in a middleware counts from then on.
+      // A socket in its own room is connected. Rooms that it joined in a middleware count from then on.
       const socket = this.nsp.sockets.get(id);
       if (!socket) return result;
       this.warnOfOtherEngine(socket);
       if (rooms.has(id)) {
-        this.observers.watch(socket);
+        this.listeners.watch(socket);
         this.topics.enter(socket, this.topics.roomsOf(id));
       } else {
         this.topics.enter(socket, rooms);
@@ -124,7 +110,7 @@ class NativeRooms {
     };
   }
 
-  /** Rooms work with any engine, but only gjallar's reaches them as topics. */
+  /** Rooms work with any engine, but topics reach only the clients of gjallar's engine. */
   private warnOfOtherEngine({ conn }: Socket): void {
     if (hasWarned || (conn as unknown) instanceof Session || conn.constructor.name !== 'Socket') return;
     hasWarned = true;
@@ -135,20 +121,24 @@ class NativeRooms {
     );
   }
 
-  /** Delivers a broadcast. Returns false when sending to each socket is as cheap. */
+  /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */
   private fanOut(options: BroadcastOptions, deliver: Deliver, encoded: EncodedPackets): boolean {
     const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
     rooms.sort((a, b) => this.topics.sizeOf(b) - this.topics.sizeOf(a));
     const [largest, ...others] = rooms as [RoomKey, ...RoomKey[]];
-    if (this.topics.sizeOf(largest) < FEWEST_FOR_TOPIC) return false;
+    // A busy worker drops volatile messages first.
+    if (options.flags?.volatile && this.engine.load.level > 0) return true;
+    if (this.topics.sizeOf(largest) < MIN_TOPIC_MEMBERS) return false;
 
     const topic = this.topics.topicOf(largest);
     const done = this.exceptedSids(options);
-    const except: NativeChannel[] = [];
+    const except: NativeWebSocket[] = [];
     for (const id of done) {
-      const channel =
-        this.topics.isMember(largest, id) && !topic.strays.has(id) ? this.topics.nativeChannelOf(id) : undefined;
-      if (channel) except.push(channel);
+      const webSocket =
+        this.topics.isMember(largest, id) && !topic.directRecipients.has(id)
+          ? this.topics.nativeSocketOf(id)
+          : undefined;
+      if (webSocket) except.push(webSocket);
     }
     if (options.flags?.volatile) except.push(...this.congested(largest, topic, done));
     const compress = options.flags?.compress !== false;
@@ -160,16 +150,21 @@ class NativeRooms {
       const socket = this.nsp.sockets.get(id);
       if (socket) deliver(socket);
     };
-    for (const id of topic.strays) send(id);
+    for (const id of topic.directRecipients) send(id);
     for (const room of others) {
       for (const id of this.topics.membersOf(room)) if (!this.topics.isMember(largest, id)) send(id);
     }
     return true;
   }
 
-  private publish(topic: string, message: string | Buffer, compress: boolean, except: readonly NativeChannel[]): void {
+  private publish(
+    topic: string,
+    message: string | Buffer,
+    compress: boolean,
+    except: readonly NativeWebSocket[],
+  ): void {
     const isBinary = typeof message !== 'string';
-    // "4" is a message of Engine.IO; binary ones have no such mark on a WebSocket.
+    // "4" marks an Engine.IO message. Binary messages have no such prefix on a WebSocket.
     const frame = isBinary ? message : `4${message}`;
     const threshold = this.engine.settings.perMessageDeflate?.threshold;
     const compressed = compress && threshold !== undefined && frame.length >= threshold;
@@ -182,12 +177,12 @@ class NativeRooms {
     return excepted;
   }
 
-  /** Members that cannot take a volatile packet now. */
-  private *congested(room: RoomKey, topic: Topic, done: Set<SocketId>): Iterable<NativeChannel> {
+  /** Members that cannot accept a volatile packet now. */
+  private *congested(room: RoomKey, topic: Topic, done: Set<SocketId>): Iterable<NativeWebSocket> {
     for (const id of this.topics.membersOf(room)) {
-      if (done.has(id) || topic.strays.has(id)) continue;
-      const channel = this.topics.nativeChannelOf(id);
-      if (channel && channel.getBufferedAmount() > 0) yield channel;
+      if (done.has(id) || topic.directRecipients.has(id)) continue;
+      const webSocket = this.topics.nativeSocketOf(id);
+      if (webSocket && webSocket.getBufferedAmount() > 0) yield webSocket;
     }
   }
 }

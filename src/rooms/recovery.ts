@@ -1,24 +1,25 @@
 import type { Namespace } from 'socket.io';
 import { Adapter, SessionAwareAdapter } from 'socket.io-adapter';
+import { turnOffRecovery, wantsRecovery } from '../compat/socket-io.js';
 import { type AdapterClass, type AdapterFactory, makeAdapter } from './native-rooms.js';
 
-/** The adapter of a server that stands alone, as socket.io chooses it. */
+/** The adapter of a server without other workers, as socket.io chooses it. */
 export function inMemory(nsp: Namespace): Adapter {
   return wantsRecovery(nsp) ? new SessionAwareAdapter(nsp) : new Adapter(nsp);
 }
 
 /**
- * Turns `connectionStateRecovery` off, with a warning, where the adapter cannot recover anything: socket.io itself says
- * nothing, and some of those adapters then throw with every disconnect.
+ * Turns `connectionStateRecovery` off, with a warning, if the adapter cannot recover anything. socket.io itself reports
+ * nothing, and some of those adapters then throw on every disconnect.
  */
 export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFactory {
   return (nsp) => {
     const adapter = makeAdapter(bus, nsp);
     if (wantsRecovery(nsp) && !canRecover(adapter)) {
-      optionsOf(nsp).connectionStateRecovery = undefined;
+      turnOffRecovery(nsp);
       process.emitWarning(
         `connectionStateRecovery is off, because ${adapter.constructor.name} cannot recover anything. Use ` +
-          '@socket.io/redis-streams-adapter instead, or leave the option out. See docs/compatibility.md.',
+          '@socket.io/redis-streams-adapter instead, or remove the option. See docs/compatibility.md.',
         { type: 'GjallarWarning', code: 'GJALLAR_NO_RECOVERY' },
       );
     }
@@ -26,7 +27,10 @@ export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFac
   };
 }
 
-/** Whether an adapter replaces `restoreSession()` of socket.io-adapter's base class, of which there may be other copies. */
+/**
+ * Whether an adapter overrides `restoreSession()` of socket.io-adapter's base class. There may be several copies of that
+ * class.
+ */
 function canRecover(adapter: Adapter): boolean {
   let base: object | undefined;
   let at: object | null = adapter;
@@ -35,12 +39,4 @@ function canRecover(adapter: Adapter): boolean {
     at = Object.getPrototypeOf(at);
   }
   return adapter.restoreSession !== (base as Adapter | undefined)?.restoreSession;
-}
-
-function wantsRecovery(nsp: Namespace): boolean {
-  return Boolean(optionsOf(nsp).connectionStateRecovery);
-}
-
-function optionsOf(nsp: Namespace): { connectionStateRecovery?: unknown } {
-  return (nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } }).opts;
 }

@@ -1,15 +1,14 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, SocketId } from 'socket.io-adapter';
-import { isNative, type NativeChannel } from '../engine/exchange.js';
-import type { Outbox } from '../engine/outbox.js';
-import type { Session } from '../engine/session.js';
-import { WebSocketTransport } from '../engine/transports/websocket.js';
-import { isObserved } from './observers.js';
+import type { Outbox } from '../engine/delivery/outbox.js';
+import type { NativeWebSocket } from '../engine/http/exchange.js';
+import type { Session } from '../engine/session/session.js';
+import { isObserved } from './outgoing-listeners.js';
 
-/** A room that was broadcast to: a topic, and the members whom topics do not reach. */
+/** A room that was broadcast to: its topic, and the members that the topic does not reach. */
 export interface Topic {
   readonly name: string;
-  readonly strays: Set<SocketId>;
+  readonly directRecipients: Set<SocketId>;
 }
 
 /** The room that all sockets of the namespace are in. No room of an application is a symbol. */
@@ -19,7 +18,7 @@ export type RoomKey = Room | typeof ALL;
 /** Separates namespace and room in a topic's name; no namespace contains it. */
 const SEPARATOR = '\x1f';
 
-/** The topics of a namespace's rooms, and who is reached by them. */
+/** The topics of a namespace's rooms, and the members that each topic reaches. */
 export class Topics {
   private readonly topics = new Map<RoomKey, Topic>();
   private readonly awaitingUpgrade = new Set<SocketId>();
@@ -42,11 +41,14 @@ export class Topics {
     return room === ALL ? this.adapter.sids.has(id) : (this.adapter.rooms.get(room)?.has(id) ?? false);
   }
 
-  /** The topic of a room, made with everyone in it if there is none yet. */
+  /** The topic of a room. A new topic is created with all present members. */
   topicOf(room: RoomKey): Topic {
     const known = this.topics.get(room);
     if (known) return known;
-    const topic = { name: this.nsp.name + (room === ALL ? '' : SEPARATOR + room), strays: new Set<SocketId>() };
+    const topic = {
+      name: this.nsp.name + (room === ALL ? '' : SEPARATOR + room),
+      directRecipients: new Set<SocketId>(),
+    };
     this.topics.set(room, topic);
     for (const id of this.membersOf(room)) {
       const socket = this.nsp.sockets.get(id);
@@ -63,41 +65,36 @@ export class Topics {
   }
 
   private enterTopic(socket: Socket, topic: Topic): void {
-    const channel = isObserved(socket) ? undefined : this.nativeChannelOf(socket.id);
-    if (channel) {
-      this.engine.outbox.settle(topic.name);
-      channel.subscribe(topic.name);
+    const webSocket = isObserved(socket) ? undefined : this.nativeSocketOf(socket.id);
+    if (webSocket) {
+      this.engine.outbox.subscribe(webSocket, topic.name);
       return;
     }
-    topic.strays.add(socket.id);
+    topic.directRecipients.add(socket.id);
     this.awaitUpgrade(socket);
   }
 
   leave(id: SocketId, room: RoomKey): void {
     const topic = this.topics.get(room);
     if (!topic || !this.isMember(room, id)) return;
-    if (!topic.strays.delete(id)) {
-      this.engine.outbox.settle(topic.name);
-      this.nativeChannelOf(id)?.unsubscribe(topic.name);
-    }
+    if (!topic.directRecipients.delete(id)) this.unsubscribe(id, topic);
     if (this.sizeOf(room) === 1) this.topics.delete(room);
   }
 
-  /** Takes a socket that goes out of all its rooms. */
+  /** Removes a socket from all its rooms. */
   forget(id: SocketId): void {
     for (const room of this.roomsOf(id)) this.leave(id, room);
     this.awaitingUpgrade.delete(id);
   }
 
-  /** From now on broadcasts are sent to this socket by itself. */
-  stray(socket: Socket): void {
+  /** From now on, broadcasts are sent to this socket directly. */
+  deliverDirectly(socket: Socket): void {
     if (!this.adapter.sids.has(socket.id)) return;
     for (const room of this.roomsOf(socket.id)) {
       const topic = this.topics.get(room);
-      if (!topic || topic.strays.has(socket.id)) continue;
-      this.engine.outbox.settle(topic.name);
-      this.nativeChannelOf(socket.id)?.unsubscribe(topic.name);
-      topic.strays.add(socket.id);
+      if (!topic || topic.directRecipients.has(socket.id)) continue;
+      this.unsubscribe(socket.id, topic);
+      topic.directRecipients.add(socket.id);
     }
   }
 
@@ -105,25 +102,27 @@ export class Topics {
     return [ALL, ...(this.adapter.sids.get(id) ?? [])];
   }
 
-  /** A client on polling is a stray until it has moved to a WebSocket. */
+  /** A client on polling stays a direct recipient until it has upgraded to a WebSocket. */
   private awaitUpgrade(socket: Socket): void {
     if (this.awaitingUpgrade.has(socket.id)) return;
     this.awaitingUpgrade.add(socket.id);
     socket.conn.once('upgrade', () => {
-      if (!this.awaitingUpgrade.delete(socket.id) || !this.nativeChannelOf(socket.id)) return;
+      if (!this.awaitingUpgrade.delete(socket.id) || !this.nativeSocketOf(socket.id)) return;
       for (const room of this.roomsOf(socket.id)) {
         const topic = this.topics.get(room);
-        if (topic?.strays.delete(socket.id)) this.enterTopic(socket, topic);
+        if (topic?.directRecipients.delete(socket.id)) this.enterTopic(socket, topic);
       }
     });
   }
 
-  /** The socket's channel if topics reach it: a WebSocket on this worker's own port, of the current protocol. */
-  nativeChannelOf(id: SocketId): NativeChannel | undefined {
+  private unsubscribe(id: SocketId, topic: Topic): void {
+    const webSocket = this.nativeSocketOf(id);
+    if (webSocket) this.engine.outbox.unsubscribe(webSocket, topic.name);
+  }
+
+  /** The socket's WebSocket if topics reach it. */
+  nativeSocketOf(id: SocketId): NativeWebSocket | undefined {
     const session = this.nsp.sockets.get(id)?.conn as unknown as Session | undefined;
-    const transport = session?.transport;
-    if (!(transport instanceof WebSocketTransport) || transport.protocol !== 4) return undefined;
-    const { channel } = transport;
-    return channel && isNative(channel) ? channel : undefined;
+    return session?.transport.nativeSocket;
   }
 }

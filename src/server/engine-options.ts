@@ -3,22 +3,23 @@ import type { EngineOptions } from '../engine/options.js';
 import type { TransportName } from '../engine/transports/transport.js';
 import { warnOnce } from './warn.js';
 
-/** What has the port of a plain http.Server: uWebSockets.js, or node:http as ever. */
+/** Which library listens on the port of a plain http.Server: uWebSockets.js, or node:http. */
 export type PortOwnerName = 'uws' | 'node';
 
-/** Options for socket.io's Server, and gjallar's own for the engine below it. */
+/** The options of socket.io's Server, and those of gjallar's engine. */
 export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
   /**
-   * What has the port of a plain http.Server. "uws" serves HTTP and Socket.IO fastest. "node" is for what only node:http
-   * can do, such as HTTP/1.0 and trailers; Socket.IO's WebSockets then cost more. @default GJALLAR_PORT_OWNER, or "uws"
+   * Which library listens on the port of a plain http.Server. "uws" is the fastest for HTTP and Socket.IO. "node" supports
+   * what only node:http can do, such as HTTP/1.0 and trailers, but makes WebSockets of Socket.IO more expensive.
+   * @default GJALLAR_PORT_OWNER, or "uws"
    */
   portOwner?: PortOwnerName;
 }
 
-/** What of `perMessageDeflate` has a meaning here. */
+/** The options of `perMessageDeflate` that the engine supports. */
 const deflateOptions = ['threshold'];
 
-/** The engine's options out of those for socket.io's Server. Warns once of what cannot be honoured. */
+/** Picks the engine's options from those of socket.io's Server. Warns once about unsupported options. */
 export function engineOptionsOf(options: Partial<ServerOptions>): EngineOptions {
   const transports = options.transports as readonly string[] | undefined;
   const ignored = ignoredIn(options, transports);

@@ -1,19 +1,19 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { clientFiles } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
-import type { EngineRequest } from '../engine/request.js';
+import type { RequestReader } from '../engine/uws/routes.js';
 
 /** Handles a request on a uWebSockets.js app. */
 export type Handler = (res: HttpResponse, req: HttpRequest) => void;
 
-/** Where an engine answers beside an application's own requests. */
+/** The path of an engine beside the application's own requests. */
 export class EngineRoute {
-  /** What the URLs of the engine begin with. */
+  /** The prefix of the engine's URLs. */
   readonly prefix: string;
 
   /**
-   * @param path the engine's path, without a slash at its end
-   * @param servesClient whether the application's http.Server answers the requests for files of the client
+   * @param path the engine's path, without a trailing slash
+   * @param servesClient whether the application's http.Server answers the requests for the client bundle
    */
   constructor(
     readonly engine: Engine,
@@ -24,22 +24,18 @@ export class EngineRoute {
     this.prefix = addTrailingSlash ? `${path}/` : path;
   }
 
-  /** Whether a request is the engine's. As in engine.io, everything below the path is. */
+  /** Whether a request is for the engine. As in engine.io, that includes everything below the path. */
   matches(url: string): boolean {
     if (!url.startsWith(this.prefix)) return false;
     return !(this.servesClient && clientFiles.has(url.slice(this.path.length + 1).split('?', 1)[0]!));
   }
 
   /**
-   * Has the engine answer on an app.
-   * @param other takes requests for files of the client
-   * @param readRequest makes a request of the engine, where it is not what uWebSockets.js reads
+   * Adds the engine to an app.
+   * @param other handles the requests for the client bundle
+   * @param readRequest creates the engine's request; by default, it is the request as uWebSockets.js has read it
    */
-  attach(
-    app: TemplatedApp,
-    other?: Handler,
-    readRequest?: (res: HttpResponse, req: HttpRequest) => EngineRequest,
-  ): void {
+  attach(app: TemplatedApp, other?: Handler, readRequest?: RequestReader): void {
     const { engine, path, addTrailingSlash } = this;
     engine.attach(app, { path, addTrailingSlash, below: true, readRequest });
     if (other && this.servesClient) for (const file of clientFiles) app.any(`${path}/${file}`, other);

@@ -18,8 +18,8 @@ function wiringOf(io: Server): Wiring {
 }
 
 /**
- * Has the servers of a class run on gjallar: a subclass of socket.io's Server, or that class itself. `attach()`,
- * `listen()` and the constructor all end in the methods that are replaced.
+ * Makes the servers of a class run on gjallar. The class is socket.io's Server or a subclass. Its constructor, `attach()`
+ * and `listen()` all call the methods that are replaced here.
  */
 export function install(prototype: object): void {
   for (let at: object | null = prototype; at; at = Object.getPrototypeOf(at)) if (installed.has(at)) return;

@@ -1,6 +1,6 @@
 /**
- * `node --import gjallar/register server.js` runs an unmodified Socket.IO application on gjallar: each copy of socket.io
- * that is loaded is changed as it comes in. `import 'socket.io'` ends in the same CommonJS file as `require()`.
+ * `node --import gjallar/register server.js` runs an unmodified Socket.IO application on gjallar. Each copy of socket.io
+ * is changed when it is loaded. `import 'socket.io'` loads the same CommonJS file as `require()`.
  */
 import '../compat/uws-environment.js';
 import Module from 'node:module';
@@ -23,7 +23,7 @@ if (typeof load === 'function') {
   warnOnce('GJALLAR_REGISTER', 'gjallar/register cannot change socket.io in this version of Node.js.');
 }
 
-/** Has a copy of socket.io run on gjallar, where that is what was loaded. */
+/** Makes socket.io run on gjallar, if the loaded module is a copy of it. */
 function change(exports: unknown): void {
   const prototype = (exports as { Server?: { prototype?: object } } | undefined)?.Server?.prototype;
   if (!prototype || !('of' in prototype && 'attach' in prototype && 'bind' in prototype)) return;

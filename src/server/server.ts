@@ -3,25 +3,26 @@ import type { Server as HttpServer } from 'node:http';
 import type { Http2SecureServer, Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import { type DefaultEventsMap, Server as StockServer } from 'socket.io';
-import { checkVersion, installedVersion } from '../compat/socket-io-server.js';
+import { checkVersion, installedVersion } from '../compat/socket-io-version.js';
 import type { GjallarOptions } from './engine-options.js';
 import { install } from './install.js';
 
 checkVersion(installedVersion());
 
-/** What a server can be attached to. */
+/** The objects to which a server can be attached. */
 export type Attachable = HttpServer | HttpsServer | Http2Server | Http2SecureServer | TemplatedApp | number;
 
 /**
- * socket.io's Server on gjallar: the same API, in the place of `import { Server } from 'socket.io'`.
+ * socket.io's Server on gjallar, with the same API. It replaces `import { Server } from 'socket.io'`.
  *
  * ```
  * const io = new Server(httpServer, { cors: { origin: 'https://example.com' } });
  * httpServer.listen(3000);
  * ```
  *
- * uWebSockets.js owns the port of a plain http.Server, and hands it what is not Socket.IO's. A server with TLS, or on a
- * Unix socket, keeps its port, and hands Socket.IO's WebSockets on. docs/move.md has the details.
+ * uWebSockets.js listens on the port of a plain http.Server, and passes all requests to it that are not for Socket.IO. A
+ * server with TLS, or on a Unix socket, keeps its port, and passes the WebSockets of Socket.IO to uWebSockets.js.
+ * docs/move.md has the details.
  */
 export class Server<
   ListenEvents extends object = DefaultEventsMap,
@@ -31,7 +32,7 @@ export class Server<
   SocketData = any,
 > extends StockServer<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
   /**
-   * @param attachable an HTTP server, a port, or a uWebSockets.js app; may be left out
+   * @param attachable an HTTP server, a port, or a uWebSockets.js app; optional
    * @param options socket.io's options, and those of {@link EngineOptions}
    */
   constructor(attachable?: Attachable | Partial<GjallarOptions>, options?: Partial<GjallarOptions>) {

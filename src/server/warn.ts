@@ -1,6 +1,6 @@
 const given = new Set<string>();
 
-/** Warns once, in one line, with the page that explains it. */
+/** Emits a warning once, in one line, with the page that explains it. */
 export function warnOnce(code: string, message: string): void {
   if (given.has(message)) return;
   given.add(message);

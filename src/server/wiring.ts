@@ -20,16 +20,16 @@ import { portOwnerOfEnvironment } from './environment.js';
 import { PortOwner } from './listen/port-owner.js';
 import { NodeListeners } from './node/node-listeners.js';
 
-/** What an http.Server is given beside its own listeners, by all the Socket.IO servers on it. */
+/** The parts that all Socket.IO servers on one http.Server share. */
 interface Attachment {
   readonly listeners: NodeListeners;
-  /** Missing where node:http keeps the port. */
+  /** Undefined if node:http keeps the port. */
   readonly port: PortOwner | undefined;
 }
 
 const attachments = new WeakMap<object, Attachment>();
 
-/** Puts gjallar's engine and rooms under one of socket.io's servers. */
+/** Adds gjallar's engine and rooms to a server of socket.io. */
 export class Wiring implements RoomsEngine {
   private made: Engine | undefined;
   private readonly inside: PrivateServer;
@@ -39,16 +39,20 @@ export class Wiring implements RoomsEngine {
     this.inside = privateParts(io);
   }
 
-  /** Made when it is needed first: `attach()` may bring options that the constructor did not have. */
+  /** Created when it is first needed, because `attach()` may have options that the constructor did not have. */
   private engineWith(options: Partial<ServerOptions>): Engine {
     const { engine: bound } = this.inside;
-    // The application may have bound one itself: with two of them, a room would be split.
+    // The application may have bound an engine itself. With two engines, a room would be split.
     this.made ??= bound instanceof Engine ? bound : new Engine(engineOptionsOf(options));
     return this.made;
   }
 
   get engine(): Engine {
     return this.engineWith(this.inside.opts);
+  }
+
+  get load(): Engine['load'] {
+    return this.engine.load;
   }
 
   get outbox(): Engine['outbox'] {
@@ -59,13 +63,13 @@ export class Wiring implements RoomsEngine {
     return this.engine.settings;
   }
 
-  /** Makes rooms of an adapter topics. */
+  /** Turns the rooms of an adapter into topics. */
   adapterFor(adapter: AdapterFactory | AdapterClass): AdapterFactory {
     if (hasNativeRooms(adapter)) return adapter as AdapterFactory;
     return withNativeRooms(withoutLostState(adapter as (nsp: Namespace) => never), this);
   }
 
-  /** Replaces the default parser with the lean one, which writes the same bytes. */
+  /** Replaces the default parser with gjallar's, which is faster and writes the same bytes. */
   useParser(): void {
     const { inside } = this;
     if (inside.opts.parser || inside._parser === parser) return;
@@ -73,7 +77,7 @@ export class Wiring implements RoomsEngine {
     inside.encoder = new parser.Encoder();
   }
 
-  /** Answers on an application's HTTP server. */
+  /** Serves clients on the application's HTTP server. */
   attachServer(server: HttpServer, options: Partial<GjallarOptions>): void {
     const { inside } = this;
     const engine = this.engineWith(options);
@@ -91,13 +95,13 @@ export class Wiring implements RoomsEngine {
     this.bind(engine);
   }
 
-  /** Answers on an application's own uWebSockets.js app. */
+  /** Serves clients on the application's own uWebSockets.js app. */
   attachApp(app: TemplatedApp, options: Partial<ServerOptions>): void {
     const { inside } = this;
     const engine = this.engineWith(options);
     const path = pathOf(options);
     if (inside._serveClient) serveClient(app, { path, origins: originsOf(options) });
-    // An SSLApp differs from an App by the name of its class alone.
+    // Only the name of its class distinguishes an SSLApp from an App.
     const secure = app.constructor.name === 'uWS.SSLApp';
     const { addTrailingSlash = true } = options;
     engine.attach(app, { path, addTrailingSlash, secure });
@@ -110,17 +114,17 @@ export class Wiring implements RoomsEngine {
 
   private bind(engine: Engine): void {
     this.inside.eio = engine;
-    // A server may be attached several times; its engine is the same.
+    // A server that is attached several times keeps its engine.
     if (this.inside.engine !== engine) this.io.bind(engine);
   }
 }
 
-/** Without a slash at its end. */
+/** The path without a trailing slash. */
 function pathOf({ path = '/socket.io' }: Partial<ServerOptions>): string {
   return path.replace(/\/$/, '');
 }
 
-/** The origins that may load the client's files, where the option `cors` lists them. */
+/** The origins that may load the client bundle, if the option `cors` lists them. */
 function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
   const origin = typeof cors === 'object' ? cors.origin : undefined;
   const list = [origin].flat().filter((one): one is string => typeof one === 'string');

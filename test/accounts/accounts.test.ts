@@ -229,7 +229,7 @@ describe('with JWKS_URL', () => {
     }
   });
 
-  test('nobody comes in while the keys cannot be had', async () => {
+  test('no client is admitted while the keys are unavailable', async () => {
     const away = await startServer({ JWKS_URL: 'http://127.0.0.1:1/keys', WORKERS: '1' });
     try {
       expect(await refusalOf(away, await sign('RS256'))).toMatchObject({ code: 'ACCOUNTS_UNAVAILABLE' });
@@ -243,7 +243,7 @@ describe('with JWKS_URL', () => {
 test('without accounts names are free, the start says so, and tokens are nothing', async () => {
   const server = await startServer({ WORKERS: '1' });
   try {
-    await server.logged(({ msg }) => /names are free/.test(msg ?? ''));
+    await server.logged(({ msg }) => /users choose their own names/.test(msg ?? ''));
     const client = connect(server.url, { auth: { name: 'ann' } });
     expect(await client.emitWithAck('token', 'x')).toMatchObject({ code: 'TOKENS_OFF' });
   } finally {

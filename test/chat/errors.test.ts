@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { MOST_ROOMS } from '../../src/chat/handlers/join.js';
+import { MAX_ROOMS } from '../../src/chat/handlers/join.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
@@ -68,9 +68,9 @@ test('what is refused without an acknowledgement changes nothing, and the next e
   expect(await client.emitWithAck('who', 'hall')).toMatchObject({ users: ['Astrid'] });
 });
 
-test(`TOO_MANY_ROOMS comes with room number ${MOST_ROOMS + 1}, and leaving one makes space`, async () => {
+test(`TOO_MANY_ROOMS comes with room number ${MAX_ROOMS + 1}, and leaving one makes space`, async () => {
   const many = connect(server.url);
-  for (let room = 0; room < MOST_ROOMS; room++) expectOk(await many.emitWithAck('join', `room ${room}`));
+  for (let room = 0; room < MAX_ROOMS; room++) expectOk(await many.emitWithAck('join', `room ${room}`));
   const { message } = errorCodes.TOO_MANY_ROOMS;
   expect(await many.emitWithAck('join', 'one more')).toEqual({ ok: false, code: 'TOO_MANY_ROOMS', message });
   expectOk(await many.emitWithAck('join', 'room 0'));

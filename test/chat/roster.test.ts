@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { PresenceTeller } from '../../src/chat/presence.js';
-import type { Presence, RosterMessage } from '../../src/chat/protocol.js';
-import { MOST_NAMED, Roster } from '../../src/chat/roster.js';
+import { PresenceBroadcaster } from '../../src/chat/presence/broadcaster.js';
+import { MAX_NAMED, PresenceRegistry } from '../../src/chat/presence/registry.js';
+import type { Presence, PresenceRegistryMessage } from '../../src/chat/protocol.js';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -13,12 +13,12 @@ afterEach(() => {
 
 /** Rosters that tell each other, some of whose messages can be lost. */
 class Wire {
-  readonly rosters = new Map<string, Roster>();
+  readonly rosters = new Map<string, PresenceRegistry>();
   readonly cut = new Set<string>();
 
-  add(id: string, changed: (room: string) => void = () => {}): Roster {
-    const roster = new Roster(id, {
-      tell: (message) => this.tell(id, message),
+  add(id: string, changed: (room: string) => void = () => {}): PresenceRegistry {
+    const roster = new PresenceRegistry(id, {
+      send: (message) => this.tell(id, message),
       changed,
       gone: () => {},
       totals: () => ({ clients: id.charCodeAt(0), messages: 1 }),
@@ -27,7 +27,7 @@ class Wire {
     return roster;
   }
 
-  private tell(from: string, message: RosterMessage): void {
+  private tell(from: string, message: PresenceRegistryMessage): void {
     setTimeout(() => {
       for (const [id, roster] of this.rosters) {
         if (id !== from && !this.cut.has(id) && !this.cut.has(from)) roster.receive(structuredClone(message));
@@ -36,7 +36,7 @@ class Wire {
   }
 }
 
-const users = (roster: Roster, room = 'hall') => [...roster.usersOf(room).users].sort();
+const users = (roster: PresenceRegistry, room = 'hall') => [...roster.usersOf(room).users].sort();
 
 describe('the roster', () => {
   test('of one who comes late knows who is there', () => {
@@ -101,10 +101,10 @@ describe('the roster', () => {
   test('tells a number where one worker has too many to name', () => {
     const wire = new Wire();
     const [a, b] = [wire.add('a'), wire.add('b')];
-    for (let user = 0; user <= MOST_NAMED; user++) a.add('hall', `user${user}`);
+    for (let user = 0; user <= MAX_NAMED; user++) a.add('hall', `user${user}`);
     b.add('hall', 'Bjørn');
     jest.advanceTimersByTime(100);
-    expect(b.usersOf('hall')).toEqual({ members: MOST_NAMED + 2, users: new Set(['Bjørn']) });
+    expect(b.usersOf('hall')).toEqual({ members: MAX_NAMED + 2, users: new Set(['Bjørn']) });
   });
 });
 
@@ -112,7 +112,7 @@ describe('presence', () => {
   test('of a room is told four times a second at most, and not at all when nothing is left of a change', () => {
     const told: Presence[] = [];
     const here = new Set(['Witness']);
-    const teller = new PresenceTeller(
+    const teller = new PresenceBroadcaster(
       { usersOf: () => ({ members: here.size, users: new Set(here) }) },
       (presence) => told.push(presence),
       () => true,

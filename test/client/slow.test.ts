@@ -38,7 +38,7 @@ test('a client that was closed for being slow comes back, and has missed nothing
 
   const connection = connectionOf(slow);
   connection.pause();
-  const closed = server.logged((line) => line.msg === 'a client was closed');
+  const closed = server.logged((line) => line.msg === 'a client was disconnected');
   const said: string[] = [];
   let isClosed = false;
   void closed.then(() => {

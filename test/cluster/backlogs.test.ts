@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { kinds, Mesh } from '../../src/cluster/mesh.js';
+import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { idPrefixOf } from '../../src/cluster/relay/relay.js';
 import { closeWebSockets, openWebSocket, type RawWebSocket } from '../engine/support/raw.js';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';
@@ -53,7 +53,9 @@ test('a worker that does not read what it is sent is replaced before that fills 
     for (let floods = 0; floods < 36; floods++) await flood();
     expect(await died).toMatchObject({ worker: 2, signal: 'SIGKILL' });
     const reasons = server.log.filter(({ msg }) => String(msg).endsWith('and is killed'));
-    expect(reasons).toMatchObject([{ worker: 2, msg: 'a worker does not read what the others send it and is killed' }]);
+    expect(reasons).toMatchObject([
+      { worker: 2, msg: 'a worker does not read messages from other workers and is killed' },
+    ]);
     await Promise.all([back, server.pidOfWorker(3)]);
     expect(other.connected).toBe(true);
     for (const client of [other, member]) await client.emitWithAck('join', 'square');

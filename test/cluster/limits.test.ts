@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { kinds, Mesh } from '../../src/cluster/mesh.js';
+import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { AddressLimits } from '../../src/engine/limits/address-limits.js';
-import { linksOf } from '../../src/worker-bus.js';
+import { linksOf } from '../../src/runtime/backplane.js';
 import { TestClock } from '../engine/support/clock.js';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';
 import { untilGone } from '../support/process.js';
@@ -97,7 +97,7 @@ describe('RATE_LIMIT', () => {
 
   const from = (address: string) => ({ ...quick, extraHeaders: { 'X-Forwarded-For': address } });
 
-  test('refuses events in their replies, and disconnects who goes on', async () => {
+  test('rejects events in their replies, and disconnects a client that continues', async () => {
     const client = connect(server.url, from('9.9.9.1'));
     await connected(client);
     const disconnected = nextEvent<[string, { context?: { code: number; reason: string } }]>(client, 'disconnect');
@@ -109,7 +109,7 @@ describe('RATE_LIMIT', () => {
     expect(await client.emitWithAck('join', 'hall')).toMatchObject({ ok: false, code: 'RATE_LIMITED' });
     for (let i = 0; i < 30; i++) client.emit('echo', i);
     expect((await disconnected)[1]).toMatchObject({ context: { code: 1008, reason: 'RATE_LIMITED' } });
-    expect(await server.logged((line) => line.msg === 'a client was closed')).toMatchObject({
+    expect(await server.logged((line) => line.msg === 'a client was disconnected')).toMatchObject({
       reason: 'rate limit',
       address: '9.9.9.1',
     });
@@ -152,14 +152,14 @@ test('what comes to one worker counts on the others, and what a dead one had no 
     const clients = [{}, {}, {}];
     for (const client of clients) expect(theirs.enter(client, '9.9.9.9')).toBe(true);
     await told();
-    expect(ours.knock('9.9.9.9')).toBe('TOO_MANY_CONNECTIONS');
+    expect(ours.checkConnectionRate('9.9.9.9')).toBe('TOO_MANY_CONNECTIONS');
     theirs.leave(clients[0]!);
     await told();
-    for (let i = 0; i < 8; i++) expect(ours.knock('9.9.9.9')).toBeUndefined();
-    expect(theirs.knock('9.9.9.9')).toBeUndefined();
+    for (let i = 0; i < 8; i++) expect(ours.checkConnectionRate('9.9.9.9')).toBeUndefined();
+    expect(theirs.checkConnectionRate('9.9.9.9')).toBeUndefined();
     await told();
-    expect(theirs.knock('9.9.9.9')).toBe('RATE_LIMITED');
-    expect(theirs.knock('8.8.8.8')).toBeUndefined();
+    expect(theirs.checkConnectionRate('9.9.9.9')).toBe('RATE_LIMITED');
+    expect(theirs.checkConnectionRate('8.8.8.8')).toBeUndefined();
 
     const gone = new Promise<void>((done) => here.onLeave(() => done()));
     there.close();

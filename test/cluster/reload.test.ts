@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
-import { movesConnections } from '../../src/cluster/port.js';
+import { movesConnections } from '../../src/cluster/primary/port.js';
 import { type ChatClient, connect, connected, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
 import { isAlive } from '../support/process.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
@@ -12,7 +12,7 @@ import { directory, pids, server, start as startOwn } from './support/own-server
 
 const start = (environment: Record<string, string> = {}) => startOwn({ DRAIN_TIMEOUT: '1s', ...environment });
 const over = (replaced: number) =>
-  server.logged((line) => line.msg === 'the reload is over' && line.replaced === replaced);
+  server.logged((line) => line.msg === 'reload finished' && line.replaced === replaced);
 
 /** Clients of each transport, in turn, that come back soon. */
 async function crowd(count: number): Promise<ChatClient[]> {
@@ -140,7 +140,7 @@ describe('SIGHUP', () => {
     await start();
     const [, second] = await pids(1, 2);
     server.process.kill('SIGHUP');
-    await server.logged((line) => line.msg === 'the reload begins');
+    await server.logged((line) => line.msg === 'reload started');
     process.kill(second!, 'SIGKILL');
     await over(1);
     await pids(3, 4);
@@ -151,11 +151,11 @@ describe('SIGHUP', () => {
   test('twice at once is one reload', async () => {
     await start();
     server.process.kill('SIGHUP');
-    await server.logged((line) => line.msg === 'the reload begins');
+    await server.logged((line) => line.msg === 'reload started');
     server.process.kill('SIGHUP');
-    await server.logged((line) => String(line.msg).startsWith('a reload or a stop is under way'));
+    await server.logged((line) => String(line.msg).startsWith('reload ignored'));
     await over(2);
-    expect(server.log.filter((line) => line.msg === 'the reload begins')).toHaveLength(1);
+    expect(server.log.filter((line) => line.msg === 'reload started')).toHaveLength(1);
   });
 });
 
@@ -180,7 +180,7 @@ describe('SIGUSR2', () => {
   test('also holds for a worker that comes later', async () => {
     await start({ WORKERS: '1' });
     server.process.kill('SIGUSR2');
-    await server.logged((line) => String(line.msg).startsWith('the clients are sent away'));
+    await server.logged((line) => String(line.msg).startsWith('draining all clients'));
     process.kill(await server.pidOfWorker(1), 'SIGKILL');
     await server.pidOfWorker(2);
     let state = '';
@@ -223,7 +223,7 @@ describe('POST /api/drain', () => {
     }
     expect((await fetch(`${server.url}/api/drain`, { headers: operator })).status).toBe(405);
     expect(client.connected).toBe(true);
-    const sendings = () => server.log.filter((line) => String(line.msg).startsWith('the clients are sent away'));
+    const sendings = () => server.log.filter((line) => String(line.msg).startsWith('draining all clients'));
     // All that was logged is there once it has stopped.
     await server.stop();
     expect(sendings()).toEqual([]);
@@ -245,7 +245,7 @@ describe('SIGTERM', () => {
     for (const [reason] of await Promise.all(disconnected)) expect(reason).toBe('transport close');
     expect(await closed).toEqual([1001, 'the server stops']);
     expect(await exit).toEqual([0, null]);
-    expect(server.log.find((line) => line.msg === 'stops')).toMatchObject({ clients: 6, left: 0 });
+    expect(server.log.find((line) => line.msg === 'stopping')).toMatchObject({ clients: 6, left: 0 });
   });
 
   test('a second one does not wait for anybody', async () => {
@@ -263,6 +263,6 @@ describe('SIGTERM', () => {
     await expect(readyz(agent)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     server.process.kill('SIGTERM');
     expect(await exit).toEqual([0, null]);
-    expect(server.log.find((line) => line.msg === 'stops')).toMatchObject({ clients: 1, left: 1 });
+    expect(server.log.find((line) => line.msg === 'stopping')).toMatchObject({ clients: 1, left: 1 });
   });
 });

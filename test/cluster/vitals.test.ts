@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { ALIVE_INTERVAL } from '../../src/cluster/protocol.js';
-import { Vitals } from '../../src/cluster/vitals.js';
+import { Watchdog } from '../../src/cluster/primary/watchdog.js';
+import { ALIVE_INTERVAL_MS } from '../../src/cluster/protocol.js';
 
 let hung: number[];
-let vitals: Vitals;
+let vitals: Watchdog;
 
 beforeEach(() => {
   jest.useFakeTimers();
   hung = [];
-  vitals = new Vitals(4, (worker) => hung.push(worker));
+  vitals = new Watchdog(4, (worker) => hung.push(worker));
 });
 
 afterEach(() => {
@@ -16,7 +16,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-const pass = (seconds: number) => jest.advanceTimersByTime(seconds * ALIVE_INTERVAL);
+const pass = (seconds: number) => jest.advanceTimersByTime(seconds * ALIVE_INTERVAL_MS);
 
 test('a worker that was heard and falls silent is hung after ten turns, and named once', () => {
   vitals.began(1);

@@ -1,31 +1,52 @@
 import { expect, test } from '@jest/globals';
-import { Server } from 'socket.io';
-import {
-  checkVersion,
-  clientFiles,
-  installedVersion,
-  missingInServer,
-  privateParts,
-} from '../../src/compat/socket-io-server.js';
+import { Server, Socket } from 'socket.io';
+import { Adapter, ClusterAdapter } from 'socket.io-adapter';
+import { ANY_OUTGOING_LISTENERS, decoderOf, namespaceOf, wantsRecovery } from '../../src/compat/socket-io.js';
+import { CHECKED_VERSIONS, installedVersion } from '../../src/compat/socket-io-version.js';
 
-test('this version of socket.io has the private parts that the drop-in relies on', () => {
-  expect(missingInServer(Server.prototype)).toEqual([]);
-  const parts = privateParts(new Server({ path: '/x' }));
-  expect(parts).toMatchObject({ opts: { path: '/x' }, _path: '/x', _serveClient: true });
-  expect(parts.encoder).toBeInstanceOf(parts._parser.Encoder);
-  expect(clientFiles.size).toBe(8);
-});
-
-test('this version of socket.io is one that works', () => {
-  expect(() => checkVersion(installedVersion())).not.toThrow();
-});
-
-test.each(['4.6.0', '4.8.4', '4.10.0-beta.1'])('socket.io %s is accepted', (version) => {
-  expect(() => checkVersion(version)).not.toThrow();
-});
-
-test.each(['2.5.1', '3.1.2', '4.5.4', '5.0.0'])('socket.io %s is rejected, with a remedy', (version) => {
-  expect(() => checkVersion(version)).toThrow(
-    expect.objectContaining({ code: 'BAD_CONFIG', message: expect.stringContaining('npm install socket.io@4') }),
+/** Fails with what to do, instead of with a property that is undefined. */
+function has(what: string, isThere: boolean): void {
+  if (isThere) return;
+  throw new Error(
+    `socket.io ${installedVersion()} has no ${what} any more: adapt src/compat/socket-io.ts, and narrow the peer dependency`,
   );
+}
+
+const parts = (version: string) => version.split('.').map(Number) as [number, number, number];
+
+test('the installed version is one that was checked', () => {
+  const [major, minor] = parts(installedVersion());
+  const [fromMajor, fromMinor] = parts(CHECKED_VERSIONS.from);
+  expect(major).toBe(fromMajor);
+  expect(minor).toBeGreaterThanOrEqual(fromMinor);
+});
+
+test('an adapter broadcasts in the two steps that rooms as topics replace', () => {
+  const io = new Server();
+  const adapter = new Adapter(io.of('/'));
+  const calls: string[] = [];
+  const steps = adapter as unknown as Record<string, (...values: unknown[]) => unknown>;
+  has('Adapter._encode', typeof steps._encode === 'function');
+  has('Adapter.apply', typeof steps.apply === 'function');
+  steps._encode = () => calls.push('_encode');
+  steps.apply = () => calls.push('apply');
+  adapter.broadcast({ type: 2, data: ['event'] }, { rooms: new Set(), except: new Set(), flags: {} });
+  expect(calls).toEqual(['_encode', 'apply']);
+});
+
+test('what else is private is where it was', () => {
+  const io = new Server({ connectionStateRecovery: {} });
+  has(
+    'ClusterAdapter.publish',
+    typeof (ClusterAdapter.prototype as unknown as { publish?: unknown }).publish === 'function',
+  );
+  has('Server.opts.connectionStateRecovery', wantsRecovery(io.of('/')));
+  has('Server._parser.Decoder', typeof decoderOf(io) === 'function');
+  has('Adapter.nsp', namespaceOf(new Adapter(io.of('/'))) === io.of('/'));
+});
+
+test('onAnyOutgoing() keeps its listeners in the field that is watched', () => {
+  const socket = {} as Socket;
+  Socket.prototype.onAnyOutgoing.call(socket, () => {});
+  has(`Socket.${ANY_OUTGOING_LISTENERS}`, Array.isArray((socket as never)[ANY_OUTGOING_LISTENERS]));
 });

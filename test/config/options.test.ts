@@ -29,7 +29,7 @@ describe.each(table)('%s', (name, spec, property) => {
 
   if (bad.length === 0) return;
   test.each(bad)('stops the start at %j with one line that says what is accepted', async (value) => {
-    const end = spec.isSecret ? '; the value may be a secret, and is not shown' : `, not "${value}"`;
+    const end = spec.isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${value}"`;
     expect(await runToEnd([], { ...together, [name]: value })).toEqual({
       code: 1,
       stdout: '',
@@ -40,17 +40,26 @@ describe.each(table)('%s', (name, spec, property) => {
 
 describe('options that go together', () => {
   test.each([
-    [{ JWT_SECRET: 's', JWKS_URL: 'https://a.example' }, 'JWT_SECRET and JWKS_URL cannot be set together'],
-    [{ JWT_ISSUER: 'a' }, 'JWT_ISSUER and JWT_AUDIENCE need JWT_SECRET or JWKS_URL'],
-    [{ ADMIN_USER: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together'],
-    [{ ADMIN_PASSWORD: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together'],
-    [{ BUS: 'redis' }, 'BUS=redis needs REDIS_URL'],
-    [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded needs REDIS_URL'],
-    [{ BUS: 'redis-streams' }, 'BUS=redis-streams needs REDIS_URL'],
-    [{ REDIS_URL: 'redis://a,redis://b' }, 'several nodes in REDIS_URL need BUS=redis-sharded'],
-    [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together'],
-    [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together'],
-    [{ TLS_KEY: otherKey, TLS_CERT: cert }, 'TLS_KEY must be the key of the certificate in TLS_CERT'],
+    [
+      { JWT_SECRET: 's', JWKS_URL: 'https://a.example' },
+      'JWT_SECRET and JWKS_URL cannot be set together; unset one of them',
+    ],
+    [{ JWT_ISSUER: 'a' }, 'JWT_ISSUER and JWT_AUDIENCE require JWT_SECRET or JWKS_URL; set one of them'],
+    [{ ADMIN_USER: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one'],
+    [{ ADMIN_PASSWORD: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one'],
+    [{ BUS: 'redis' }, 'BUS=redis requires REDIS_URL; set it, or use BUS=embedded'],
+    [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded requires REDIS_URL; set it, or use BUS=embedded'],
+    [{ BUS: 'redis-streams' }, 'BUS=redis-streams requires REDIS_URL; set it, or use BUS=embedded'],
+    [
+      { REDIS_URL: 'redis://a,redis://b' },
+      'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
+    ],
+    [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
+    [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
+    [
+      { TLS_KEY: otherKey, TLS_CERT: cert },
+      'TLS_KEY does not match the certificate in TLS_CERT; set it to the private key of that certificate',
+    ],
   ])('%j stops the start', async (environment, line) => {
     const wrong = await runToEnd([], environment as Record<string, string>);
     expect(wrong).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${line}\n` });

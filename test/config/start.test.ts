@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isUnlimited } from '../../src/config/is-unlimited.js';
+import { isUnlimited } from '../../src/config/limits.js';
 import { loadConfig } from '../../src/config/load.js';
 import { runToEnd, startServer } from '../support/server.js';
 import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
@@ -19,13 +19,14 @@ test('--version prints the version', async () => {
 test.each([['--workers'], ['4']])('the unknown argument %s stops the start with one line', async (argument) => {
   const { code, stdout, stderr } = await runToEnd([argument]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; try gjallar --help\\n$`));
+  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; run gjallar --help for the options\\n$`));
 });
 
 test.each([
-  [{}, true],
-  [{ HOST: '::' }, true],
-  [{ HOST: '127.0.0.1' }, false],
+  [{}, false],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0' }, true],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', HOST: '::' }, true],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', HOST: '127.0.0.1' }, false],
   [{ HOST: '::1' }, false],
   [{ HOST: 'localhost' }, false],
   [{ RATE_LIMIT: 'events=5/s' }, false],
@@ -42,7 +43,7 @@ test('a port in use stops the start with one line', async () => {
     expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent' })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses it\n`,
+      stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses this port; stop it, or set another PORT\n`,
     });
   } finally {
     // Left open, it would keep the test runner from ending.

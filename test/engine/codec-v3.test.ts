@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   decodeBinary,
-  decodeBytes,
-  decodePayload,
   decodeText,
   encodeBase64,
   encodeBinary,
   encodePayload,
-} from '../../src/engine/codec-v3.js';
-import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/packet.js';
+  readBytes,
+  readPayload,
+} from '../../src/engine/protocol/codec-v3.js';
+import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/protocol/packet.js';
 
 const text = fc.string({ unit: 'grapheme', minLength: 1 });
 const packet: fc.Arbitrary<Packet> = fc.oneof(
@@ -19,11 +19,7 @@ const packet: fc.Arbitrary<Packet> = fc.oneof(
 const packets = fc.array(packet, { minLength: 1 });
 
 function read(payload: string | Buffer): ReadPacket[] {
-  const found: ReadPacket[] = [];
-  const visit = (...one: ReadPacket) => found.push(one) > 0;
-  if (typeof payload === 'string') decodePayload(payload, visit);
-  else decodeBytes(payload, visit);
-  return found;
+  return typeof payload === 'string' ? [...readPayload(payload)] : [...readBytes(payload)];
 }
 
 function plain({ type, data }: Packet): ReadPacket {

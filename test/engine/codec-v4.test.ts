@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodePayload, decodeText, encodePayload, encodeText } from '../../src/engine/codec-v4.js';
-import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/packet.js';
+import { decodeText, encodePayload, encodeText, readPayload } from '../../src/engine/protocol/codec-v4.js';
+import { type Packet, PacketFormatError, packetTypes, type ReadPacket } from '../../src/engine/protocol/packet.js';
 
 /** Text that can stand in a payload: the separator of packets cannot be told from data. */
 const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => !value.includes('\x1e'));
@@ -14,9 +14,7 @@ const packets = fc.array(
 );
 
 function read(payload: string): ReadPacket[] {
-  const found: ReadPacket[] = [];
-  decodePayload(payload, (...packet) => found.push(packet) > 0);
-  return found;
+  return [...readPayload(payload)];
 }
 
 describe('Engine.IO v4 packets', () => {
@@ -72,12 +70,12 @@ describe('Engine.IO v4 packets', () => {
     expect(() => read(payload)).toThrow(PacketFormatError);
   });
 
-  test('behind one that the visitor stops at are left unread', () => {
+  test('behind one that the reader stops at are left unread', () => {
     const seen: string[] = [];
-    decodePayload('4a\x1e1\x1einvalid', (type) => {
+    for (const [type] of readPayload('4a\x1e1\x1einvalid')) {
       seen.push(type);
-      return type !== 'close';
-    });
+      if (type === 'close') break;
+    }
     expect(seen).toEqual(['message', 'close']);
   });
 });

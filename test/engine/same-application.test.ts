@@ -6,6 +6,7 @@ import type { ServerOptions } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
+import { until } from '../support/until.js';
 import { type Serve, type Served, serveDropIn, serveGjallar, serveStock, type Tls } from './support/application.js';
 import { closeEngines } from './support/engine.js';
 import { type Seen, wholeApplication } from './support/whole-application.js';
@@ -86,7 +87,7 @@ describe('one application on stock socket.io and on gjallar', () => {
       const conn = await socket.emitWithAck('conn');
       const events = (await socket.emitWithAck('events')) as string[];
       socket.disconnect();
-      while (!seen.some(([what]) => what === 'conn closed')) await new Promise(setImmediate);
+      await until(() => seen.some(([what]) => what === 'conn closed'));
       return [conn, [...new Set(events)].sort()];
     });
   });
@@ -132,7 +133,7 @@ describe('one application on stock socket.io and on gjallar', () => {
       await nextEvent(socket, 'connect');
       socket.emit('out');
       const [reason] = await nextEvent<[string]>(socket, 'disconnect');
-      while (!seen.some(([what]) => what === 'conn closed')) await new Promise(setImmediate);
+      await until(() => seen.some(([what]) => what === 'conn closed'));
       return [reason, served.io.engine.clientsCount];
     });
   });

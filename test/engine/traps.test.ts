@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { EngineRequest } from '../../src/engine/request.js';
+import type { EngineRequest } from '../../src/engine/http/request.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
+import { endWithFile } from '../support/children.js';
 import { nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { cleanEnvironment } from '../support/server.js';
@@ -16,7 +17,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${port}`;
   const path = fileURLToPath(new URL('../../examples/upper-case/server.js', import.meta.url));
   const env = { ...cleanEnvironment(), PORT: String(port) };
-  application = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  application = endWithFile(spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] }));
   expect(await once(createInterface(application.stdout!), 'line')).toEqual([`listening on ${port}`]);
 });
 

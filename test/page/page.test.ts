@@ -137,7 +137,7 @@ describe('the demo page', () => {
     }
     await server.restart();
     for (const user of [astrid, bjorn]) {
-      await user.page.locator('.note', { hasText: 'Back again' }).waitFor();
+      await user.page.locator('.note', { hasText: 'Reconnected.' }).waitFor();
       await user.sees('#transport', /^websocket$/);
       user.serverAway = false;
     }
@@ -158,10 +158,10 @@ describe('the demo page', () => {
     await server.stop();
     await gone;
     await astrid.types('Written in the dark');
-    await astrid.sees('#outbox li', 'Waits for the connection');
+    await astrid.sees('#outbox li', 'Waiting for the connection');
 
     await server.restart();
-    await bjorn.page.locator('.note', { hasText: 'Back again' }).waitFor();
+    await bjorn.page.locator('.note', { hasText: 'Reconnected.' }).waitFor();
     await astrid.hears('Written in the dark');
     await astrid.types('And this in the light');
     await bjorn.hears('And this in the light');
@@ -199,7 +199,7 @@ describe('the demo page', () => {
       const all = ['one', 'two', 'three', 'four', 'five', 'six'];
       for (const user of [astrid, bjorn]) expect(await user.heard()).toEqual(all);
       const lines = await bjorn.page.locator('#messages .note, #messages .text').allTextContents();
-      expect(lines.indexOf('Back again. Said meanwhile:')).toBe(lines.indexOf('four') - 1);
+      expect(lines.indexOf('Reconnected. Messages you missed:')).toBe(lines.indexOf('four') - 1);
     } finally {
       wire.close();
     }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Bus } from '../../src/rooms/bus/bus.js';
+import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
@@ -7,12 +7,12 @@ import { startMember, type TestNode } from './support/node.js';
 
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {
-  openBus(): Promise<Bus>;
+  openBackplane(): Promise<Backplane>;
   remove(): Promise<void>;
 }
 
 const WORKERS = 3;
-type Member = TestNode & { bus: Bus };
+type Member = TestNode & { bus: Backplane };
 
 /** What every bus does; `options.answersForTheDead` where a worker that dies is not waited for. */
 export function busContract(
@@ -28,7 +28,7 @@ export function busContract(
     beforeAll(async () => {
       fixture = await start();
       members = [];
-      for (let count = 0; count < WORKERS; count++) members.push(await startMember(await fixture.openBus()));
+      for (let count = 0; count < WORKERS; count++) members.push(await startMember(await fixture.openBackplane()));
       for (const { io } of members) {
         io.of(/^\/dynamic-\d+$/);
         await allCount(members, '/', WORKERS);
@@ -198,7 +198,7 @@ export function busContract(
     });
 
     test('a worker that leaves in the middle is not missed', async () => {
-      const leaving = await startMember(await fixture.openBus());
+      const leaving = await startMember(await fixture.openBackplane());
       const guest = await pairOn(leaving);
       await allCount(members, '/', WORKERS + 1);
       expect(await members[0]!.io.fetchSockets()).toHaveLength(WORKERS + 1);

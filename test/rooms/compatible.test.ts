@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createAdapter } from '@socket.io/redis-adapter';
 import { Emitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
-import { redisBus } from '../../src/rooms/bus/redis.js';
+import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
@@ -32,7 +32,7 @@ describe('one Redis with stock socket.io servers and emitters', () => {
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
-    ours = await startMember(redisBus(redis.url, { onDown: () => {}, onUp: () => {} }));
+    ours = await startMember(redisBackplane(redis.url, { onDown: () => {}, onUp: () => {} }));
     stock = await startOther(redis.url);
     emitting = new Redis(redis.url);
     emitter = new Emitter(emitting);

@@ -115,7 +115,7 @@ type ServerName = (typeof SERVERS)[number];
 
   test('rooms span the hosts', async () => {
     for (const host of SERVERS) {
-      await bothWorkers(host, /the bus is up/);
+      await bothWorkers(host, /the backplane is up/);
       servers[host].log.length = 0;
     }
     await expectOneRoom();
@@ -126,7 +126,7 @@ type ServerName = (typeof SERVERS)[number];
     const exit = once(redis, 'exit');
     redis.kill('SIGKILL');
     await exit;
-    for (const host of SERVERS) await bothWorkers(host, /Redis is away/);
+    for (const host of SERVERS) await bothWorkers(host, /Redis is unreachable/);
     expect(await Promise.all(SERVERS.map(stateOf))).toEqual(['degraded', 'degraded']);
     await expectLocalDelivery('first');
     await startRedis();
@@ -135,7 +135,7 @@ type ServerName = (typeof SERVERS)[number];
 
   test('Redis hangs and goes on', async () => {
     redis.kill('SIGSTOP');
-    for (const host of SERVERS) await bothWorkers(host, /Redis is away/);
+    for (const host of SERVERS) await bothWorkers(host, /Redis is unreachable/);
     expect(await Promise.all(SERVERS.map(stateOf))).toEqual(['degraded', 'degraded']);
     await expectLocalDelivery('second');
     redis.kill('SIGCONT');
@@ -144,7 +144,7 @@ type ServerName = (typeof SERVERS)[number];
 
   test('one host is cut off from Redis and healed', async () => {
     network.cut('second');
-    await bothWorkers('second', /Redis is away/);
+    await bothWorkers('second', /Redis is unreachable/);
     expect(await Promise.all(SERVERS.map(stateOf))).toEqual(['ready', 'degraded']);
     await expectLocalDelivery('second');
     network.heal('second');
@@ -154,8 +154,8 @@ type ServerName = (typeof SERVERS)[number];
   /** Each worker tells once that the bus is back and what was lost, and the hosts are one room again. */
   async function expectHealed(hosts: readonly ServerName[]): Promise<void> {
     for (const host of hosts) {
-      await bothWorkers(host, /the bus is up/);
-      const unsent = logged(host, /the bus is up/).reduce((sum, line) => sum + Number(line.unsent), 0);
+      await bothWorkers(host, /the backplane is up/);
+      const unsent = logged(host, /the backplane is up/).reduce((sum, line) => sum + Number(line.unsent), 0);
       // At least what the workers tell each other of their users now and then.
       expect(unsent).toBeGreaterThan(0);
       servers[host].log.length = 0;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Socket } from 'socket.io';
 import { inMemory } from '../../src/rooms/recovery.js';
 import { nextEvent } from '../support/clients.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
 import { startStock } from './support/stock.js';

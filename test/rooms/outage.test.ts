@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Bus, BusEvents } from '../../src/rooms/bus/bus.js';
-import { Outage } from '../../src/rooms/bus/outage.js';
-import { redisBus } from '../../src/rooms/bus/redis.js';
-import { redisShardedBus } from '../../src/rooms/bus/redis-sharded.js';
-import { redisStreamsBus } from '../../src/rooms/bus/redis-streams.js';
+import type { Backplane, BackplaneEvents } from '../../src/rooms/backplanes/backplane.js';
+import { ConnectionHealth } from '../../src/rooms/backplanes/connection-health.js';
+import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
+import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
+import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
 import { startMember, type TestNode } from './support/node.js';
 
 type Told = ['down', string] | ['up', number];
-type Member = TestNode & { bus: Bus; told: Told[] };
-type Open = (url: string, events: BusEvents) => Bus;
+type Member = TestNode & { bus: Backplane; told: Told[] };
+type Open = (url: string, events: BackplaneEvents) => Backplane;
 
 const single = async () => {
   const redis = await RedisProcess.start();
@@ -19,9 +19,9 @@ const single = async () => {
 };
 
 describe.each<[string, Open, () => Promise<Pick<RedisCluster, 'url' | 'processes' | 'remove'>>]>([
-  ['redis', redisBus, single],
-  ['redis-streams', redisStreamsBus, single],
-  ['redis-sharded', redisShardedBus, () => RedisCluster.start()],
+  ['redis', redisBackplane, single],
+  ['redis-streams', redisStreamsBackplane, single],
+  ['redis-sharded', redisShardedBackplane, () => RedisCluster.start()],
 ])('the %s bus while Redis is away', (_name, open, start) => {
   let redis: Awaited<ReturnType<typeof start>>;
   let members: [Member, Member];
@@ -141,11 +141,11 @@ describe('what is on its way to Redis', () => {
   afterEach(() => disconnectAll());
 
   test('is bounded: what comes on top is given up and counted', async () => {
-    const outage = new Outage({ onDown: () => {}, onUp: () => {} }, 1000);
+    const outage = new ConnectionHealth({ onDown: () => {}, onUp: () => {} }, 1000);
     let arrive: (value: number) => void = () => {};
     const stuck = () => new Promise<number>((resolve) => (arrive = resolve));
     const first = outage.send(1000, stuck);
-    await expect(outage.send(1, stuck)).rejects.toThrow('too much is on its way');
+    await expect(outage.send(1, stuck)).rejects.toThrow('too many bytes are waiting for Redis');
     await until(() => outage.unsent === 1);
     expect(outage.pendingBytes).toBe(1000);
     arrive(1);

@@ -3,7 +3,7 @@ import { connect, type Socket as TcpSocket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
 import { inMemory } from '../../src/rooms/recovery.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
 
@@ -85,7 +85,7 @@ test.each([
   // On a busy machine those who do read may be too slow for a moment too.
   const received = await receivedBy(others, [node]);
   const missedByOthers = received.reduce((missed, messages) => missed + toOthers - messages.length, 0);
-  const counted = node.engine.skippedDeliveries;
+  const counted = node.engine.droppedDeliveries;
   const reading = read();
   await until(() => isWritable(socket));
   socket.emit('last');

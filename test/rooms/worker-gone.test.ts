@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { Mesh } from '../../src/cluster/mesh.js';
-import { embeddedBus } from '../../src/rooms/bus/embedded.js';
-import { linksOf } from '../../src/worker-bus.js';
-import { until } from '../support/redis.js';
+
+import { Mesh } from '../../src/cluster/mesh/mesh.js';
+import { embeddedBackplane } from '../../src/rooms/backplanes/embedded/embedded.js';
+import { linksOf } from '../../src/runtime/backplane.js';
+import { until } from '../support/until.js';
+
 import { startMember } from './support/node.js';
 
 const script = fileURLToPath(new URL('support/other-worker.mjs', import.meta.url));
@@ -18,7 +20,7 @@ test('what waits for the answer of a worker that is killed ends with its death',
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-gone-'));
   const mesh = new Mesh(1, directory);
   await mesh.listen();
-  const member = await startMember(embeddedBus(linksOf(mesh)));
+  const member = await startMember(embeddedBackplane(linksOf(mesh)));
   const other = spawn(process.execPath, [script, directory, '2', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface(other.stdout)[Symbol.asyncIterator]();
   try {

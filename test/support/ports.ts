@@ -1,12 +1,34 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port of the loopback interface that nobody listens on. */
+/**
+ * Below the ports that Linux gives to outgoing connections (32768 and up), so that no client takes the port of a
+ * server that a test stops and starts again, or connects to itself there. Each jest worker has a part of its own.
+ */
+const FIRST_PORT = 12_000;
+const PORTS_PER_WORKER = 1_000;
+const WORKER_PARTS = 20;
+
+const part = FIRST_PORT + (Number(process.env.JEST_WORKER_ID ?? 1) % WORKER_PARTS) * PORTS_PER_WORKER;
+let next = Math.floor(Math.random() * PORTS_PER_WORKER);
+
+/** A port of the loopback interface that nobody listens on, another one each time. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  for (let tries = 0; tries < PORTS_PER_WORKER; tries++) {
+    const port = part + (next++ % PORTS_PER_WORKER);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`No port from ${part} to ${part + PORTS_PER_WORKER - 1} is free.`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until.js';
 
 /** Whether there is such a process, and it has not ended. */
 export function isAlive(pid: number): boolean {
@@ -15,5 +15,5 @@ export function isAlive(pid: number): boolean {
 
 /** Resolves when a process that is nobody's child here has ended: nothing else tells. */
 export async function untilGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await sleep(20);
+  await until(() => !isAlive(pid));
 }

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { endWithFile } from './children.js';
 import { freePort } from './ports.js';
+import { until } from './until.js';
+
+export { until } from './until.js';
 
 /** A Redis process of the test's own, on the loopback interface and with a directory of its own. */
 export class RedisProcess {
@@ -31,7 +35,8 @@ export class RedisProcess {
   /** Starts it again, with what it has kept on its disk. */
   async start(): Promise<void> {
     const settings = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.directory, '--save', ''];
-    const child = spawn('redis-server', [...settings, ...this.settings], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const args = [...settings, ...this.settings];
+    const child = endWithFile(spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
     this.child = child;
     await new Promise<void>((resolve, reject) => {
       child.once('error', reject);
@@ -138,9 +143,4 @@ function clusterPort(reply: unknown): number[] {
     .match(/:(\d+)@(\d+)/)!
     .slice(1)
     .map(Number);
-}
-
-/** Asks a server that cannot tell by itself, until the answer is yes. */
-export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await ask())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from '@jest/globals';
+import { endWithFile } from './children.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -30,13 +30,6 @@ export interface RunningServer {
   restart(): Promise<void>;
 }
 
-/** Those that are only starting. Where a test does not wait so long nobody else can end them. */
-const starting = new Set<ChildProcess>();
-
-afterAll(() => {
-  for (const child of starting) child.kill('SIGKILL');
-});
-
 /** Starts the service, as `npm start` does after the build, on a free port of the loopback interface. */
 export async function startServer(environment: Record<string, string> = {}): Promise<RunningServer> {
   const log: LogLine[] = [];
@@ -49,8 +42,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
   async function launch(): Promise<ChildProcess> {
     const defaults = { HOST: '127.0.0.1', WORKERS: '2', DATA_DIR: dataDir };
     const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
-    const started = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    starting.add(started);
+    const started = endWithFile(spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
     let errors = '';
     started.stderr.on('data', (chunk) => {
       errors += chunk;
@@ -68,7 +60,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
       });
       started.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));
     });
-    port = await listening.finally(() => starting.delete(started));
+    port = await listening;
     return started;
   }
 

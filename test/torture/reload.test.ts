@@ -6,6 +6,6 @@ test('rolling reloads fail no request, and every client is sent away once', asyn
   if (code !== 0) throw new Error(output);
   const figure = (name: string) => result.figures.find((one) => one.name === name)!.value;
   expect(figure('reloads')).toBe(2);
-  expect(figure('times that a client was sent away, per client and reload')).toBe(1);
-  expect(figure('attempts of clients to connect that failed')).toBe(0);
+  expect(figure('disconnects per client and reload')).toBe(1);
+  expect(figure('failed connection attempts of clients')).toBe(0);
 }, 180_000);

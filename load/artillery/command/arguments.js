@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { listed, parseArguments, UsageError } from '../../harness/command.js';
 
 const folder = new URL('../scenarios/', import.meta.url);
 
@@ -12,16 +12,23 @@ export const scenarios = Object.fromEntries(
 
 export const usage = `npm run load -- [scenario…] [--quick]
 
-${Object.entries(scenarios)
-  .map(([name, about]) => `  ${name.padEnd(10)} ${about}`)
-  .join('\n')}
+Plays users of the chat with artillery. Without a name, every scenario runs.
 
-  --quick    a few seconds each
-  TARGET     in the environment, the address of the server; without it the command starts one itself
-  TOKEN      in the environment, the token that all users come with; without direct`;
+${listed(Object.entries(scenarios))}
 
-/** Input that the command cannot go by. Its message is one line. */
-export class UsageError extends Error {}
+Options:
+${listed([
+  ['--quick', 'a few seconds per scenario'],
+  ['--help', 'show this text'],
+])}
+
+Environment:
+${listed([
+  ['TARGET', 'address of the server; by default the command starts a server itself'],
+  ['TOKEN', 'token of all users; leaves out the scenario direct'],
+])}
+
+Exit code: 0; 1 when a threshold was missed; 2 when the arguments are wrong; 3 when nothing could run.`;
 
 /**
  * @param {string[]} args
@@ -29,7 +36,7 @@ export class UsageError extends Error {}
  * @throws UsageError
  */
 export function readArguments(args, environment) {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseArguments({ quick: { type: 'boolean', default: false } }, args);
   const unknown = positionals.filter((name) => !Object.hasOwn(scenarios, name));
   if (unknown.length > 0) {
     throw new UsageError(`unknown: ${unknown.join(', ')}; the scenarios are ${Object.keys(scenarios).join(', ')}`);
@@ -45,15 +52,6 @@ export function readArguments(args, environment) {
     ...values,
     target: environment.TARGET ? readTarget(environment.TARGET) : undefined,
   };
-}
-
-function parse(args) {
-  const boolean = { type: 'boolean', default: false };
-  try {
-    return parseArgs({ args, allowPositionals: true, options: { quick: boolean, help: boolean } });
-  } catch (error) {
-    throw new UsageError(error.message.split(/[.\n]/, 1)[0]);
-  }
 }
 
 /** A path would be taken for a namespace by clients. */

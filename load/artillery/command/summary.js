@@ -4,7 +4,7 @@ const BUSY = 90;
 /**
  * What a run of artillery says.
  * @param {{ name: string, code: number | null, end?: string, printed: string, report?: object }} run
- * @param {{ artillery: number, server: number }} cpu cores that were busy; NaN where nobody knows
+ * @param {{ artillery: number, server: number }} cpu cores that were busy; NaN where that is unknown
  */
 export function summarize({ name, code, end, printed, report }, cpu) {
   const { counters = {}, summaries = {} } = report ?? {};

@@ -13,7 +13,7 @@ export const join = User.step(async (user, { $testId }) => {
 
 const names = [];
 
-/** The first users talk; everybody must hear everything. */
+/** The first users talk; every user must receive every message. */
 export const talk = User.step(async (user, { clients, publishers, perSecond, seconds }) => {
   if (user.number < publishers) names.push(user.name);
   await meet('talk', clients);

@@ -20,7 +20,7 @@ export const write = User.step(async (user, { clients, perSecond, seconds }) => 
   );
   await user.inbox.until(user.name, count);
   await user.inbox.until(other.name, count);
-  // Whoever leaves first must not be missed by the other one.
+  // The first user to leave must not break the other one's count.
   await meet(`done ${user.number >> 1}`, 2);
   user.finish();
 });

@@ -27,7 +27,7 @@ export const join = User.step(async (user, { clients, $testId }) => {
   await meet('join', clients);
 });
 
-/** A round: everybody's connection breaks at once, while the talker goes on, and nobody must miss anything. */
+/** A round: all connections break at once while the talker goes on, and no user may miss a message. */
 export const lose = User.step(async (user, { clients, perSecond, seconds }) => {
   await meet(`round ${user.rounds}`, clients);
   const count = perSecond * seconds;

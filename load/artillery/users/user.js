@@ -86,7 +86,7 @@ export class User {
   }
 
   #onDisconnect(reason) {
-    // Artillery disconnects who has come to the end, or failed.
+    // Artillery disconnects a user that has finished or failed.
     if (reason === 'io client disconnect') {
       if (--present === 0) stop(this.events);
     } else if (!this.mayLoseConnection) this.fault('CONNECTION_LOST');

@@ -6,7 +6,7 @@ import { textFrame } from '../wire.js';
 const BEFORE_TEXT = '"text":"';
 
 /**
- * Users who write to one another in pairs. With `perSecond` they take turns at that rate, whatever the server does;
+ * Pairs of users that write to each other. With `perSecond` they take turns at that rate, whatever the server does;
  * without it each sends its next message when the last is acknowledged. Latency is from the write to the addressee's
  * read; the sender's own copy is not counted.
  */

@@ -10,7 +10,7 @@ const NUMBER_AT = 11;
 const ANSWER_LENGTH = MESSAGE_LENGTH + '42["data",""]'.length;
 
 /**
- * Document 3's client: a heartbeat a second, and a check that ten messages of 10,000 bytes came back, in order. The
+ * Workload 3's client: a heartbeat a second, and a check that ten messages of 10,000 bytes came back, in order. The
  * clients' heartbeats are spread evenly over the second. Latency is from the heartbeat to the tenth message. A client
  * that still waits for messages when its turn comes is passed over and counted as late.
  */

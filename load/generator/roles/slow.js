@@ -3,7 +3,7 @@ import { readStamp } from '../clock.js';
 const BEFORE_TEXT = '42["message","'.length;
 
 /**
- * Subscribers who pause after each read: for `pause` ms, or, without it, until they take another role. They check that
+ * Subscribers that pause after each read: for `pause` ms, or, without it, until they take another role. They check that
  * messages arrive in the order in which they were sent; that holds where one client publishes.
  */
 export function slow(clients, { pause }, counters) {
@@ -11,7 +11,7 @@ export function slow(clients, { pause }, counters) {
   return { event: inOrder(counters) };
 }
 
-/** Those who paused read on. */
+/** Paused subscribers read on. */
 export function released(clients, _options, counters) {
   for (const client of clients) client.slowDown(0);
   return { event: inOrder(counters) };

@@ -30,7 +30,7 @@ func newClient(ws *websocket.Conn) *client {
 	return c
 }
 
-// Reports whether the caller has to write what waits now: nobody else is at it.
+// Reports whether the caller has to write what waits now: no other goroutine is at it.
 func (c *client) enqueue(messages ...message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *client) reply(messages ...message) {
 	}
 }
 
-// For everybody else: never waits for the client. Until its turn comes, more may gather.
+// For broadcasts: never waits for the client. Until its turn comes, more may gather.
 func (c *client) post(m message) {
 	if c.enqueue(m) {
 		go c.flush()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The ten messages of this second: document 3's, as marketdata.js beside this folder makes them.
+// The ten messages of this second: workload 3's, as marketdata.js beside this folder makes them.
 var quotes atomic.Pointer[[]message]
 
 func publishQuotes() {

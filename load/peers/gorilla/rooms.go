@@ -66,7 +66,7 @@ func (p *pings) run(tick time.Duration) {
 	turn := 0
 	for range time.Tick(tick) {
 		p.rooms[turn%len(p.rooms)].each(func(c *client) {
-			// Who has not answered the last ping by now is gone.
+			// A client that has not answered the last ping by now is gone.
 			if c.alive.Swap(false) {
 				c.post(ping)
 			} else {

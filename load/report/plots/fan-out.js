@@ -5,13 +5,13 @@ const RATE = 100;
 
 /** What a delivery costs: against the size of the room, and against the rate. */
 export default {
-  workload: 'fanout',
+  benchmark: 'fanout',
   file: 'fan-out.svg',
   alt: 'CPU per delivery, against deliveries per message and against the rate, a line for each peer',
   draw(groups) {
     const rooms = groups.filter(
-      ({ workload, parameters: { subscribers, perSecond } }) =>
-        ['broadcast', 'fanout'].includes(workload) && subscribers && perSecond,
+      ({ benchmark, parameters: { subscribers, perSecond } }) =>
+        ['broadcast', 'fanout'].includes(benchmark) && subscribers && perSecond,
     );
     const sizes = rooms.filter(({ parameters }) => parameters.perSecond === RATE);
     const rates = rooms.filter(({ parameters }) => parameters.subscribers === 1000 && parameters.publishers === 10);
@@ -31,10 +31,10 @@ export default {
         colours,
       });
     return {
-      title: 'What a delivery costs',
+      title: 'CPU cost of a delivery',
       hconcat: [
-        panel(bySize, `rooms of all sizes, ${RATE} messages/s`, 'deliveries per message'),
-        panel(byRate, '1,000 subscribers, all rates', 'messages/s'),
+        panel(bySize, `by room size, at ${RATE} messages/s`, 'deliveries per message'),
+        panel(byRate, 'by rate, with 1,000 subscribers', 'messages/s'),
       ],
     };
   },

@@ -2,13 +2,13 @@ import { heights, lines, logAxis, peerEncodings, points, SATURATED } from './ser
 
 /** Latency of the broadcasts to 1,000 subscribers against their rate. */
 export default {
-  workload: 'broadcast',
+  benchmark: 'broadcast',
   file: 'latency.svg',
   alt: 'Latency against offered deliveries a second, average and 99th percentile, a line for each peer',
   draw(groups) {
     const rates = groups.filter(
-      ({ workload, parameters: { subscribers, publishers, perSecond } }) =>
-        workload === 'broadcast' && subscribers === 1000 && publishers === 10 && perSecond,
+      ({ benchmark, parameters: { subscribers, publishers, perSecond } }) =>
+        benchmark === 'broadcast' && subscribers === 1000 && publishers === 10 && perSecond,
     );
     const where = ({ parameters: { subscribers, perSecond } }) => ({ x: subscribers * perSecond });
     const average = points(rates, 'average', where);

@@ -3,11 +3,11 @@ import { heights, lines, logAxis, peerEncodings, points } from './series.js';
 
 /** Memory against connections: all that the machine has less of, and what of it is the server's. */
 export default {
-  workload: 'connections',
+  benchmark: 'connections',
   file: 'memory.svg',
   alt: 'Memory of the machine and of the server against connections, a line for each peer',
   draw(groups) {
-    const found = groups.filter(({ workload, valid }) => workload === 'connections' && valid);
+    const found = groups.filter(({ benchmark, valid }) => benchmark === 'connections' && valid);
     const connected = (group) => spread(group, 'clients')?.median ?? Number.NaN;
     const where = (group) => ({ x: connected(group) });
     const machine = points(found, 'bytesPerClient', where).map(inTotal);

@@ -17,7 +17,7 @@ export function points(groups, key, where) {
 }
 
 /** Said under a plot that has such points. */
-export const SATURATED = 'hollow: saturated, so that latency is a matter of how long the run was';
+export const SATURATED = 'hollow points: saturated, so the latency depends on the length of the run';
 
 // No prefixes below a thousand: a tenth of a millisecond is 0.1, not 100m.
 const LABEL = "format(datum.value, datum.value < 1000 ? '~g' : '~s')";

@@ -2,12 +2,12 @@ import { curves, linearAxis, logAxis, peerEncodings } from './series.js';
 
 /** What happens over time to a server some of whose clients read too slowly: the first run of each peer. */
 export default {
-  workload: 'backpressure',
+  benchmark: 'backpressure',
   file: 'slow-clients.svg',
   alt: 'Deliveries to the fast clients and memory of the server over time, while others read too slowly, a line for each peer',
   draw(groups) {
     const slow = groups.filter(
-      ({ workload, parameters, valid }) => workload === 'backpressure' && parameters.slow > 0 && valid,
+      ({ benchmark, parameters, valid }) => benchmark === 'backpressure' && parameters.slow > 0 && valid,
     );
     const series = slow.map(({ peer, results: [{ series: read = [] }] }) => ({ peer, read }));
     const memory = series.flatMap(({ peer, read }) => read.map(({ seconds, rss }) => ({ peer, x: seconds, y: rss })));

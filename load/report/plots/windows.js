@@ -2,11 +2,11 @@ import { encodings, heights, linearAxis, lines, logAxis, points } from './series
 
 /** What the longest window costs and saves, at several rates. */
 export default {
-  workload: 'windows',
+  benchmark: 'windows',
   file: 'windows.svg',
   alt: 'CPU per delivery and average latency against FLUSH_MS, a line for each rate',
   draw(groups) {
-    const found = groups.filter(({ workload }) => workload === 'windows');
+    const found = groups.filter(({ benchmark }) => benchmark === 'windows');
     const where = ({ parameters: { perSecond, peer } }) => ({
       x: peer.flushMs,
       rate: `${perSecond.toLocaleString('en-US')} messages/s`,
@@ -19,7 +19,7 @@ export default {
     const shades = ['#f5a97f', '#e8590c', '#b5450c'];
     const shared = { x: linearAxis('FLUSH_MS'), colours: encodings('rate', rates, shades, [0, 1, 2]) };
     return {
-      title: 'What the window costs and saves, 1,000 subscribers',
+      title: 'CPU and latency by FLUSH_MS, 1,000 subscribers',
       hconcat: [
         lines({ values: cost, y: logAxis('CPU µs/delivery', heights(cost)), ...shared }),
         lines({ values: latency, y: logAxis('average, ms', heights(latency)), ...shared }),

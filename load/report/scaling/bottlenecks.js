@@ -1,7 +1,7 @@
 import { shown } from '../table.js';
 import { count, workloads } from './plans.js';
 
-/** What is first to run out, one item a workload, and what ends the bus. */
+/** Which resource runs out first, one item per workload, and where the bus reaches its limit. */
 export function bottlenecks(known, base) {
   const { values, cost } = base;
   const { machine } = values;
@@ -15,17 +15,17 @@ export function bottlenecks(known, base) {
     };
     const [first, second] = Object.entries(carried).sort(([, a], [, b]) => a - b);
     const figures = Object.entries(carried).map(([resource, users]) => `${count(users)} by its ${resource}`);
-    return `- ${workloads[name].title}: bus aside, a machine carries ${figures.join(', ')}. The ${first[0]} ${first[0] === 'cores' ? 'are' : 'is'} first to run out, ${shown(second[1] / first[1])} times before the ${second[0]}.`;
+    return `- ${workloads[name].title}: without the bus, a machine carries ${figures.join(', ')}. The ${first[0]} ${first[0] === 'cores' ? 'run' : 'runs'} out first, at ${shown(second[1] / first[1])} times fewer users than the ${second[0]}.`;
   });
   if (perWorker > 0) {
     lines.push(
-      `- The classic bus ends where every message together keep a worker busy with reading alone: at ${count(perWorker)} messages/s in the whole cluster, however many machines it has${known.includes('rooms') ? `, which is ${count(perWorker / base.demand.rooms.messages)} users in such rooms` : ''}.`,
-      `- The sharded bus has no such end, but rooms whose members are anywhere are spread ever thinner: with many more workers than a room has members, every delivery needs a message on the bus${cost.delivery > 0 ? `, which costs ${count(cost.bus / cost.delivery)} times a delivery` : ''}. What would help next: one subscription for each machine instead of one for each worker, and a load balancer that sends the members of a room to the same machine.`,
+      `- The classic bus reaches its limit when reading alone keeps every worker busy. That is at ${count(perWorker)} messages/s in the whole cluster, regardless of the number of machines${known.includes('rooms') ? `: ${count(perWorker / base.demand.rooms.messages)} users in such rooms` : ''}.`,
+      `- The sharded bus has no such limit, but the members of a room are spread ever thinner. With many more workers than members, every delivery needs a message on the bus${cost.delivery > 0 ? `, which costs ${count(cost.bus / cost.delivery)} times as much as the delivery itself` : ''}. The next improvements would be one subscription per machine instead of one per worker, and a load balancer that sends the members of a room to the same machine.`,
     );
   }
   if (known.includes('slow')) {
     lines.push(
-      '- One source for everybody is one room, on one shard, which sends each message to every worker. Where one is not enough, the source has to be taken in once for each machine, or handed on in a tree; neither is built.',
+      '- A single source for all clients is one room on one shard, which sends each message to every worker. Where one shard is not enough, each machine has to read the source once, or machines have to pass messages on in a tree. gjallar does neither.',
     );
   }
   return lines.join('\n');

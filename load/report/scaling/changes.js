@@ -1,5 +1,6 @@
-import { demands, parameters } from '../../scaling.js';
 import { markdownTable } from '../table.js';
+import { assumptions } from './assumptions.js';
+import { demands } from './model.js';
 import { count, planned, workloads } from './plans.js';
 
 /** For how many users the table of changes is. */
@@ -8,26 +9,26 @@ export const MIDDLE = 10_000_000;
 /** What is changed, one at a time; what the change does to the values of all parameters, and to the costs. */
 const changes = {
   'as assumed': () => {},
-  'all CPU costs twice as high': (_p, cost) => scaleCpu(cost, 2),
-  'all CPU costs half as high': (_p, cost) => scaleCpu(cost, 0.5),
-  'twice the memory of a connection': (_p, cost) => {
+  'twice the CPU cost': (_p, cost) => scaleCpu(cost, 2),
+  'half the CPU cost': (_p, cost) => scaleCpu(cost, 0.5),
+  'twice the memory per connection': (_p, cost) => {
     cost.memory *= 2;
   },
   'a network card of 100 Gbit/s': ({ machine }) => {
     machine.network *= 10;
   },
-  'machines of 64 cores, 256 GiB': ({ machine }) => {
+  'machines with 64 cores and 256 GiB': ({ machine }) => {
     machine.cores *= 4;
     machine.memory *= 4;
   },
-  'planned with 80% instead of 60%': ({ machine }) => {
+  '80% planned utilization instead of 60%': ({ machine }) => {
     machine.headroom = 0.8;
   },
-  'rooms of 100 with 4 messages/s': ({ rooms }) => {
+  'rooms of 100 members with 4 messages/s': ({ rooms }) => {
     rooms.members = 100;
     rooms.perSecond = 4;
   },
-  'twice the rate of messages': (p) => {
+  'twice the message rate': (p) => {
     p.rooms.perSecond *= 2;
     p.market.perSecond *= 2;
     p.slow.perSecond *= 2;
@@ -38,7 +39,7 @@ const changes = {
 
 /** Parameters, costs and demands after a change. */
 export function assume(costs, change) {
-  const values = valuesOf(parameters);
+  const values = valuesOf(assumptions);
   const cost = Object.fromEntries(costs.map(({ name, value }) => [name, value]));
   change(values, cost);
   return { values, cost, demand: demands(values, cost) };

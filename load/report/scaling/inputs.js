@@ -1,5 +1,5 @@
-import { parameters } from '../../scaling.js';
 import { markdownTable, shown } from '../table.js';
+import { assumptions } from './assumptions.js';
 
 export function costTable(costs) {
   const rows = costs.map(({ about, unit, from, value }) => [
@@ -11,7 +11,7 @@ export function costTable(costs) {
 }
 
 export function assumptionTable() {
-  const rows = Object.entries(parameters).flatMap(([group, tree]) =>
+  const rows = Object.entries(assumptions).flatMap(([group, tree]) =>
     'value' in tree
       ? [[tree.about, shown(tree.value, tree.value % 1 ? 3 : 0), `\`${group}\``]]
       : Object.entries(tree).map(([name, { value, about }]) => [
@@ -20,5 +20,5 @@ export function assumptionTable() {
           `\`${group}.${name}\``,
         ]),
   );
-  return markdownTable(['', '', 'in `load/scaling.js`'], rows, 1);
+  return markdownTable(['', '', 'in `assumptions.js`'], rows, 1);
 }

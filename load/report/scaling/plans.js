@@ -1,16 +1,16 @@
-import { plan } from '../../scaling.js';
 import { markdownTable, shown } from '../table.js';
+import { plan } from './model.js';
 
 const MILLION = 1e6;
 const USERS = [1, 10, 100].map((millions) => millions * MILLION);
 
 /** The workloads by name, with the buses that make a difference to them. */
 export const workloads = {
-  rooms: { title: 'Chat rooms (document 1)', buses: ['classic', 'sharded'] },
-  direct: { title: 'One to one (document 2)', buses: ['classic', 'sharded'] },
-  market: { title: 'Market data (document 3)', buses: ['sharded'] },
-  idle: { title: 'Idle connections (document 4)', buses: ['sharded'] },
-  slow: { title: 'Slow clients (document 5)', buses: ['sharded'] },
+  rooms: { title: 'Chat rooms (workload 1)', buses: ['classic', 'sharded'] },
+  direct: { title: 'One to one (workload 2)', buses: ['classic', 'sharded'] },
+  market: { title: 'Market data (workload 3)', buses: ['sharded'] },
+  idle: { title: 'Idle connections (workload 4)', buses: ['sharded'] },
+  slow: { title: 'Slow clients (workload 5)', buses: ['sharded'] },
 };
 
 /** Machines and shards for so many users of a workload. */
@@ -49,7 +49,7 @@ export function planTable(name, base) {
 const hasBus = (name, { demand }) => demand[name].messages + demand[name].fixed > 0;
 
 /** A number of machines, users or messages. Two digits: more would promise what such a calculation cannot keep. */
-export const count = (number) => (number === Infinity ? 'no number' : shown(Number(number.toPrecision(2)), 0));
+export const count = (number) => (number === Infinity ? 'impossible' : shown(Number(number.toPrecision(2)), 0));
 
 /** Neither the classic bus nor one room can be divided. */
 const shardsOf = ({ fixed }, bus, shards) =>

@@ -8,7 +8,7 @@ setInterval(() => {
   try {
     ahead = Number(readFileSync(file, 'utf8')) || 0;
   } catch {
-    // Nobody has moved it yet.
+    // The clock has not been moved yet.
   }
 }, 100).unref();
 

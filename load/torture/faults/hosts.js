@@ -63,7 +63,7 @@ export class Hosts {
     return (command, args, options) => spawn('ip', ['netns', 'exec', this.#full(name), command, ...args], options);
   }
 
-  /** Cuts a host off: what it sends is lost, and nobody tells it. */
+  /** Cuts a host off: what it sends is lost without an error. */
   cut(name) {
     this.#inside('bridge', 'link', 'set', name, 'down');
   }

@@ -6,7 +6,7 @@ import { Members } from './members.js';
 
 /** How long a fault may take, with what is to come back after it, in ms. */
 const FAULT = 60_000;
-/** How long everybody may take to be served again once a fault is over, in ms. */
+/** How long it may take until all members are served again after a fault, in ms. */
 const RECOVERY = 30_000;
 
 /**
@@ -62,7 +62,7 @@ export async function injectFaults({ name, faults, times, minutes, seed, service
         unit: 'ms',
         times: count,
       })),
-      { name: `${name}: faults after which somebody was not served`, value: sumOf(done, 'unserved'), most: 0 },
+      { name: `${name}: faults after which a member was not served`, value: sumOf(done, 'unserved'), most: 0 },
       { name: `${name}: acknowledged messages`, value: members.count('acked'), least: 1 },
       { name: `${name}: refused messages`, value: members.count('refused') },
       { name: `${name}: messages without an answer`, value: members.count('unknown') },
@@ -80,7 +80,7 @@ export async function injectFaults({ name, faults, times, minutes, seed, service
   }
 }
 
-/** What is left when everybody has gone: members, descriptors, memory. */
+/** What is left when all members have gone: presence, descriptors, memory. */
 async function afterwards(name, before, held, url, rooms) {
   const { io } = await import('socket.io-client');
   const socket = io(url, { forceNew: true });

@@ -7,7 +7,7 @@ const ANSWER_TIMEOUT = 8000;
 /** Refusals that promise that nothing was kept. */
 const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 
-/** Members of several rooms who talk all the time, and remember everything. */
+/** Members of several rooms that talk all the time and remember every message. */
 export class Members {
   /** What became of each text: `acked`, `refused`, `unknown`. */
   verdicts = new Map();
@@ -90,14 +90,14 @@ export class Members {
     return true;
   }
 
-  /** The longest time in ms, since the last call, in which nobody got an answer. */
+  /** The longest time since the last call in which no member got an answer, in ms. */
   takeLongestGap() {
     const gap = Math.max(this.#longestGap, performance.now() - this.#lastAck);
     this.#longestGap = 0;
     return Math.round(gap);
   }
 
-  /** Everybody stops talking; resolves when everybody has heard everything, or when that takes too long. */
+  /** Stops all members; resolves when each has received every message, or when that takes too long. */
   async finish(timeout) {
     this.#isTalking = false;
     await Promise.all(this.#talking);

@@ -17,7 +17,7 @@ export async function faultsOnOneHost({ seed, times, minutes }) {
   const skipped = [];
   const without = whyNoPostgres();
   const postgres = without ? undefined : await Postgres.start(join(directory, 'postgres'));
-  if (without) skipped.push({ name: 'archive away', value: `skipped: ${without}` });
+  if (without) skipped.push({ name: 'archive down', value: `skipped: ${without}` });
   const disk = new Disk(join(directory, 'data'));
   if (disk.whyNotLimited) skipped.push({ name: 'disk full', value: `skipped: ${disk.whyNotLimited}` });
   const environment = { WORKERS: String(WORKERS), DATA_DIR: disk.path, DRAIN_TIMEOUT: '1s', HISTORY_TTL: '365d' };
@@ -117,7 +117,7 @@ function faultsOf(service, postgres, disk) {
   ];
   if (postgres) {
     faults.push({
-      name: 'archive away',
+      name: 'archive down',
       inject: async () => {
         await postgres.kill();
         await sleep(500);

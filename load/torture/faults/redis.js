@@ -30,6 +30,10 @@ export class Redis {
     });
   }
 
+  get pid() {
+    return this.#child.pid;
+  }
+
   signal(signal) {
     this.#child.kill(signal);
   }

@@ -3,7 +3,7 @@ import { Connection, frame, opcodes, request, upgradeRequest } from './connectio
 const PATH = '/socket.io/?EIO=4';
 const SEPARATOR = '\x1e';
 /** Less than the service of the fuzzer takes, in bytes. */
-export const LONGEST_PACKET = 90_000;
+export const MAX_PACKET_BYTES = 90_000;
 
 /**
  * A client of Engine.IO that sends what it is told to: over WebSocket. Both have `send`, `next` (a packet; undefined
@@ -71,7 +71,7 @@ export class PollingClient {
       const bytes = request('POST', this.path, {}, payload);
       this.answered = this.answered.then(() => this.posts.write(bytes).response());
     }
-    // Whoever waits for it gets to know.
+    // A caller that awaits `answered` gets the error.
     this.answered.catch(() => {});
   }
 
@@ -109,7 +109,7 @@ function payloadsOf(packets) {
   const payloads = [packets[0]];
   for (const packet of packets.slice(1)) {
     const longer = `${payloads.at(-1)}${SEPARATOR}${packet}`;
-    if (Buffer.byteLength(longer) < LONGEST_PACKET) payloads[payloads.length - 1] = longer;
+    if (Buffer.byteLength(longer) < MAX_PACKET_BYTES) payloads[payloads.length - 1] = longer;
     else payloads.push(packet);
   }
   return payloads;

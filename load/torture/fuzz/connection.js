@@ -96,7 +96,7 @@ export class Connection {
   }
 }
 
-function takeResponse(bytes) {
+export function takeResponse(bytes) {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');

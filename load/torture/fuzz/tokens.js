@@ -9,7 +9,7 @@ export function tokenFor(secret, name, rooms) {
   return draft({ sub: name, rooms }).setProtectedHeader(header).setExpirationTime('1d').sign(key(secret));
 }
 
-/** Tokens that must let nobody in, each with the code that tells why. */
+/** Tokens that the server must reject, each with the expected error code. */
 export async function badTokens(secret) {
   const good = await tokenFor(secret, 'fuzz');
   const [head, body, signature] = good.split('.');

@@ -1,4 +1,4 @@
-// The members who read in time, in a process of their own: what the sleeping ones cost the generator is not their delay.
+// The readers that are awake have a process of their own, so that the sleeping ones do not delay them.
 
 import { Histogram } from '../../generator/histogram.js';
 import { Reader } from './reader.js';

@@ -5,13 +5,13 @@ import { takeFrame } from '../../harness/frame.js';
 
 /** How much one read takes at most, in bytes. */
 const READ = 4096;
-/** The server's pings wait behind all that was not read yet: a pong now and then says that somebody is there. In ms. */
+/** The server's pings wait behind unread messages, so an unsolicited pong at this interval, in ms, keeps the session. */
 const SIGN_OF_LIFE = 10_000;
 /** An empty one, masked with nothing. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
 /**
- * A member of a room on a plain WebSocket who sleeps after each read. Without a library for WebSockets, which would read
+ * A member of a room on a plain WebSocket that sleeps after each read. Without a library for WebSockets, which would read
  * on.
  */
 export class Reader {

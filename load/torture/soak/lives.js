@@ -11,7 +11,7 @@ const TALKS = 5;
  * @property {number} port
  * @property {string} apiKey
  * @property {() => number} random
- * @property {number} pause between two things that somebody does, in ms, at most
+ * @property {number} longest pause between two actions of a client, in ms
  * @property {boolean} vanishOnPolling whether sessions on polling may be left to their heartbeat
  */
 

@@ -1,7 +1,8 @@
 /**
- * A scenario: a file of load/torture that exports these two.
+ * A scenario: a file of load/torture that exports these.
  * @typedef {object} Scenario
  * @property {string} about what it does, in one line
+ * @property {{ times?: string, minutes?: string }} options what these mean to it, with their defaults, for `--help`
  * @property {(options: Options) => Promise<Figure[]>} run does it, and ends everything it has started
  *
  * @typedef {object} Options

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { descriptorsOf } from '../../harness/processes.js';
-import { startService } from '../../harness/service.js';
+import { startService, WITHOUT_LIMITS } from '../../harness/service.js';
 import { own } from './at-exit.js';
 
 /** What a service needs of the environment; what is set here for another does not hold for it. */
@@ -14,7 +14,7 @@ export function bareEnvironment() {
  * How long a session on polling may stay whose client has vanished, in ms: its heartbeat finds out after 45 s, the interval
  * and what a client has for the answer.
  */
-export const LONGEST_REST = 75_000;
+export const MAX_SESSION_REST_MS = 75_000;
 
 /** What pino writes for `error`; from here on something went wrong that should not. */
 const ERROR = 50;
@@ -34,7 +34,7 @@ export class Service {
   static async start(environment = {}, nodeOptions = []) {
     const service = new Service();
     service.#running = await startService({
-      env: { ...bareEnvironment(), WORKERS: '2', ...environment },
+      env: { ...bareEnvironment(), WORKERS: '2', ...WITHOUT_LIMITS, ...environment },
       nodeOptions,
       onLine: (line, stream) => service.#hear(line, stream),
       onSpawn: own,
@@ -61,6 +61,16 @@ export class Service {
     return this.#running.port;
   }
 
+  /** The primary's process id. */
+  get primary() {
+    return this.#running.pid;
+  }
+
+  /** The folder of its data. */
+  get data() {
+    return this.#running.data;
+  }
+
   /** How many descriptors the workers have open; one that is no more has none. */
   get descriptors() {
     return [...this.pids.values()].reduce((sum, pid) => sum + (descriptorsOf(pid) || 0), 0);
@@ -72,17 +82,17 @@ export class Service {
     return (await response.json()).totals;
   }
 
-  /** What the workers tell that have loaded soak/vitals.js, summed. */
-  async vitals() {
+  /** What the workers hold that have loaded soak/resources.js, summed. */
+  async resources() {
     const sums = {};
     for (const pid of this.pids.values()) {
-      const told = await readAll(connect(join(this.#running.data, `vitals-${pid}.sock`)));
+      const told = await readAll(connect(join(this.#running.data, `resources-${pid}.sock`)));
       for (const [name, value] of Object.entries(JSON.parse(told))) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;
   }
 
-  /** What the workers hold once it is not more than `before`, or else when uWebSockets.js has cut off whoever is silent. */
+  /** What the workers hold once it is no more than `before`, or once uWebSockets.js has closed all silent connections. */
   async settled(before = { descriptors: Number.POSITIVE_INFINITY }) {
     for (let tries = 0; tries < 200 && this.descriptors > before.descriptors; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 100));

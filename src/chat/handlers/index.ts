@@ -1,4 +1,5 @@
-import type { ChatContext, ChatSocket } from '../context.js';
+import type { ChatContext } from '../context.js';
+import type { ChatSocket, Replies } from '../protocol.js';
 import { direct } from './direct.js';
 import { history } from './history.js';
 import { join } from './join.js';
@@ -7,11 +8,23 @@ import { message } from './message.js';
 import { token } from './token.js';
 import { who } from './who.js';
 
-/** Handles one event of a client. Resolves with what the reply carries besides `ok`; a GjallarError is a failure. */
-export type Handler = (context: ChatContext, socket: ChatSocket, input: unknown) => Promise<object>;
+/**
+ * Handles one event of a client. The input is unchecked. Resolves with the fields of the reply besides `ok`; on failure,
+ * rejects with a GjallarError.
+ */
+export type Handler<Event extends keyof Replies = keyof Replies> = (
+  context: ChatContext,
+  socket: ChatSocket,
+  input: unknown,
+) => Promise<Replies[Event]>;
 
-/** The events that are answered with `{ ok, … }`. */
-export const handlers = { join, leave, message, direct, history, who, token } as const satisfies Record<
-  string,
-  Handler
->;
+/** The events whose reply is `{ ok, … }`: all events except `echo`. */
+export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
+  join,
+  leave,
+  message,
+  direct,
+  history,
+  who,
+  token,
+};

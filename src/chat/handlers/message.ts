@@ -1,9 +1,9 @@
 import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
-import { type ChatContext, type ChatSocket, ioRoomOf } from '../context.js';
+import { type ChatContext, ioRoomOf } from '../context.js';
+import { postToRoom } from '../conversations/post.js';
 import { readObject, readRoom, readText } from '../input.js';
-import { postToRoom } from '../post.js';
-import type { PostReply } from '../protocol.js';
+import type { ChatSocket, PostReply } from '../protocol.js';
 
 export async function message(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {
   const fields = readObject(input);
@@ -11,6 +11,8 @@ export async function message(context: ChatContext, socket: ChatSocket, input: u
   const text = readText(fields.text);
   if (!socket.rooms.has(ioRoomOf(room))) throw new GjallarError('NOT_IN_ROOM');
   requireRoom(socket.data.grant, 'publish', room);
-  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }]);
+  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }], {
+    client: socket.conn,
+  });
   return position!;
 }

@@ -1,11 +1,11 @@
 import { isAllowed } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
-import { type ChatContext, type ChatSocket, roomsOf } from '../context.js';
+import { type ChatContext, roomsOf } from '../context.js';
 import { identifyByToken } from '../identify.js';
-import type { TokenReply } from '../protocol.js';
+import type { ChatSocket, TokenReply } from '../protocol.js';
 import { leave } from './leave.js';
 
-/** Takes a new token for the one that will end: the connection stays, with the new one's rights. */
+/** Replaces a token before it expires. The connection continues with the rights of the new token. */
 export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
   const { accounts, expiry } = context;
   if (!accounts) throw new GjallarError('TOKENS_OFF');

@@ -1,11 +1,11 @@
 import { requireRoom } from '../../accounts/identity.js';
-import type { ChatContext, ChatSocket } from '../context.js';
+import type { ChatContext } from '../context.js';
 import { readRoom } from '../input.js';
-import type { WhoReply } from '../protocol.js';
+import type { ChatSocket, WhoReply } from '../protocol.js';
 
-export async function who({ roster }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
+export async function who({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { members, users } = roster.usersOf(room);
+  const { members, users } = presenceRegistry.usersOf(room);
   return { room, members, users: [...users].sort() };
 }

@@ -1,9 +1,9 @@
-import type { ResponseHeaders } from '../../engine/exchange.js';
-import type { RequestParts } from '../../engine/request.js';
+import type { ResponseHeaders } from '../../engine/http/exchange.js';
+import type { RequestParts } from '../../engine/http/request.js';
 
 /**
- * What the relay sends between a *receiver*, the worker on whose port a client's connection is, and the *owner*, the
- * worker that has the client's session. `channel` is the receiver's number for the connection.
+ * The messages of the relay. A *receiver* is the worker that accepted the client's connection; the *owner* is the
+ * worker with the client's session. `requestId` is the receiver's number for the connection.
  *
  * ```
  * CLIENT            RECEIVER                           OWNER
@@ -19,8 +19,8 @@ import type { RequestParts } from '../../engine/request.js';
  *   │ ◀──────────────▶ │ ◀───────────────────────────────▶ │
  * ```
  *
- * A session that its application does not know of yet moves to the receiver of its WebSocket instead, and the owner
- * passes on what still comes in for it over polling:
+ * A pending session moves to the receiver of its WebSocket instead. The old owner passes on the polling requests that
+ * still arrive for it:
  *
  * ```
  *   │  WebSocket       │  upgrade(parts)                   │
@@ -29,7 +29,7 @@ import type { RequestParts } from '../../engine/request.js';
  *   │ ◀─────────────── │ ◀──────────────────────────────── │
  *   │                  │  request(parts): the waiting poll │
  *   │                  │ ◀──────────────────────────────── │
- *   │  upgraded        │  settled(id)                      │
+ *   │  upgraded        │  noMoreRequests(id)                │
  *   │ ───────────────▶ │ ────────────────────────────────▶ │
  * ```
  */
@@ -38,7 +38,7 @@ export const ops = {
   request: 0,
   /** receiver → owner: {@link RelayedRequest} */
   upgrade: 1,
-  /** receiver → owner: the client went away before it was answered */
+  /** receiver → owner: the client disconnected before it was answered */
   abort: 2,
   /** owner → receiver: {@link RelayedResponse}, then the body */
   response: 3,
@@ -51,7 +51,7 @@ export const ops = {
   binary: 7,
   compressedText: 8,
   compressedBinary: 9,
-  /** owner → receiver: close in order */
+  /** owner → receiver: close the connection gracefully */
   end: 10,
   /** receiver → owner: a WebSocket message from the client */
   clientText: 11,
@@ -62,11 +62,11 @@ export const ops = {
   progress: 14,
   /** owner → receiver: {@link MovedSession}: the session moves to the worker that its WebSocket is on */
   move: 15,
-  /** new owner → old owner: the session's id, as JSON: no request for it will come any more */
-  settled: 16,
-  /** receiver → owner: the receiver goes, so answer the request now */
-  hurry: 17,
-  /** receiver → owner: more waits for the client than may wait */
+  /** new owner → old owner: the session's id; no more requests for it are expected */
+  noMoreRequests: 16,
+  /** receiver → owner: the receiver is stopping, so answer the request now */
+  answerNow: 17,
+  /** receiver → owner: more than `maxBackpressure` bytes wait for the client */
   overflow: 18,
 } as const;
 
@@ -92,14 +92,14 @@ export interface RelayedResponse {
   isText: boolean;
 }
 
-/** After so many bytes the receiver of a WebSocket tells its owner how far the client is. */
+/** After this number of bytes, the receiver of a WebSocket reports the client's progress to the owner. */
 export const REPORT_EVERY = 65_536;
 
-/** How far a WebSocket's client is, in bytes. */
+/** The progress of a WebSocket's client, in bytes. */
 export interface RelayedProgress {
-  /** What the receiver has taken over so far. */
-  taken: number;
-  /** What waits for the client there. */
+  /** Bytes that the receiver has sent, or buffered for the client, so far. */
+  received: number;
+  /** Bytes that wait for the client at the receiver. */
   waiting: number;
 }
 
@@ -111,18 +111,18 @@ export interface RelayedClose {
 const HEADER = 5;
 const LENGTH = 4;
 
-/** op (1 byte), channel (4 bytes), body. */
-export function encodeMessage(op: Op, channel: number, body: string | Uint8Array = ''): Buffer {
+/** op (1 byte), requestId (4 bytes), body. */
+export function encodeMessage(op: Op, requestId: number, body: string | Uint8Array = ''): Buffer {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   const bytes = Buffer.allocUnsafe(HEADER + length);
   bytes[0] = op;
-  bytes.writeUInt32LE(channel, 1);
+  bytes.writeUInt32LE(requestId, 1);
   if (typeof body === 'string') bytes.write(body, HEADER);
   else bytes.set(body, HEADER);
   return bytes;
 }
 
-/** A body of a JSON value and the bytes that belong to it. */
+/** Encodes a JSON value and the bytes that follow it. */
 export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buffer {
   const json = Buffer.from(JSON.stringify(value));
   const length = Buffer.alloc(LENGTH);
@@ -130,8 +130,8 @@ export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buff
   return Buffer.concat([length, json, typeof rest === 'string' ? Buffer.from(rest) : rest]);
 }
 
-export function decodeMessage(bytes: Buffer): { op: Op; channel: number; body: Buffer } {
-  return { op: bytes[0] as Op, channel: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
+export function decodeMessage(bytes: Buffer): { op: Op; requestId: number; body: Buffer } {
+  return { op: bytes[0] as Op, requestId: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
 }
 
 /** The counterpart of {@link encodeBody}. */

@@ -1,15 +1,16 @@
+import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type {
   BodyCallback,
   BodyError,
-  Channel,
-  Exchange,
+  CollectedResponse,
   FrameReceiver,
+  HttpExchange,
   ResponseHeaders,
   UpgradeExchange,
-} from '../../engine/exchange.js';
-import type { MiddlewareResponse } from '../../engine/middleware.js';
-import { EngineRequest } from '../../engine/request.js';
-import type { SlowClients } from '../../engine/slow-clients.js';
+  WebSocketConnection,
+} from '../../engine/http/exchange.js';
+import { EngineRequest } from '../../engine/http/request.js';
+import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
   type Op,
@@ -20,24 +21,30 @@ import {
   type RelayedResponse,
 } from './messages.js';
 
+/** The limits for clients that read too slowly or send too much. */
+export interface ClientGuards {
+  readonly slow: SlowClients;
+  readonly frameGuard: FrameGuard;
+}
+
 /** Sends one message back to the receiver. */
 export type Reply = (op: Op, body?: string | Uint8Array) => void;
 
 /** A request that another worker has received, as its owner sees it. */
-export class RelayedExchange implements Exchange {
+export class RelayedExchange implements HttpExchange {
   readonly request: EngineRequest;
   finished = false;
   onAborted: (() => void) | undefined;
-  onHurried: (() => void) | undefined;
-  middlewareResponse: MiddlewareResponse | undefined;
+  onAnswerNow: (() => void) | undefined;
+  middlewareResponse: CollectedResponse | undefined;
 
   constructor(
     private readonly relayed: RelayedRequest,
     private readonly body: Buffer,
     protected readonly reply: Reply,
     /** Called when the exchange is over. */
-    protected readonly over: () => void,
-    protected readonly slow: SlowClients,
+    protected readonly onEnd: () => void,
+    protected readonly guards: ClientGuards,
   ) {
     this.request = new EngineRequest(relayed.parts);
   }
@@ -59,7 +66,7 @@ export class RelayedExchange implements Exchange {
     this.finish();
   }
 
-  /** The client, or the worker it is connected to, has gone. */
+  /** The client, or the worker that it is connected to, is gone. */
   abort(): void {
     if (this.finished) return;
     this.finish();
@@ -68,41 +75,41 @@ export class RelayedExchange implements Exchange {
 
   protected finish(): void {
     this.finished = true;
-    this.over();
+    this.onEnd();
   }
 }
 
 /** A request for a WebSocket that another worker has received. */
 export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
-  /** The WebSocket, once it was accepted. */
-  channel: RelayedChannel | undefined;
+  /** The WebSocket, once it is accepted. */
+  webSocket: RelayedWebSocket | undefined;
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
     if (this.finished) return;
     this.finished = true;
     this.reply(ops.accept, encodeBody(headers));
-    this.channel = new RelayedChannel(receiver, this.reply, this.over, this.slow);
-    receiver.onOpen(this.channel);
+    this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.guards);
+    receiver.onOpen(this.webSocket);
   }
 }
 
-/** A WebSocket that another worker holds. It has no topics here: whoever broadcasts sends to it one by one. */
-export class RelayedChannel implements Channel {
+/** A WebSocket that another worker holds. Topics do not reach it, so broadcasts are sent to it directly. */
+export class RelayedWebSocket implements WebSocketConnection {
   private sent = 0;
-  private progress: RelayedProgress = { taken: 0, waiting: 0 };
+  private progress: RelayedProgress = { received: 0, waiting: 0 };
   private open = true;
 
   constructor(
     readonly receiver: FrameReceiver,
     private readonly reply: Reply,
-    private readonly over: () => void,
-    private readonly slow: SlowClients,
+    private readonly onEnd: () => void,
+    private readonly guards: ClientGuards,
   ) {}
 
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number {
     if (!this.open) return 1;
-    if (this.slow.limit > 0 && this.getBufferedAmount() > this.slow.limit) {
-      this.slow.overflow(this.receiver);
+    if (this.guards.slow.limit > 0 && this.getBufferedAmount() > this.guards.slow.limit) {
+      this.guards.slow.overflow(this.receiver);
       return 2;
     }
     this.sent += typeof message === 'string' ? Buffer.byteLength(message) : message.length;
@@ -111,12 +118,12 @@ export class RelayedChannel implements Channel {
     return 1;
   }
 
-  /** What waits for the client, and what the receiver should have reported by now and has not. */
+  /** Bytes that wait for the client, and bytes whose progress report is overdue. */
   getBufferedAmount(): number {
-    return this.progress.waiting + Math.max(0, this.sent - this.progress.taken - 2 * REPORT_EVERY);
+    return this.progress.waiting + Math.max(0, this.sent - this.progress.received - 2 * REPORT_EVERY);
   }
 
-  /** The receiver tells how far the client is. */
+  /** The receiver reports the client's progress. */
   onProgress(progress: RelayedProgress): void {
     const before = this.getBufferedAmount();
     this.progress = progress;
@@ -139,8 +146,13 @@ export class RelayedChannel implements Channel {
   closed(code: number, reason: string): void {
     if (!this.open) return;
     this.open = false;
-    this.over();
-    this.receiver.onClose(code, reason);
+    this.onEnd();
+    this.guards.frameGuard.closed(this.receiver, code, reason);
+  }
+
+  /** The client has sent a message. */
+  onMessage(message: Buffer, isBinary: boolean): void {
+    this.guards.frameGuard.message(this.receiver, message, isBinary);
   }
 
   cork(callback: () => void): void {

@@ -1,5 +1,11 @@
-import type { Closing } from '../../engine/closing.js';
-import type { Channel, Exchange, FrameReceiver, ResponseHeaders, UpgradeExchange } from '../../engine/exchange.js';
+import type { Closing } from '../../engine/delivery/closing.js';
+import type {
+  FrameReceiver,
+  HttpExchange,
+  ResponseHeaders,
+  UpgradeExchange,
+  WebSocketConnection,
+} from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
 import {
   decodeBody,
@@ -15,27 +21,27 @@ import {
 /** Sends one message to the owner. */
 export type Forward = (op: Op, body?: string | Uint8Array) => void;
 
-/** A connection on this worker's port whose session another worker has. */
+/** A connection on this worker's port whose session is on another worker. */
 export interface ReceivedConnection {
   onReply(op: Op, body: Buffer): void;
   /** The owner has died. */
   onOwnerGone(): void;
-  /** This worker goes: brings the connection to its end. */
+  /** This worker is stopping: ends the connection. */
   leave(): void;
 }
 
-/** A client whose worker has died learns it the way the protocol tells of any unknown session. */
-function answerUnknown(exchange: Exchange): void {
+/** Answers a client whose worker has died as the protocol answers any unknown session. */
+function answerUnknown(exchange: HttpExchange): void {
   const { code, status, message } = handshakeErrors.UNKNOWN_SID;
   exchange.send(status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
 }
 
-/** An HTTP request for another worker. */
+/** An HTTP request whose session is on another worker. */
 export class ReceivedRequest implements ReceivedConnection {
   constructor(
-    private readonly exchange: Exchange,
+    private readonly exchange: HttpExchange,
     private readonly forward: Forward,
-    private readonly over: () => void,
+    private readonly onEnd: () => void,
   ) {}
 
   start(): void {
@@ -43,7 +49,7 @@ export class ReceivedRequest implements ReceivedConnection {
     const parts = exchange.request.toParts();
     exchange.onAborted = () => {
       forward(ops.abort);
-      this.over();
+      this.onEnd();
     };
     if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts }));
     exchange.readBody((bodyError, body) => {
@@ -52,7 +58,7 @@ export class ReceivedRequest implements ReceivedConnection {
   }
 
   onReply(op: Op, body: Buffer): void {
-    this.over();
+    this.onEnd();
     if (op === ops.destroy) return this.exchange.destroy();
     const { value, rest } = decodeBody<RelayedResponse>(body);
     this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
@@ -63,21 +69,21 @@ export class ReceivedRequest implements ReceivedConnection {
   }
 
   leave(): void {
-    this.forward(ops.hurry);
+    this.forward(ops.answerNow);
   }
 }
 
-/** A WebSocket for another worker. */
+/** A WebSocket whose session is on another worker. */
 export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
-  private channel: Channel | undefined;
-  private taken = 0;
-  private reported: RelayedProgress = { taken: 0, waiting: 0 };
+  private webSocket: WebSocketConnection | undefined;
+  private received = 0;
+  private reported: RelayedProgress = { received: 0, waiting: 0 };
 
   constructor(
     private readonly exchange: UpgradeExchange,
     private readonly forward: Forward,
-    private readonly over: () => void,
-    /** Takes the session itself, and then the request. */
+    private readonly onEnd: () => void,
+    /** Adopts the session on this worker, and then handles the request. */
     private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
     private readonly closing: Closing,
   ) {}
@@ -85,7 +91,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   start(): void {
     this.exchange.onAborted = () => {
       this.forward(ops.abort);
-      this.over();
+      this.onEnd();
     };
     this.forward(ops.upgrade, encodeBody({ parts: this.exchange.request.toParts() }));
   }
@@ -94,10 +100,10 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     switch (op) {
       case ops.accept:
         this.exchange.accept(decodeBody<ResponseHeaders>(body).value, this);
-        if (!this.channel) this.onClose(1006, '');
+        if (!this.webSocket) this.onClose(1006, '');
         return;
       case ops.move:
-        this.over();
+        this.onEnd();
         this.exchange.onAborted = undefined;
         return this.adopt(body, this.exchange);
       case ops.text:
@@ -107,17 +113,17 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         return this.send(op, body);
       case ops.end: {
         const { code, reason } = JSON.parse(body.toString()) as Partial<RelayedClose>;
-        this.over();
-        if (this.channel) this.closing.end(this.channel, code, reason);
+        this.onEnd();
+        if (this.webSocket) this.closing.end(this.webSocket, code, reason);
         return;
       }
       case ops.destroy:
-        this.over();
-        if (this.channel) this.channel.close();
+        this.onEnd();
+        if (this.webSocket) this.webSocket.close();
         else this.exchange.destroy();
         return;
       case ops.response: {
-        this.over();
+        this.onEnd();
         const { value, rest } = decodeBody<RelayedResponse>(body);
         this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
         return;
@@ -126,34 +132,34 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   private send(op: Op, body: Buffer): void {
-    if (!this.channel) return;
+    if (!this.webSocket) return;
     const isBinary = op === ops.binary || op === ops.compressedBinary;
     const compress = op === ops.compressedText || op === ops.compressedBinary;
-    this.channel.send(body, isBinary, compress);
-    this.taken += body.length;
+    this.webSocket.send(body, isBinary, compress);
+    this.received += body.length;
     this.report();
   }
 
   private report(): void {
-    const { taken, reported } = this;
-    const waiting = this.channel?.getBufferedAmount() ?? 0;
+    const { received, reported } = this;
+    const waiting = this.webSocket?.getBufferedAmount() ?? 0;
     const isNews = waiting > 0 !== reported.waiting > 0 || waiting < reported.waiting;
-    if (!isNews && taken - reported.taken < REPORT_EVERY) return;
-    this.reported = { taken, waiting };
+    if (!isNews && received - reported.received < REPORT_EVERY) return;
+    this.reported = { received, waiting };
     this.forward(ops.progress, JSON.stringify(this.reported));
   }
 
   onOwnerGone(): void {
-    if (this.channel) this.channel.close();
+    if (this.webSocket) this.webSocket.close();
     else answerUnknown(this.exchange);
   }
 
   leave(): void {
-    this.channel?.end();
+    this.webSocket?.end();
   }
 
-  onOpen(channel: Channel): void {
-    this.channel = channel;
+  onOpen(webSocket: WebSocketConnection): void {
+    this.webSocket = webSocket;
   }
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
@@ -168,9 +174,17 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     this.forward(ops.overflow);
   }
 
+  onFlood(): void {
+    this.webSocket?.close();
+  }
+
+  onDetached(): void {
+    this.webSocket = undefined;
+  }
+
   onClose(code: number, reason: string): void {
-    this.channel = undefined;
+    this.webSocket = undefined;
     this.forward(ops.closed, JSON.stringify({ code, reason } satisfies RelayedClose));
-    this.over();
+    this.onEnd();
   }
 }

@@ -1,8 +1,7 @@
-import type { Closing } from '../../engine/closing.js';
-import type { Exchange, UpgradeExchange } from '../../engine/exchange.js';
-import type { SlowClients } from '../../engine/slow-clients.js';
-import type { MovingSession } from '../../engine/unclaimed.js';
-import { type Kind, kinds, type Mesh } from '../mesh.js';
+import type { Closing } from '../../engine/delivery/closing.js';
+import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
+import type { MovingSession } from '../../engine/session/pending-sessions.js';
+import { type Kind, kinds, type Mesh } from '../mesh/mesh.js';
 import {
   decodeBody,
   decodeMessage,
@@ -14,27 +13,26 @@ import {
   type RelayedProgress,
   type RelayedRequest,
 } from './messages.js';
-import { RelayedExchange, RelayedUpgrade } from './owner.js';
+import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
-/** What the relay needs of the engine: to hand it what other workers have received. */
-export interface RelayTarget {
-  readonly slow: SlowClients;
+/** The engine as the relay uses it: it handles the connections that other workers have received. */
+export interface RelayTarget extends ClientGuards {
   readonly closing: Closing;
-  onRequest(exchange: Exchange): void;
+  onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
-  /** Gives a session away; undefined where it has to stay. */
-  release(sid: string): { moving: MovingSession; poll: Exchange | undefined } | undefined;
-  /** Goes on with a session that another worker has given away. */
+  /** Hands over a session; undefined if it has to stay. */
+  release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined;
+  /** Continues a session that another worker has handed over. */
   adopt(session: MovingSession): void;
 }
 
 const KIND: Kind = kinds.relay;
 
-/** For how long a session that needs no more requests may still get some that were on their way, in ms. */
-const LATE_REQUESTS = 10_000;
+/** How long requests that are already on their way may still arrive for a session on a WebSocket, in ms. */
+const LATE_REQUESTS_MS = 10_000;
 
-/** What the ids of a worker's sessions begin with, so that every worker knows whose a session is. */
+/** The prefix of a worker's session ids. It names the session's worker to all workers. */
 export function idPrefixOf(worker: number): string {
   return `${worker}.`;
 }
@@ -45,19 +43,19 @@ function workerOf(sid: string): number | undefined {
 }
 
 /**
- * Passes requests that the kernel gave to this worker on to the worker that has their session, and takes those that
- * other workers pass on to this one. This is what makes sticky sessions unnecessary.
+ * Passes requests that reached this worker on to the worker with their session, and accepts requests that other workers
+ * pass on. This makes sticky sessions unnecessary.
  */
 export class Relay {
-  /** Connections on this worker's port, by channel. */
+  /** Connections on this worker's port, by requestId. */
   private readonly received = new Map<number, { owner: number; connection: ReceivedConnection }>();
-  /** Connections on other workers' ports, by worker and channel. */
+  /** Connections on other workers' ports, by worker and requestId. */
   private readonly relayed = new Map<string, { receiver: number; exchange: RelayedExchange | RelayedUpgrade }>();
-  /** Where sessions have moved to whose ids name this worker. */
+  /** The new workers of sessions that have left this one, by session id. */
   private readonly movedTo = new Map<string, number>();
-  /** Whose ids sessions bear that have moved here. */
+  /** The old workers of sessions that have moved here, by session id. */
   private readonly movedFrom = new Map<string, number>();
-  private lastChannel = 0;
+  private lastRequestId = 0;
 
   constructor(
     private readonly mesh: Mesh,
@@ -67,20 +65,20 @@ export class Relay {
     mesh.onLeave((id) => this.onWorkerGone(id));
   }
 
-  /** Passes a request on. Returns false when the session's worker is not there. */
-  request(sid: string, exchange: Exchange): boolean {
-    return this.passOn(sid, exchange, (forward, over) => new ReceivedRequest(exchange, forward, over));
+  /** Passes a request on. Returns false if the session's worker is gone. */
+  request(sid: string, exchange: HttpExchange): boolean {
+    return this.passOn(sid, exchange, (forward, onEnd) => new ReceivedRequest(exchange, forward, onEnd));
   }
 
-  /** Passes a request for a WebSocket on. Returns false when the session's worker is not there. */
+  /** Passes a request for a WebSocket on. Returns false if the session's worker is gone. */
   upgrade(sid: string, exchange: UpgradeExchange): boolean {
-    return this.passOn(sid, exchange, (forward, over, owner) => {
+    return this.passOn(sid, exchange, (forward, onEnd, owner) => {
       const adopt = (body: Buffer) => this.adopt(owner, body, exchange);
-      return new ReceivedUpgrade(exchange, forward, over, adopt, this.target.closing);
+      return new ReceivedUpgrade(exchange, forward, onEnd, adopt, this.target.closing);
     });
   }
 
-  /** Connections on this worker's port that are other workers' affair. */
+  /** Connections on this worker's port whose sessions are on other workers. */
   get receivedConnections(): ReceivedConnection[] {
     return [...this.received.values()].map(({ connection }) => connection);
   }
@@ -89,14 +87,14 @@ export class Relay {
     return this.mesh.members.length > 0;
   }
 
-  settled(sid: string): void {
+  noMoreRequests(sid: string): void {
     const from = this.movedFrom.get(sid);
     if (from === undefined) return;
     this.movedFrom.delete(sid);
-    this.mesh.send(from, KIND, encodeMessage(ops.settled, 0, sid));
+    this.mesh.send(from, KIND, encodeMessage(ops.noMoreRequests, 0, sid));
   }
 
-  /** Takes a session, and the WebSocket that it moves for, unless its client has gone meanwhile. */
+  /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
   private adopt(from: number, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeSession(body);
     this.movedFrom.set(session.id, from);
@@ -106,95 +104,95 @@ export class Relay {
 
   private passOn(
     sid: string,
-    exchange: Exchange,
+    exchange: HttpExchange,
     make: (forward: Forward, over: () => void, owner: number) => ReceivedConnection & { start(): void },
   ): boolean {
-    // What another worker has passed on goes to where the session has moved, and never back to that worker: the two
-    // would pass it to and fro for ever once the session has ended.
+    // A request that another worker passed on may only follow a move. Once the session has ended, the two workers would
+    // otherwise pass it back and forth endlessly.
     const owner = this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid));
     if (owner === undefined || !this.mesh.has(owner)) return false;
-    this.lastChannel = (this.lastChannel + 1) >>> 0;
-    const channel = this.lastChannel;
+    this.lastRequestId = (this.lastRequestId + 1) >>> 0;
+    const requestId = this.lastRequestId;
     const connection = make(
-      (op, body) => this.mesh.send(owner, KIND, encodeMessage(op, channel, body)),
-      () => this.received.delete(channel),
+      (op, body) => this.mesh.send(owner, KIND, encodeMessage(op, requestId, body)),
+      () => this.received.delete(requestId),
       owner,
     );
-    this.received.set(channel, { owner, connection });
+    this.received.set(requestId, { owner, connection });
     connection.start();
     return true;
   }
 
   private onMessage(from: number, payload: Buffer): void {
-    const { op, channel, body } = decodeMessage(payload);
-    const key = `${from}:${channel}`;
+    const { op, requestId, body } = decodeMessage(payload);
+    const key = `${from}:${requestId}`;
     switch (op) {
       case ops.request:
       case ops.upgrade:
-        return this.take(from, channel, key, op === ops.upgrade, body);
+        return this.acceptRelayed(from, requestId, key, op === ops.upgrade, body);
       case ops.abort:
         return this.relayed.get(key)?.exchange.abort();
-      case ops.hurry:
-        return this.relayed.get(key)?.exchange.onHurried?.();
-      case ops.settled: {
+      case ops.answerNow:
+        return this.relayed.get(key)?.exchange.onAnswerNow?.();
+      case ops.noMoreRequests: {
         const sid = body.toString();
-        setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS).unref();
+        setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS_MS).unref();
         return;
       }
       case ops.closed: {
         const { code, reason } = JSON.parse(body.toString()) as RelayedClose;
-        return this.channelOf(key)?.closed(code, reason);
+        return this.webSocketOf(key)?.closed(code, reason);
       }
       case ops.progress:
-        return this.channelOf(key)?.onProgress(JSON.parse(body.toString()) as RelayedProgress);
+        return this.webSocketOf(key)?.onProgress(JSON.parse(body.toString()) as RelayedProgress);
       case ops.overflow:
-        return this.channelOf(key)?.receiver.onOverflow();
+        return this.webSocketOf(key)?.receiver.onOverflow();
       case ops.clientText:
       case ops.clientBinary:
-        return this.channelOf(key)?.receiver.onMessage(body, op === ops.clientBinary);
+        return this.webSocketOf(key)?.onMessage(body, op === ops.clientBinary);
       default: {
-        const received = this.received.get(channel);
+        const received = this.received.get(requestId);
         if (received?.owner === from) received.connection.onReply(op, body);
         else if (op === ops.move) this.adopt(from, body);
       }
     }
   }
 
-  private take(from: number, channel: number, key: string, isUpgrade: boolean, body: Buffer): void {
+  private acceptRelayed(from: number, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
     const { value, rest } = decodeBody<RelayedRequest>(body);
-    const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, channel, answer));
-    const over = () => this.relayed.delete(key);
-    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, over, this.target.slow);
+    const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, requestId, answer));
+    const onEnd = () => this.relayed.delete(key);
+    const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
     this.relayed.set(key, { receiver: from, exchange });
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');
     if (!released) return this.target.onUpgrade(exchange);
     const { moving, poll } = released;
-    over();
+    onEnd();
     this.movedTo.set(moving.id, from);
     reply(ops.move, encodeSession(moving));
     if (poll) this.request(moving.id, poll);
   }
 
-  private channelOf(key: string) {
+  private webSocketOf(key: string) {
     const exchange = this.relayed.get(key)?.exchange;
-    return exchange instanceof RelayedUpgrade ? exchange.channel : undefined;
+    return exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
   }
 
   private onWorkerGone(id: number): void {
     for (const moved of [this.movedTo, this.movedFrom]) {
       for (const [sid, worker] of moved) if (worker === id) moved.delete(sid);
     }
-    for (const [channel, { owner, connection }] of this.received) {
+    for (const [requestId, { owner, connection }] of this.received) {
       if (owner !== id) continue;
-      this.received.delete(channel);
+      this.received.delete(requestId);
       connection.onOwnerGone();
     }
     for (const [key, { receiver, exchange }] of this.relayed) {
       if (receiver !== id) continue;
       this.relayed.delete(key);
-      const channel = exchange instanceof RelayedUpgrade ? exchange.channel : undefined;
-      if (channel) channel.closed(1006, '');
+      const webSocket = exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
+      if (webSocket) webSocket.closed(1006, '');
       else exchange.abort();
     }
   }

@@ -1,64 +1,82 @@
-import type { Clock } from '../deadlines.js';
+import type { WorkerLinks } from '../../worker-links.js';
+import type { Clock } from '../clock.js';
 import { addressKey } from './client-address.js';
 import { Allowance, type Rate } from './rates.js';
-import { type PeerLinks, SharedCounts } from './shared-counts.js';
+import { SharedCounts } from './shared-counts.js';
 
-/** How many buckets are looked through at most before those that are whole again are forgotten. */
+/** With fewer addresses than this, full allowances are not removed. */
 const SWEEP_FROM = 1024;
 
 /**
- * What one address may do: how many clients it may have at a time, and how many new ones. Where several workers share
- * a port each of them knows of the others' clients, a moment later.
+ * Limits the clients that one address may have at the same time, and its rate of new ones. If several workers share a
+ * port, each learns of the others' clients a moment later.
  */
 export class AddressLimits {
   private readonly counts: SharedCounts;
   private readonly rates = new Map<string, Allowance>();
   private readonly entered = new Map<object, string>();
+  /** Requests on this worker that wait for their responses, by address. */
+  private readonly requests = new Map<string, number>();
   private sweepAt = SWEEP_FROM;
 
   private constructor(
-    private readonly most: number,
+    private readonly maxClients: number,
     private readonly rate: Rate | undefined,
     private readonly clock: Clock,
   ) {
-    this.counts = new SharedCounts(clock, (key, taken) => this.take(key, taken));
+    this.counts = new SharedCounts(clock, (key, consumed) => this.consume(key, consumed));
   }
 
-  /** @param most how many clients one address may have; 0 is no limit */
-  static of(most: number, rate: Rate | undefined, clock: Clock): AddressLimits | undefined {
-    return most > 0 || rate ? new AddressLimits(most, rate, clock) : undefined;
+  /** @param maxClients maximum number of clients of one address; 0 is no limit */
+  static of(maxClients: number, rate: Rate | undefined, clock: Clock): AddressLimits | undefined {
+    return maxClients > 0 || rate ? new AddressLimits(maxClients, rate, clock) : undefined;
   }
 
-  /** Tells the other workers what comes here, and hears what comes to them. */
-  share(links: PeerLinks): void {
+  /** Shares the counts with the other workers. */
+  share(links: WorkerLinks): void {
     this.counts.join(links);
   }
 
-  /** Somebody wants to come in. Returns what speaks against it. */
-  knock(address: string): 'RATE_LIMITED' | 'TOO_MANY_CONNECTIONS' | undefined {
+  /** Checks a new client before its handshake. Returns the limit that rejects it. */
+  checkConnectionRate(address: string): 'RATE_LIMITED' | 'TOO_MANY_CONNECTIONS' | undefined {
     const key = addressKey(address);
     if (this.isFull(key)) return 'TOO_MANY_CONNECTIONS';
     if (!this.rate) return undefined;
-    // Who is refused does not pay: one that keeps trying gets in as often as the limit says.
+    // A rejected attempt costs nothing, so a client that keeps trying connects as often as the limit allows.
     const allowance = this.rates.get(key);
     if (allowance && !allowance.has(1, this.clock.now())) return 'RATE_LIMITED';
-    this.take(key, 1);
-    this.counts.tellTaken(key);
+    this.consume(key, 1);
+    this.counts.reportConsumed(key);
     return undefined;
   }
 
-  /** A client comes in. Returns false when there are too many meanwhile. */
+  /** Counts a new client. Returns false if its address has reached the limit meanwhile. */
   enter(client: object, address: string): boolean {
-    if (this.most === 0) return true;
+    if (this.maxClients === 0) return true;
     const key = addressKey(address);
     if (this.isFull(key)) return false;
     this.add(client, key);
     return true;
   }
 
-  /** A client of another worker goes on here. */
+  /** Counts a client that another worker has handed over. */
   adopt(client: object, address: string): void {
-    if (this.most > 0) this.add(client, addressKey(address));
+    if (this.maxClients > 0) this.add(client, addressKey(address));
+  }
+
+  /** Counts a request that waits for its response. Returns false if too many requests of its address are waiting. */
+  enterRequest(exchange: { onComplete?: (() => void) | undefined }, address: string): boolean {
+    if (this.maxClients === 0) return true;
+    const key = addressKey(address);
+    const waiting = (this.requests.get(key) ?? 0) + 1;
+    if (waiting > this.maxClients) return false;
+    this.requests.set(key, waiting);
+    exchange.onComplete = () => {
+      const left = this.requests.get(key)! - 1;
+      if (left > 0) this.requests.set(key, left);
+      else this.requests.delete(key);
+    };
+    return true;
   }
 
   leave(client: object): void {
@@ -78,10 +96,10 @@ export class AddressLimits {
   }
 
   private isFull(key: string): boolean {
-    return this.most > 0 && this.counts.of(key) >= this.most;
+    return this.maxClients > 0 && this.counts.of(key) >= this.maxClients;
   }
 
-  private take(key: string, cost: number): void {
+  private consume(key: string, cost: number): void {
     if (!this.rate) return;
     const now = this.clock.now();
     let allowance = this.rates.get(key);
@@ -90,10 +108,10 @@ export class AddressLimits {
       allowance = new Allowance(this.rate, now);
       this.rates.set(key, allowance);
     }
-    allowance.take(cost, now);
+    allowance.consume(cost, now);
   }
 
-  /** Forgets addresses that are as if they had never come. */
+  /** Removes addresses whose allowance is full again. */
   private sweep(now: number): void {
     if (this.rates.size < this.sweepAt) return;
     for (const [key, allowance] of this.rates) if (allowance.isWhole(now)) this.rates.delete(key);

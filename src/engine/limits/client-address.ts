@@ -1,17 +1,18 @@
 import { isIP, SocketAddress } from 'node:net';
 
 /**
- * The address of a client behind so many proxies of ours. Each proxy appends whom it was asked by to `X-Forwarded-For`,
- * so that only the last `hops` entries are true: what stands to their left is what the client itself has sent.
- * @param direct the address that the connection came from
- * @param forwardedFor the header, several of them joined by commas
+ * The address of a client behind trusted proxies. Each proxy appends the address of its peer to `X-Forwarded-For`. Only
+ * the last `hops` entries can be trusted, because the client itself may have sent the others.
+ * @param direct the address of the connection
+ * @param forwardedFor the header; repeated headers are joined by commas
+ * @param hops the number of trusted proxies
  */
 export function clientAddress(direct: string, forwardedFor: string | undefined, hops: number): string {
   if (hops === 0 || !forwardedFor) return direct;
   const trusted = forwardedFor.split(',').slice(-hops);
   for (const entry of trusted) {
     const address = withoutPort(entry.trim());
-    // A proxy that does not tell leaves the one behind it to be the client.
+    // If a proxy hides the address, the next proxy counts as the client.
     if (isIP(address)) return address;
   }
   return direct;
@@ -26,8 +27,8 @@ function withoutPort(entry: string): string {
 }
 
 /**
- * What an address is counted by: an IPv4 address itself, however it is written, and the first 64 bits of an IPv6
- * address, since one client usually has all the rest for itself.
+ * The key under which an address is counted: the IPv4 address, however it is written, or the first 64 bits of an IPv6
+ * address. One client usually owns all addresses with the same 64 bits.
  */
 export function addressKey(address: string): string {
   const version = isIP(address);

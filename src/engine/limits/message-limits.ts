@@ -1,5 +1,5 @@
-import type { Clock } from '../deadlines.js';
-import type { PacketData } from '../packet.js';
+import type { Clock } from '../clock.js';
+import type { PacketData } from '../protocol/packet.js';
 import { Allowance, type RateLimits } from './rates.js';
 
 interface Allowances {
@@ -7,7 +7,7 @@ interface Allowances {
   bytes: Allowance | undefined;
 }
 
-/** What each client may send, by messages and by bytes. There is none where neither is limited. */
+/** Limits the messages and bytes that each client may send. */
 export class MessageLimits {
   private readonly allowances = new WeakMap<object, Allowances>();
 
@@ -20,17 +20,23 @@ export class MessageLimits {
     return rates.events || rates.bytes ? new MessageLimits(rates, clock) : undefined;
   }
 
-  /** To be called with each message. Returns whether its client goes so far beyond the limit that it is to be closed. */
-  take(client: object, data: PacketData | undefined): 'within' | 'over' | 'far over' {
+  /** Call this with each message. A client that is `far over` its limit must be closed. */
+  consume(client: object, data: PacketData | undefined): 'within' | 'over' | 'far over' {
     const now = this.clock.now();
     const { events, bytes } = this.of(client, now);
-    events?.take(1, now);
-    if (data !== undefined) bytes?.take(Buffer.byteLength(data), now);
+    events?.consume(1, now);
+    if (data !== undefined) bytes?.consume(Buffer.byteLength(data), now);
     if (events?.isFarOver(now) || bytes?.isFarOver(now)) return 'far over';
     return events?.isOver(now) || bytes?.isOver(now) ? 'over' : 'within';
   }
 
-  /** Whether the client has sent more than it may, so that what it has sent last is not to be done. */
+  /** Charges a client for work that one of its messages has caused. It may use up its limit, but never exceeds it so. */
+  charge(client: object, events: number): void {
+    const now = this.clock.now();
+    this.of(client, now).events?.drain(events, now);
+  }
+
+  /** Whether the client is over its limit, so its last message must not be handled. */
   isOver(client: object): boolean {
     const known = this.allowances.get(client);
     const now = this.clock.now();

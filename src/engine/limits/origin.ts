@@ -1,14 +1,24 @@
-import type { EngineRequest } from '../request.js';
+import type { EngineRequest } from '../http/request.js';
+
+/** Whether a request addresses the server by one of its own names. */
+export function isExpectedHost(
+  { headers }: EngineRequest,
+  { allowedHosts, trustProxy }: { allowedHosts: readonly string[] | undefined; trustProxy: number },
+): boolean {
+  if (!allowedHosts) return true;
+  const host = (trustProxy > 0 ? headers['x-forwarded-host'] : undefined) ?? headers.host ?? '';
+  return allowedHosts.includes(host.toLowerCase().replace(/:\d+$/, ''));
+}
 
 /**
- * Whether a browser sends the request for a page of another origin that is not in the list. CORS keeps such a page from
- * reading responses, but not from opening a WebSocket in the name of its visitor. Programs send no `Origin`.
- * @param isProxied whether what the proxies say of the host counts too
+ * Whether a browser sends the request for a page of a foreign origin that is not in the list. CORS keeps such a page
+ * from reading responses, but not from opening a WebSocket in the name of its visitor. Programs send no `Origin`.
+ * @param isProxied whether the proxies' headers about the host are trusted
  */
 export function isForeign(request: EngineRequest, allowed: readonly string[], isProxied: boolean): boolean {
   const { origin, host, 'x-forwarded-host': forwardedHost } = request.headers;
   if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return false;
-  // What is not of the form scheme://host, such as `null`, has no host.
+  // A value that is not of the form scheme://host, such as `null`, has no host.
   const own = /^[a-z][a-z0-9+.-]*:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase();
   if (own === undefined) return true;
   return own !== host?.toLowerCase() && !(isProxied && own === forwardedHost?.toLowerCase());

@@ -1,11 +1,11 @@
-/** So much at once, and so much again in each such time. */
+/** Up to `amount` at once, refilled evenly over `per` ms. */
 export interface Rate {
   amount: number;
   /** In ms. */
   per: number;
 }
 
-/** How much is accepted; what is missing is not limited. */
+/** The accepted rates. A missing rate is unlimited. */
 export interface RateLimits {
   /** Messages of one client. */
   events?: Rate;
@@ -16,8 +16,8 @@ export interface RateLimits {
 }
 
 /**
- * What is left of a rate. It may be overdrawn, which says that the one who draws does not heed it: `over` at first, and
- * `far over` from twice the amount on.
+ * A token bucket: the rest of a rate. A client that ignores the limit overdraws it: it is over at first, and far over
+ * from twice the amount on.
  */
 export class Allowance {
   private left: number;
@@ -29,9 +29,14 @@ export class Allowance {
     this.left = rate.amount;
   }
 
-  take(cost: number, now: number): void {
+  consume(cost: number, now: number): void {
     this.left = this.leftAt(now) - cost;
     this.at = now;
+  }
+
+  /** Takes what is left of the cost, without overdrawing. */
+  drain(cost: number, now: number): void {
+    this.consume(Math.min(cost, Math.max(0, this.leftAt(now))), now);
   }
 
   has(cost: number, now: number): boolean {
@@ -46,7 +51,7 @@ export class Allowance {
     return this.leftAt(now) < -this.rate.amount;
   }
 
-  /** Whether it is as if nothing had ever been taken. */
+  /** Whether the bucket is full again. */
   isWhole(now: number): boolean {
     return this.leftAt(now) === this.rate.amount;
   }

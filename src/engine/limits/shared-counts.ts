@@ -1,50 +1,38 @@
-import type { Clock } from '../deadlines.js';
-
-/** Carries messages between the workers of one machine, each in the order in which its sender sent it. */
-export interface PeerLinks {
-  /** The ids of the other workers. */
-  readonly members: readonly number[];
-  /** Sends to one other worker. */
-  send(to: number, payload: Uint8Array): void;
-  /** Sends to all other workers. */
-  broadcast(payload: Uint8Array): void;
-  onMessage(listener: (from: number, payload: Buffer) => void): void;
-  /** Calls back with the id of each worker that has gone. */
-  onLeave(listener: (id: number) => void): void;
-}
+import type { WorkerLinks } from '../../worker-links.js';
+import type { Clock } from '../clock.js';
 
 interface Message {
-  /** How many of each key are at the sender. */
+  /** The sender's count of each key. */
   counts?: [key: string, count: number][];
-  /** What was taken at the sender since its last message. */
-  taken?: [key: string, amount: number][];
-  /** The sender is new, and wants to know all counts. */
+  /** The amounts consumed at the sender since its last message. */
+  consumed?: [key: string, amount: number][];
+  /** The sender is new, and asks for all counts. */
   isNew?: boolean;
 }
 
-/** How long changes are gathered before the other workers are told, in ms. */
-const GATHER = 50;
+/** How long changes are gathered before they are sent to the other workers, in ms. */
+const GATHER_MS = 50;
 
 /**
- * Numbers by key that several workers add up. Each worker tells the others of its own, gathered, and nobody ever waits
- * for an answer: what happens elsewhere is known here a moment later.
+ * Counts by key that several workers add up. Each worker sends its own counts to the others in batches, and never waits
+ * for an answer. Changes on other workers are known here a moment later.
  */
 export class SharedCounts {
   private readonly own = new Map<string, number>();
   private readonly all = new Map<string, number>();
   private readonly others = new Map<number, Map<string, number>>();
   private readonly changed = new Set<string>();
-  private readonly taken = new Map<string, number>();
-  private links: PeerLinks | undefined;
+  private readonly consumed = new Map<string, number>();
+  private links: WorkerLinks | undefined;
   private timer: unknown;
 
-  /** @param onTaken called with what other workers have told by {@link tellTaken} */
+  /** @param onConsumed called with amounts that other workers report by {@link reportConsumed} */
   constructor(
     private readonly clock: Clock,
-    private readonly onTaken: (key: string, amount: number) => void,
+    private readonly onConsumed: (key: string, amount: number) => void,
   ) {}
 
-  join(links: PeerLinks): void {
+  join(links: WorkerLinks): void {
     this.links = links;
     links.onMessage((from, payload) => this.receive(from, JSON.parse(payload.toString()) as Message));
     links.onLeave((id) => {
@@ -54,7 +42,7 @@ export class SharedCounts {
     links.broadcast(encode({ isNew: true }));
   }
 
-  /** How many there are, here and elsewhere. */
+  /** The count on all workers. */
   of(key: string): number {
     return this.all.get(key) ?? 0;
   }
@@ -64,35 +52,35 @@ export class SharedCounts {
     put(this.all, key, this.of(key) + difference);
     if (!this.links) return;
     this.changed.add(key);
-    this.tellLater();
+    this.reportLater();
   }
 
-  /** Something was taken here, which is to be taken elsewhere as well. */
-  tellTaken(key: string): void {
+  /** Reports one unit consumed here, which the other workers must consume too. */
+  reportConsumed(key: string): void {
     if (!this.links) return;
-    this.taken.set(key, (this.taken.get(key) ?? 0) + 1);
-    this.tellLater();
+    this.consumed.set(key, (this.consumed.get(key) ?? 0) + 1);
+    this.reportLater();
   }
 
   close(): void {
     if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
   }
 
-  private tellLater(): void {
+  private reportLater(): void {
     this.timer ??= this.clock.setTimeout(() => {
       this.timer = undefined;
       const counts = [...this.changed].map((key) => [key, this.own.get(key) ?? 0] as [string, number]);
-      this.links?.broadcast(encode({ counts, taken: [...this.taken] }));
+      this.links?.broadcast(encode({ counts, consumed: [...this.consumed] }));
       this.changed.clear();
-      this.taken.clear();
-    }, GATHER);
+      this.consumed.clear();
+    }, GATHER_MS);
   }
 
-  private receive(from: number, { counts = [], taken = [], isNew }: Message): void {
-    // What one has sent that is gone counts no more.
+  private receive(from: number, { counts = [], consumed = [], isNew }: Message): void {
+    // Messages of a worker that is gone do not count.
     if (!this.links?.members.includes(from)) return;
     for (const [key, count] of counts) this.set(from, key, count);
-    for (const [key, amount] of taken) this.onTaken(key, amount);
+    for (const [key, amount] of consumed) this.onConsumed(key, amount);
     if (isNew) this.links.send(from, encode({ counts: [...this.own] }));
   }
 

@@ -3,44 +3,55 @@ import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
 import { handshakeErrors } from '../../errors.js';
-import * as v3 from '../codec-v3.js';
-import * as v4 from '../codec-v4.js';
-import type { Exchange, ResponseHeaders } from '../exchange.js';
-import { respond } from '../middleware.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
-import { LazyEventEmitter } from '../slot-emitter.js';
+import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
+import { respond } from '../http/middleware.js';
+import type { FrameGuard } from '../limits/frame-guard.js';
+import * as v3 from '../protocol/codec-v3.js';
+import * as v4 from '../protocol/codec-v4.js';
+import {
+  type Packet,
+  type PacketData,
+  PacketFormatError,
+  type PacketOptions,
+  type PacketType,
+  type ReadPacket,
+} from '../protocol/packet.js';
+import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
-/** How responses are compressed: from `threshold` bytes on, with zlib's options. */
+/** The compression of responses: zlib's options, and the size in bytes from which on responses are compressed. */
 export type HttpCompression = ZlibOptions & { threshold: number };
 
 export interface PollingSettings {
+  readonly frameGuard: FrameGuard;
   httpCompression: HttpCompression | undefined;
   /** Adds the headers that each response carries. */
-  addHeaders(headers: ResponseHeaders, exchange: Exchange, sid: string): void;
+  addHeaders(headers: ResponseHeaders, exchange: HttpExchange, sid: string): void;
 }
 
-/** How long a closing session waits for the poll that tells its client, in ms. As in engine.io. */
-const CLOSE_TIMEOUT = 30_000;
+/** How long a closing session waits for a poll that it can answer with a close packet, in ms. As in engine.io. */
+const CLOSE_TIMEOUT_MS = 30_000;
 
 /**
- * How long a poll waits that comes while an upgrade is probed, in ms. It may have overtaken the end of the upgrade, which
- * comes over another connection, and maybe by way of another worker.
+ * How long a poll waits during an upgrade, in ms. It may have overtaken the end of the upgrade, which arrives over
+ * another connection, and possibly through another worker.
  */
-const LATE_POLL = 25;
+const LATE_POLL_MS = 25;
 
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
 export class PollingTransport extends LazyEventEmitter implements Transport {
   readyState: 'open' | 'closing' | 'closed' = 'open';
-  private poll: Exchange | undefined;
-  private post: Exchange | undefined;
+  private poll: HttpExchange | undefined;
+  private post: HttpExchange | undefined;
+  /** Whether the packets of a POST are being handled. */
+  private isHandling = false;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
   private closeTimer: NodeJS.Timeout | undefined;
-  /** While an upgrade is probed, polls are answered soon, so that the client comes to the end of its last one. */
-  private hurried = false;
+  /** During an upgrade, polls are answered soon, because the client waits for the end of its last poll. */
+  private endsPollsSoon = false;
   private noopTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -68,41 +79,45 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return this.canSend;
   }
 
-  /** What waits does so in the session. */
+  get nativeSocket(): undefined {
+    return undefined;
+  }
+
+  /** Packets wait in the session, not in the transport. */
   get bufferedAmount(): number {
     return 0;
   }
 
-  /** Whether the body of a POST is still on its way. */
+  /** Whether a POST is arriving, or some of its packets are not handled yet. */
   get isReceiving(): boolean {
-    return this.post !== undefined;
+    return this.post !== undefined || this.isHandling;
   }
 
-  /** Whether a poll waits and nothing is being received: the client can be told something, and misses nothing. */
+  /** Whether a poll waits and no POST is in progress, so closing interrupts nothing. */
   get isQuiet(): boolean {
     return this.canSend && !this.isReceiving;
   }
 
-  /** Gives the poll that waits away, for somebody else to answer. */
-  takePoll(): Exchange | undefined {
+  /** Releases the waiting poll, so that other code can answer it. */
+  takePoll(): HttpExchange | undefined {
     const { poll } = this;
     this.poll = undefined;
     if (poll) {
       poll.onAborted = undefined;
-      poll.onHurried = undefined;
+      poll.onAnswerNow = undefined;
     }
     return poll;
   }
 
-  /** Takes a request of this session. */
-  onRequest(exchange: Exchange): void {
+  /** Handles a request of this session. */
+  onRequest(exchange: HttpExchange): void {
     const { method } = exchange.request;
     if (method === 'GET') this.onPoll(exchange);
     else if (method === 'POST') this.onPost(exchange);
     else respond(exchange, 500, {}, '');
   }
 
-  private onPoll(exchange: Exchange): void {
+  private onPoll(exchange: HttpExchange): void {
     if (this.poll) {
       this.owner.onError(this, 'overlap from client');
       return respond(exchange, 500, {}, '');
@@ -112,7 +127,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     const answerNow = () => {
       if (this.poll === exchange) this.send([{ type: 'noop' }]);
     };
-    exchange.onHurried = answerNow;
+    exchange.onAnswerNow = answerNow;
     exchange.onAborted = () => {
       if (this.poll !== exchange) return;
       this.poll = undefined;
@@ -121,19 +136,19 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.owner.onReady(this);
     if (this.poll !== exchange) return;
     if (this.closeWithNextPoll) this.send([{ type: 'noop' }]);
-    else if (this.hurried) {
-      this.noopTimer = setTimeout(answerNow, LATE_POLL);
+    else if (this.endsPollsSoon) {
+      this.noopTimer = setTimeout(answerNow, LATE_POLL_MS);
     }
   }
 
-  /** Ends the poll that waits, and soon each one to come, so that the client can leave this transport. */
-  hurry(hurried: boolean): void {
-    this.hurried = hurried;
+  /** Ends the waiting poll, and soon each later one, so that the client can leave this transport. */
+  endPollsSoon(endsPollsSoon: boolean): void {
+    this.endsPollsSoon = endsPollsSoon;
     clearTimeout(this.noopTimer);
-    if (hurried && this.canSend) this.send([{ type: 'noop' }]);
+    if (endsPollsSoon && this.canSend) this.send([{ type: 'noop' }]);
   }
 
-  /** The session has moved on. A client that does so has no poll any more: one that waits came too late. */
+  /** The session has changed its transport. Its client has no poll any more, so a waiting poll came too late. */
   leave(): void {
     const { poll } = this;
     if (poll) {
@@ -142,7 +157,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       const { code, status, message } = handshakeErrors.BAD_REQUEST;
       respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
     }
-    // Where the session was closing, that goes on over the other transport.
+    // A close in progress continues over the new transport.
     clearTimeout(this.closeTimer);
     this.closeWithNextPoll = undefined;
     this.readyState = 'open';
@@ -150,8 +165,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.close();
   }
 
-  private onPost(exchange: Exchange): void {
-    if (this.post) {
+  private onPost(exchange: HttpExchange): void {
+    if (this.isReceiving) {
       this.owner.onError(this, 'data request overlap from client');
       return respond(exchange, 500, {}, '');
     }
@@ -164,35 +179,41 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
       if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
       if (isBinary && this.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
-      this.onData(body, isBinary);
-      // text/html keeps old browsers from offering a download.
-      const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
-      this.addHeaders(headers, exchange);
-      respond(exchange, 200, headers, 'ok');
+      // The response is sent when all packets are handled, so a client cannot send faster than the worker can follow.
+      this.isHandling = true;
+      this.settings.frameGuard.slice(this.handle(body, isBinary), () => {
+        this.isHandling = false;
+        // text/html keeps old browsers from offering a download.
+        const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
+        this.addHeaders(headers, exchange);
+        respond(exchange, 200, headers, 'ok');
+      });
     });
   }
 
-  private refuse(exchange: Exchange, status: number, reason: string): void {
+  private refuse(exchange: HttpExchange, status: number, reason: string): void {
     this.owner.onError(this, reason);
     respond(exchange, status, {}, '');
   }
 
-  private onData(body: Buffer, isBinary: boolean): void {
+  /** Handles the packets of a POST, one per step. */
+  private *handle(body: Buffer, isBinary: boolean): Generator<void> {
     try {
-      if (this.protocol === 4) v4.decodePayload(body.toString(), this.visit);
-      else if (isBinary) v3.decodeBytes(body, this.visit);
-      else v3.decodePayload(body.toString(), this.visit);
+      for (const [type, data] of this.packetsOf(body, isBinary)) {
+        if (type === 'close') return this.onClose();
+        if (!this.owner.onPacket(this, type, data)) return;
+        yield;
+      }
     } catch (error) {
       if (!(error instanceof PacketFormatError)) throw error;
       this.owner.onError(this, 'parse error');
     }
   }
 
-  private readonly visit = (type: PacketType, data: PacketData | undefined): boolean => {
-    if (type !== 'close') return this.owner.onPacket(this, type, data);
-    this.onClose();
-    return false;
-  };
+  private packetsOf(body: Buffer, isBinary: boolean): Iterable<ReadPacket> {
+    if (this.protocol === 4) return v4.readPayload(body.toString());
+    return isBinary ? v3.readBytes(body) : v3.readPayload(body.toString());
+  }
 
   sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void {
     this.send([{ type, data, options }]);
@@ -212,7 +233,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.owner.onDrain(this);
   }
 
-  private async write(exchange: Exchange, payload: string | Buffer, compress: boolean): Promise<void> {
+  private async write(exchange: HttpExchange, payload: string | Buffer, compress: boolean): Promise<void> {
     const isText = typeof payload === 'string';
     const headers: ResponseHeaders = {
       'Content-Type': isText ? 'text/plain; charset=UTF-8' : 'application/octet-stream',
@@ -229,11 +250,12 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     respond(exchange, 200, headers, payload);
   }
 
-  private addHeaders(headers: ResponseHeaders, exchange: Exchange): void {
+  private addHeaders(headers: ResponseHeaders, exchange: HttpExchange): void {
     const agent = exchange.request.headers['user-agent'];
-    // Old Internet Explorer takes a payload for an attack.
+    // Old versions of Internet Explorer treat some payloads as an attack.
     if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
     headers['cache-control'] = 'no-store';
+    headers['X-Content-Type-Options'] = 'nosniff';
     this.emit('headers', headers, exchange.request);
     this.settings.addHeaders(headers, exchange, this.sid);
   }
@@ -248,14 +270,14 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   discard(): void {
     this.discarded = true;
-    // It would wait for a poll that nobody would pass on.
+    // A waiting close would never get another poll.
     this.closeWithNextPoll?.();
   }
 
   close(done?: () => void): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
-    // Data that is still on its way would reach nobody.
+    // The rest of a POST would not reach any session.
     this.post?.destroy();
     const finish = () => {
       this.closeWithNextPoll = undefined;
@@ -269,7 +291,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       finish();
     } else {
       this.closeWithNextPoll = finish;
-      this.closeTimer = setTimeout(finish, CLOSE_TIMEOUT);
+      this.closeTimer = setTimeout(finish, CLOSE_TIMEOUT_MS);
     }
   }
 }

@@ -1,24 +1,28 @@
 import type { ErrorCode } from '../../errors.js';
-import type { Packet, PacketData, PacketOptions, PacketType } from '../packet.js';
+import type { NativeWebSocket } from '../http/exchange.js';
+import type { Packet, PacketData, PacketOptions, PacketType } from '../protocol/packet.js';
 
 /** The revision of the Engine.IO protocol: 4 since Socket.IO v3, 3 for Socket.IO v2 clients. */
 export type Protocol = 3 | 4;
 
-export type TransportName = 'polling' | 'websocket';
+export const transportNames = ['polling', 'websocket'] as const;
+export type TransportName = (typeof transportNames)[number];
 
-/** What a transport tells its owner: the session, or the probe of an upgrade. */
+/** The owner of a transport, which receives its events: the session, or the probe of an upgrade. */
 export interface TransportOwner {
-  /** The session's id, where there is a session. */
+  /** The session's id; empty without a session. */
   readonly id: string;
-  /** Returns false when the transport's remaining packets are of no interest. */
+  /** Returns false if the transport should ignore its remaining packets. */
   onPacket(transport: Transport, type: PacketType, data: PacketData | undefined): boolean;
-  /** The transport can take packets (again). */
+  /** The transport can send packets (again). */
   onReady(transport: Transport): void;
-  /** The client has taken some of what waited for it in the transport. */
+  /** The client has read some of the bytes that waited in the transport. */
   onProgress(transport: Transport): void;
-  /** More waits for the client than may wait. */
+  /** More than `maxBackpressure` bytes wait for the client. */
   onOverflow(transport: Transport): void;
-  /** Everything handed to the transport so far has left it. */
+  /** The client sends faster than this worker can follow. */
+  onFlood(transport: Transport): void;
+  /** The transport has sent all packets that it was given so far. */
   onDrain(transport: Transport): void;
   onError(transport: Transport, message: string, description?: unknown): void;
   onClose(transport: Transport, description?: unknown): void;
@@ -30,34 +34,37 @@ export interface Transport {
   readonly protocol: Protocol;
   /** The session's id. */
   readonly sid: string;
+  /** The WebSocket, if topics reach the client: it is on this worker's own port and uses revision 4. */
+  readonly nativeSocket: NativeWebSocket | undefined;
   owner: TransportOwner;
   readonly readyState: 'open' | 'closing' | 'closed';
-  /** Whether packets can be sent now without waiting: what `volatile` packets ask. */
+  /** Whether a packet would be sent now without waiting. Volatile packets require it. */
   readonly writable: boolean;
-  /** Sends packets; only called when {@link canSend}. */
+  /** Sends packets. Call it only if {@link canSend}. */
   send(packets: readonly Packet[]): void;
-  /** Sends one packet; only called when {@link canSend}. */
+  /** Sends one packet. Call it only if {@link canSend}. */
   sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void;
   /** Bytes that wait in the transport for the client. */
   readonly bufferedAmount: number;
-  /** Whether packets are taken at all. A slow WebSocket takes them, and lets them wait. */
+  /** Whether the transport accepts packets. A slow WebSocket accepts them, and lets them wait. */
   readonly canSend: boolean;
-  /** The session has moved on to another transport: whatever this one still does is of no interest. */
+  /** The session has changed to another transport, or has ended. Events of this one are ignored from now on. */
   discard(): void;
   /**
-   * Closes in order; `done` is called once nothing more can be sent.
-   * @param code what the client is told, where the transport can tell it
+   * Closes gracefully. Calls `done` once no more packets can be sent.
+   * @param code the error for the client, if the transport can send one
    */
   close(done?: () => void, code?: ErrorCode): void;
 }
 
-/** The owner of a transport that has no session yet, or whose session has moved on or ended. */
+/** The owner of a transport without a session: before the session exists, and after it has left or ended. */
 export const nobody: TransportOwner = {
   id: '',
   onPacket: () => false,
   onReady: () => {},
   onProgress: () => {},
   onOverflow: () => {},
+  onFlood: () => {},
   onDrain: () => {},
   onError: () => {},
   onClose: () => {},

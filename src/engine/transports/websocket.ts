@@ -1,32 +1,38 @@
 import { closeCodeOf, type ErrorCode } from '../../errors.js';
-import type { Closing } from '../closing.js';
-import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../codec-v3.js';
-import { decodeText, encodeText } from '../codec-v4.js';
-import type { Channel, FrameReceiver } from '../exchange.js';
-import type { Outbox } from '../outbox.js';
-import { type Packet, type PacketData, PacketFormatError, type PacketOptions, type PacketType } from '../packet.js';
-import { LONG, type RecentStrings } from '../recent-strings.js';
-import { LazyEventEmitter } from '../slot-emitter.js';
-import { currentTick } from '../tick.js';
+import type { Closing } from '../delivery/closing.js';
+import type { Outbox } from '../delivery/outbox.js';
+import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
+import { currentTick } from '../delivery/tick.js';
+import { type FrameReceiver, isNative, type NativeWebSocket, type WebSocketConnection } from '../http/exchange.js';
+import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
+import { decodeText, encodeText } from '../protocol/codec-v4.js';
+import {
+  type Packet,
+  type PacketData,
+  PacketFormatError,
+  type PacketOptions,
+  type PacketType,
+} from '../protocol/packet.js';
+import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
-/** What the WebSockets of one engine have in common. */
+/** The parts that all WebSockets of one engine share. */
 export interface WebSocketSettings {
-  /** What they send goes through here. */
+  /** All packets are sent through the outbox. */
   readonly outbox: Outbox;
   readonly closing: Closing;
-  /** The bytes of messages that were sent not long ago, by their data. */
+  /** The bytes of recently sent messages, by their data. */
   readonly recent: RecentStrings<Uint8Array>;
-  /** Messages are compressed from this many bytes on, or never. */
+  /** Messages of this number of bytes or more are compressed; undefined for never. */
   readonly compressFrom: number | undefined;
 }
 
-/** The WebSocket transport: one packet a message. Source: Engine.IO v4, "WebSocket". */
+/** The WebSocket transport: one packet per message. Source: Engine.IO v4, "WebSocket". */
 export class WebSocketTransport extends LazyEventEmitter implements Transport, FrameReceiver {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   /** The WebSocket, while it is open. */
-  channel: Channel | undefined = undefined;
-  /** The tick in which something was sent last. */
+  webSocket: WebSocketConnection | undefined = undefined;
+  /** The tick of the last sent packet. */
   private sentIn = -1;
 
   constructor(
@@ -47,17 +53,22 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   get canSend(): boolean {
-    return this.channel !== undefined && this.readyState === 'open';
+    return this.webSocket !== undefined && this.readyState === 'open';
   }
 
-  /** As in engine.io, volatile packets find a transport that has just sent something busy until the tick is over. */
+  /** As in engine.io, a transport that has just sent a packet is busy for volatile packets until the tick ends. */
   get writable(): boolean {
-    return this.canSend && this.sentIn !== currentTick() && this.channel!.getBufferedAmount() === 0;
+    return this.canSend && this.sentIn !== currentTick() && this.webSocket!.getBufferedAmount() === 0;
+  }
+
+  get nativeSocket(): NativeWebSocket | undefined {
+    const { webSocket } = this;
+    return this.protocol === 4 && webSocket && isNative(webSocket) ? webSocket : undefined;
   }
 
   get bufferedAmount(): number {
-    const { channel } = this;
-    return channel ? channel.getBufferedAmount() + this.settings.outbox.heldFor(channel) : 0;
+    const { webSocket } = this;
+    return webSocket ? webSocket.getBufferedAmount() + this.settings.outbox.heldFor(webSocket) : 0;
   }
 
   send(packets: readonly Packet[]): void {
@@ -65,7 +76,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
       for (const { type, data, options } of packets) if (this.canSend) this.sendOne(type, data, options);
     };
     if (packets.length === 1) sendAll();
-    else this.channel!.cork(sendAll);
+    else this.webSocket!.cork(sendAll);
     this.owner.onDrain(this);
   }
 
@@ -77,7 +88,7 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     else this.write(encodeBase64({ type, data }), false, compress);
   }
 
-  /** A packet as text, or as the bytes of the text where it was sent before: handing over a long text is dear. */
+  /** A packet as text, or as bytes if the same text was sent before: passing a long text to C++ is expensive. */
   private encoded(type: PacketType, data: string | undefined): string | Uint8Array {
     if (data !== undefined && data.length >= LONG) {
       const bytes = this.settings.recent.get(data, (text) => Buffer.from(encodeText(type, text)));
@@ -89,17 +100,17 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   private write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
     const { compressFrom, outbox } = this.settings;
     const compressed = compress && compressFrom !== undefined && message.length >= compressFrom;
-    outbox.send(this.channel!, message, isBinary, compressed);
+    outbox.send(this.webSocket!, message, isBinary, compressed);
     this.sentIn = currentTick();
   }
 
-  onOpen(channel: Channel): void {
-    this.channel = channel;
+  onOpen(webSocket: WebSocketConnection): void {
+    this.webSocket = webSocket;
     this.owner.onReady(this);
   }
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    // A view without a copy: good for as long as the call lasts.
+    // A view without a copy, which is valid only during this call.
     const bytes = message instanceof ArrayBuffer ? Buffer.from(message) : message;
     try {
       if (this.protocol === 3) this.readV3(bytes, isBinary);
@@ -128,9 +139,17 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     this.owner.onOverflow(this);
   }
 
+  onFlood(): void {
+    this.owner.onFlood(this);
+  }
+
+  onDetached(): void {
+    if (this.webSocket) this.settings.outbox.forget(this.webSocket);
+    this.webSocket = undefined;
+  }
+
   onClose(code: number, reason: string): void {
-    if (this.channel) this.settings.outbox.forget(this.channel);
-    this.channel = undefined;
+    this.onDetached();
     this.readyState = 'closed';
     this.owner.onClose(this, { code, reason });
     this.emit('close');
@@ -141,10 +160,10 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   close(done?: () => void, code?: ErrorCode): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
-    // What was sent before still arrives.
+    // Packets that were sent earlier must still arrive.
     this.settings.outbox.flush();
-    // First, because ending calls onClose() before it returns.
+    // Called first, because end() calls onClose() before it returns.
     done?.();
-    if (this.channel) this.settings.closing.end(this.channel, code && closeCodeOf(code), code);
+    if (this.webSocket) this.settings.closing.end(this.webSocket, code && closeCodeOf(code), code);
   }
 }

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { describeConnection, type Ends } from './connection-facts.js';
 import { IdleTimer } from './idle-timer.js';
 
-/** What a WebSocket library sees as the `net.Socket` of a connection that uWebSockets.js holds. */
+/** Stands for the `net.Socket` of a connection that uWebSockets.js owns. WebSocket libraries use it. */
 export class BridgeSocket extends Duplex {
   bytesRead = 0;
   bytesWritten = 0;
@@ -31,12 +31,12 @@ export class BridgeSocket extends Duplex {
     return this;
   }
 
-  /** Something was read or written. */
+  /** Bytes were read or written. */
   protected touch(): void {
     this.timer.touch();
   }
 
-  /** Ends the connection once everything is written. */
+  /** Closes the connection after the last write. */
   destroySoon(): void {
     if (this.writable) this.end();
     if (this.writableFinished) this.destroy();

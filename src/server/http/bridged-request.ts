@@ -15,7 +15,7 @@ import type { RawRequest } from './raw-request.js';
 import { ResponseWriter } from './response-writer.js';
 import { Upload } from './upload.js';
 
-/** One request on its way through an application: node:http's two objects for it, and what feeds them. */
+/** One request of an application: node:http's message and response, and the parts that feed them. */
 export class BridgedRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
@@ -24,8 +24,8 @@ export class BridgedRequest {
   private readonly upload: Upload | undefined;
 
   /**
-   * To be made in the request's handler.
-   * @param onOver called once, when the response is complete or the connection has gone
+   * Create it in the request's handler.
+   * @param onOver called once, when the response is complete or the connection is closed
    */
   constructor(
     res: HttpResponse,
@@ -70,13 +70,13 @@ export class BridgedRequest {
   private onFinish(): void {
     const { message, response, socket, upload } = this;
     upload?.release();
-    // To read nothing to its end takes some turns, which nobody has to wait for where nobody listens.
+    // Reading an empty body to its end takes some turns of the event loop. Without listeners, that work is wasted.
     if (upload || message.listenerCount('end') > 0 || message.listenerCount('close') > 0) dumpUnread(message);
     response.detachSocket(socket as unknown as Socket);
     this.writer.end();
     socket.settle();
     this.onOver(this);
-    // Who keeps a list of the connections is waiting for their end.
+    // A listener of `connection` may keep a list of the connections, and expects each one to close.
     if (socket.isAnnounced) socket.destroy();
     process.nextTick(closeResponse, response);
   }
@@ -84,7 +84,7 @@ export class BridgedRequest {
   private onDestroy(): void {
     const { message } = this;
     this.upload?.abort();
-    // Listeners of `error` alone are told; without one it would be uncaught.
+    // Without a listener, the error would be uncaught.
     if (!message.readableEnded) message.destroy(message.listenerCount('error') > 0 ? aborted() : undefined);
     this.onOver(this);
   }
@@ -100,7 +100,7 @@ export class BridgedRequest {
   }
 }
 
-/** The error that node:http gives the message of a client that has gone. */
+/** The error that node:http passes to the message when the client disconnects. */
 function aborted(): Error {
   return Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 }

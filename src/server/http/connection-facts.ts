@@ -1,16 +1,16 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The two ends of a connection that uWebSockets.js holds. */
+/** The two ends of a connection that uWebSockets.js owns. */
 export interface Ends {
   readonly server: Server;
   /** The client's address, in the notation of node:net. */
   readonly remoteAddress: string;
-  /** Where the server listens. */
+  /** The address on which the server listens. */
   readonly local: AddressInfo;
 }
 
-/** What applications read of a `net.Socket` beside its stream. */
+/** The properties of a `net.Socket` that applications read, besides its stream. */
 export interface SocketFacts {
   readonly ends: Ends;
 }
@@ -18,8 +18,8 @@ export interface SocketFacts {
 type Constructor<T> = abstract new (...args: never[]) => T;
 
 /**
- * Gives a class the properties of a `net.Socket` that are the same for all that uWebSockets.js holds. uWebSockets.js does
- * not tell the client's port. They are getters of the prototype, since there is a socket for each request.
+ * Adds the common properties of a `net.Socket` to a class. They are getters of the prototype, because each request has a
+ * socket of its own. uWebSockets.js does not report the client's port.
  */
 export function describeConnection(Class: Constructor<SocketFacts>): void {
   const facts: Record<string, (this: SocketFacts) => unknown> = {

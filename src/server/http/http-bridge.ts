@@ -4,18 +4,18 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
-import { addressOf } from '../../engine/request.js';
+import { addressOf } from '../../engine/http/request.js';
 import { BridgedRequest } from './bridged-request.js';
 import { copyRequest, framingOf } from './raw-request.js';
 
-/** Hands requests that uWebSockets.js has parsed to an application's http.Server, which notices no difference. */
+/** Passes requests that uWebSockets.js has parsed to an application's http.Server. */
 export class HttpBridge {
   private readonly open = new Set<BridgedRequest>();
   private readonly classes: ReturnType<typeof classesOf>;
 
   /**
-   * @param local where the server listens
-   * @param onIdle called whenever the last request in progress is over
+   * @param local the address on which the server listens
+   * @param onIdle called each time the last request in progress is complete
    */
   constructor(
     private readonly server: Server,
@@ -30,23 +30,23 @@ export class HttpBridge {
     return this.open.size === 0;
   }
 
-  /** Cuts off all connections that have a request in progress. */
+  /** Closes all connections that have a request in progress. */
   closeAll(): void {
     for (const { socket } of this.open) socket.destroy();
   }
 
-  /** Takes a request. */
+  /** Handles a request. */
   readonly handle = (res: HttpResponse, req: HttpRequest): void => {
     const { server, local, classes } = this;
     const raw = copyRequest(req);
     const framing = framingOf(raw);
-    // An answer would not stop uWebSockets.js from going on with what comes behind.
+    // A response would not keep uWebSockets.js from parsing the bytes that follow.
     if (framing === 'ambiguous') return void res.close();
     const ends = { server, remoteAddress: addressOf(res), local };
     const request = new BridgedRequest(res, raw, framing === 'body', classes, ends, this.onOver);
     this.open.add(request);
     addConnections(server, 1);
-    // What a listener keeps in an AsyncLocalStorage must not show up in the next request.
+    // Each request gets an async context of its own, so that AsyncLocalStorage does not leak into the next one.
     new AsyncResource('HTTPINCOMINGMESSAGE').runInAsyncScope(this.emit, this, request);
   };
 

@@ -5,19 +5,19 @@ import { IdleTimer } from './idle-timer.js';
 import type { ResponseWriter, Written } from './response-writer.js';
 
 const EMPTY = Buffer.alloc(0);
-/** Nothing is held back here, so that it can be the same for all. */
+/** Shared by all sockets, because none of them holds data back. */
 const corking = { corked: 0 };
 const HIGH_WATER_MARK = 16_384;
 
 /**
- * What an application sees as the `net.Socket` of a request that came in through uWebSockets.js. There is one for each
- * request, since uWebSockets.js does not tell which requests share a connection.
+ * Stands for the `net.Socket` of a request that uWebSockets.js has parsed. Each request has its own, because
+ * uWebSockets.js does not report which requests share a connection.
  *
- * node:http writes the body of the response to it. It has the methods of a stream that are called on the socket of a
- * request, and is none: to make a Duplex would cost more than all the rest of the bridge.
+ * node:http writes the body of the response to it. It is not a stream, but has the methods that are called on the socket
+ * of a request: creating a Duplex would cost more than the rest of the bridge together.
  */
 export class HttpSocket extends EventEmitter {
-  /** Whether listeners of the server's event `connection` know of it. */
+  /** Whether the server's `connection` listeners were called with it. */
   isAnnounced = false;
   destroyed = false;
   timeout = 0;
@@ -26,13 +26,13 @@ export class HttpSocket extends EventEmitter {
   readonly writableHighWaterMark = HIGH_WATER_MARK;
   readonly writableLength = 0;
   readonly writableCorked = 0;
-  /** ServerResponse.end() sets a count there, and calls uncork(). */
+  /** ServerResponse.end() sets a count in it, and calls uncork(). */
   readonly _writableState = corking;
   private timer: IdleTimer | undefined;
 
   /**
-   * @param onTimeout called when there was no sign of life for the time that setTimeout() was given
-   * @param onDestroy called once, when the connection is cut off or the client has gone
+   * @param onTimeout called after the time set with setTimeout(), if nothing was read or written meanwhile
+   * @param onDestroy called once, when the connection is destroyed or the client disconnects
    */
   constructor(
     readonly ends: Ends,
@@ -66,7 +66,7 @@ export class HttpSocket extends EventEmitter {
   write(data: string | Uint8Array, encoding?: BufferEncoding | Written, written?: Written): boolean {
     const callback = typeof encoding === 'function' ? encoding : written;
     const { writer } = this;
-    // Informational responses, such as 103, go out before the head. uWebSockets.js cannot send them, and sends 100 itself.
+    // An informational response, such as 103, is written before the head. uWebSockets.js sends only 100, and does so itself.
     if (!writer.hasHead) {
       if (callback) process.nextTick(callback);
       return true;
@@ -118,13 +118,13 @@ export class HttpSocket extends EventEmitter {
     return this;
   }
 
-  /** A part of the request's body has come. */
+  /** A part of the request's body was received. */
   received(bytes: number): void {
     this.bytesRead += bytes;
     this.timer?.touch();
   }
 
-  /** The response is complete: no time-out is due any more. */
+  /** The response is complete, so no timeout applies from now on. */
   settle(): void {
     this.timer?.set(0);
   }

@@ -1,4 +1,4 @@
-/** The time-out of a socket: it fires once nothing was read or written for so long. */
+/** The idle timeout of a socket. */
 export class IdleTimer {
   private timer: NodeJS.Timeout | undefined;
 

@@ -1,16 +1,16 @@
 import type { HttpRequest } from 'uWebSockets.js';
 
-/** A request as uWebSockets.js has parsed it. */
+/** A request that uWebSockets.js has parsed. */
 export interface RawRequest {
   readonly method: string;
   readonly url: string;
-  /** Names and values in turn. Names are in lower case: uWebSockets.js does not keep how they were written. */
+  /** Names and values alternate. Names are in lower case, because uWebSockets.js does not keep their original case. */
   readonly rawHeaders: string[];
-  /** Whether the client ends the connection with it. */
+  /** Whether the client asks to close the connection afterwards. */
   readonly isLast: boolean;
 }
 
-/** Copies a request, which is gone once its handler has returned. */
+/** Copies a request, which is invalid after its handler returns. */
 export function copyRequest(req: HttpRequest): RawRequest {
   const rawHeaders: string[] = [];
   req.forEach((name, value) => {
@@ -26,12 +26,12 @@ export function copyRequest(req: HttpRequest): RawRequest {
   };
 }
 
-/** How the body of a request is framed. */
+/** The framing of a request's body. */
 export type Framing = 'none' | 'body' | 'ambiguous';
 
 /**
- * Tells whether a body follows the head, and whether a proxy and uWebSockets.js could disagree on where it ends. Source:
- * RFC 9112, section 6.3.
+ * Whether a body follows the head, and whether a proxy and uWebSockets.js could disagree on its end. Source: RFC 9112,
+ * section 6.3.
  */
 export function framingOf({ rawHeaders }: Pick<RawRequest, 'rawHeaders'>): Framing {
   let framing: Framing = 'none';

@@ -1,34 +1,34 @@
-/** The head of a response that node:http has written, as uWebSockets.js needs it. */
+/** The head of a response that node:http has written, in the form that uWebSockets.js needs. */
 export interface ResponseHead {
-  /** Such as `200 OK`. */
+  /** For example `200 OK`. */
   readonly status: string;
-  /** Names and values in turn, without those that uWebSockets.js writes itself. */
+  /** Names and values alternate. Headers that uWebSockets.js writes itself are left out. */
   readonly headers: readonly string[];
-  /** The length of the body, where it is known. */
+  /** The length of the body, if it is known. */
   readonly length: number | undefined;
-  /** Whether the connection ends with the response. */
+  /** Whether the connection is closed after the response. */
   readonly isLast: boolean;
-  /** Whether responses of this status have no body. */
+  /** Whether responses with this status have no body. */
   readonly isBodiless: boolean;
-  /** What a body can begin with so that the head goes out before there is any data; empty for most. */
+  /** Bytes that may start the body, so that the head is sent before there is any data; empty for most responses. */
   readonly opening: Buffer;
 }
 
 const NO_OPENING = Buffer.alloc(0);
 
 /**
- * uWebSockets.js sends a head together with the first part of the body only. An event stream whose head is flushed would
- * not open before its first event: this comment, which clients ignore, opens it. Source: HTML standard, section 9.2.6.
+ * uWebSockets.js sends a head only with the first part of the body, so flushing the head would not open an event stream
+ * before its first event. This comment, which clients ignore, opens it. Source: HTML standard, section 9.2.6.
  */
 const EVENT_STREAM_OPENING = Buffer.from(':\n\n');
 
-/** uWebSockets.js closes a connection that has been idle for 10 s, whatever `keepAliveTimeout` says. */
+/** uWebSockets.js closes a connection after 10 s of idleness, and does not know `keepAliveTimeout`. */
 const MAX_KEEP_ALIVE_SECONDS = 9;
 
-/** What uWebSockets.js writes itself. */
+/** The headers that uWebSockets.js writes itself. */
 const ownHeaders = new Set(['content-length', 'transfer-encoding', 'date']);
 
-/** Reads the text that ends in an empty line. */
+/** Parses a head, which ends in an empty line. */
 export function parseHead(text: string): ResponseHead {
   const lines = text.split('\r\n');
   const status = lines[0]!.slice(lines[0]!.indexOf(' ') + 1);
@@ -58,7 +58,7 @@ export function parseHead(text: string): ResponseHead {
     length,
     isLast,
     isBodiless: code === '204' || code === '304',
-    // A comment would have to be compressed with the rest.
+    // In a compressed stream, the comment would have to be compressed too.
     opening: isEventStream && !isCompressed ? EVENT_STREAM_OPENING : NO_OPENING,
   };
 }

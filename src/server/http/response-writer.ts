@@ -1,24 +1,24 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { parseHead, type ResponseHead } from './response-head.js';
 
-/** Called once what was written is on its way; with an error where the client has gone. */
+/** Called once the data is sent; with an error if the client has disconnected. */
 export type Written = (error?: Error | null) => void;
 
-/** Of a longer body uWebSockets.js would keep what a slow client does not take at once. */
+/** Longer bodies are not sent in one piece: uWebSockets.js would buffer the part that a slow client does not read. */
 const MAX_WHOLE_BYTES = 65_536;
 
 /**
- * Writes to uWebSockets.js the response that an application makes of a node:http ServerResponse. A body whose length is
- * known is sent as it is, another one in chunks.
+ * Writes the response of a node:http ServerResponse to uWebSockets.js. A body with a known length is sent as it is, any
+ * other body in chunks.
  */
 export class ResponseWriter {
-  /** Called when a client that was behind has caught up. */
+  /** Called when a slow client has read the waiting bytes. */
   onDrain: (() => void) | undefined;
-  /** Nothing can be written any more: the response is complete, or the client has gone. */
+  /** True once the response is complete or the client has disconnected. Nothing can be written then. */
   isOver = false;
   private head: ResponseHead | undefined;
   private isHeadSent = false;
-  /** What a slow client has not taken of a body with a known length. */
+  /** The part of a body with a known length that a slow client has not read. */
   private waiting: Buffer[] = [];
   private callbacks: Written[] = [];
   private behind = false;
@@ -27,7 +27,7 @@ export class ResponseWriter {
 
   /**
    * @param isHead whether the request was a HEAD, whose response has no body
-   * @param clientCloses whether the client has announced that it closes the connection
+   * @param clientCloses whether the client has asked to close the connection
    */
   constructor(
     private readonly res: HttpResponse,
@@ -35,7 +35,7 @@ export class ResponseWriter {
     private readonly clientCloses: boolean,
   ) {}
 
-  /** Whether the client has not taken yet what was written. */
+  /** Whether written bytes still wait for the client. */
   get isBehind(): boolean {
     return this.behind;
   }
@@ -44,7 +44,7 @@ export class ResponseWriter {
     return this.head !== undefined;
   }
 
-  /** Takes the head as text. It is sent with the first part of the body. */
+  /** Sets the head. It is sent with the first part of the body. */
   setHead(text: string): void {
     this.head = parseHead(text);
   }
@@ -67,7 +67,7 @@ export class ResponseWriter {
     else this.res.cork(() => this.complete());
   }
 
-  /** The client has gone: nothing may be written any more. */
+  /** The client has disconnected. */
   abort(): void {
     if (this.isOver) return;
     const error = new Error('The client has closed the connection');
@@ -75,7 +75,7 @@ export class ResponseWriter {
     this.finish();
   }
 
-  /** Cuts the connection off. */
+  /** Closes the connection at once. */
   destroy(): void {
     if (this.isOver) return;
     this.abort();
@@ -99,7 +99,7 @@ export class ResponseWriter {
     else if (!this.res.write(bytes)) this.fallBehind();
   }
 
-  /** A part of a body with a known length: uWebSockets.js takes what the client can take at once, and no more. */
+  /** Sends a part of a body with a known length. uWebSockets.js accepts only the bytes that it can write at once. */
   private sendPart(data: Buffer, length: number): void {
     const before = this.res.getWriteOffset();
     const [isSent, isDone] = this.res.tryEnd(data, length);
@@ -110,7 +110,7 @@ export class ResponseWriter {
     this.fallBehind();
   }
 
-  /** @param isWhole whether the response ends in the same step: uWebSockets.js says itself then that it closes */
+  /** @param isWhole whether the response ends in the same step. Then uWebSockets.js writes `Connection: close` itself */
   private sendHead(isWhole = false): void {
     this.isHeadSent = true;
     const { status, headers } = this.head!;
@@ -129,7 +129,7 @@ export class ResponseWriter {
     if (!hadHead) this.sendHead(isLast);
     this.finish();
     if (isHead || isBodiless) {
-      // Where the connection ends, uWebSockets.js writes the length itself.
+      // When it closes the connection, uWebSockets.js writes the length itself.
       if (isLast) res.endWithoutBody(length ?? 0, true);
       else if (isHead && length !== undefined) res.writeHeader('Content-Length', String(length)).endWithoutBody();
       else res.endWithoutBody();
@@ -178,7 +178,7 @@ export class ResponseWriter {
   }
 }
 
-/** node:http writes heads in latin1, and uWebSockets.js takes strings for UTF-8. */
+/** node:http writes heads in Latin-1, but uWebSockets.js encodes strings as UTF-8. */
 function bytesOf(text: string): string | Buffer {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
   return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1');

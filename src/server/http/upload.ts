@@ -2,17 +2,17 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { IncomingMessage } from 'node:http';
 import type { ResponseWriter } from './response-writer.js';
 
-/** uWebSockets.js cuts off a client that sends less than 16 KB/s for 10 s, unless its clock is set back in time. */
+/** uWebSockets.js disconnects a client that sends less than 16 KB/s for 10 s, unless its timer is reset earlier. */
 const PATIENCE_MS = 2000;
-/** So much of a body may wait for the application at most, where the client cannot be held back. */
+/** The number of bytes that may wait for the application while the client cannot be paused. */
 const MAX_UNREAD_BYTES = 64 << 20;
 
 /**
- * Passes the body of a request on to its message, as fast as the application reads. While the application is behind,
+ * Passes the body of a request to its message, as fast as the application reads. While the application is behind,
  * uWebSockets.js does not read from the client either.
  *
- * A paused connection is not written to, and to resume restores what was last paused on any connection. So only
- * connections without anything to write are paused.
+ * uWebSockets.js does not write to a paused connection, and `resume()` restores the state of the connection that was
+ * paused last, even if it is another one. Therefore only connections without waiting output are paused.
  */
 export class Upload {
   private isPaused = false;
@@ -20,7 +20,7 @@ export class Upload {
   private isDumped = false;
   private clockSetBack = performance.now();
 
-  /** To be made in the request's handler. `received` is told of each part. */
+  /** Create it in the request's handler. `received` is called with the length of each part. */
   constructor(
     private readonly res: HttpResponse,
     private readonly message: IncomingMessage,
@@ -31,14 +31,14 @@ export class Upload {
     res.onData((part, isLast) => {
       if (this.isOver) return;
       received(part.byteLength);
-      // The part's memory is uWebSockets.js's own.
+      // The memory of the part belongs to uWebSockets.js, so the message gets a copy.
       if (part.byteLength > 0 && !this.isDumped) message.push(Buffer.from(new Uint8Array(part).slice()));
       if (isLast) this.complete();
       else this.pace();
     });
   }
 
-  /** Holds the client back where the application is behind. To be called again when the client has caught up itself. */
+  /** Pauses the client if the application is behind. Call it again when the client has read the waiting output. */
   pace(): void {
     const { message, res } = this;
     if (this.isOver || this.isPaused) return;
@@ -68,15 +68,15 @@ export class Upload {
   }
 
   /**
-   * To be called before the response is complete: a connection that is still paused then would never be read again. What
-   * still comes is dropped.
+   * Call it before the response is complete. Otherwise a paused connection would never be read again. The rest of the
+   * body is dropped.
    */
   release(): void {
     this.resume();
     this.isDumped = true;
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   abort(): void {
     this.isOver = true;
   }

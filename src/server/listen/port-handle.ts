@@ -7,7 +7,7 @@ import { us_listen_socket_close } from '../../compat/uws.js';
 const EXCLUSIVE = 1;
 
 /**
- * A port that uWebSockets.js listens on, in the place of the handle of a node:net server. The server's own `address()`,
+ * A port on which uWebSockets.js listens. It replaces the handle of a node:net server. The server's own `address()`,
  * `listening` and `close()` work with it unchanged.
  */
 export class PortHandle implements ListenHandle {
@@ -19,14 +19,14 @@ export class PortHandle implements ListenHandle {
     private readonly onClose: () => void,
   ) {}
 
-  /** Has an app listen. Returns undefined where the port is taken. */
+  /** Makes an app listen. Returns undefined if the port is in use. */
   static listen(app: TemplatedApp, local: AddressInfo, onClose: () => void): PortHandle | undefined {
     let handle: PortHandle | undefined;
-    // The callback is called at once.
+    // listen() calls it before it returns.
     const done = (socket: us_listen_socket | false) => {
       if (socket) handle = new PortHandle(socket, local, onClose);
     };
-    // uWebSockets.js listens on both families where no host is given, as node:net does with `::`.
+    // Without a host, uWebSockets.js listens on both address families, as node:net does with `::`.
     const listen = app.listen as (...args: unknown[]) => void;
     if (local.address === '::') listen.call(app, local.port, EXCLUSIVE, done);
     else listen.call(app, local.address, local.port, EXCLUSIVE, done);

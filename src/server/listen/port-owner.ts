@@ -10,8 +10,8 @@ import { WebSocketBridge } from '../upgrade/websocket-bridge.js';
 import { PortHandle } from './port-handle.js';
 
 /**
- * Has uWebSockets.js own the port of an http.Server. node:net listens first, so that arguments, host names, port 0 and
- * errors are its affair; then uWebSockets.js takes its place on the same address, within the same turn of the loop.
+ * Makes uWebSockets.js own the port of an http.Server. node:net listens first, and handles arguments, host names, port 0
+ * and errors. Then uWebSockets.js replaces it on the same address, in the same turn of the event loop.
  */
 export class PortOwner {
   private readonly routes: EngineRoute[] = [];
@@ -20,7 +20,7 @@ export class PortOwner {
 
   constructor(private readonly server: Server) {
     const { listen, closeAllConnections } = server;
-    // Whoever connects within the call's own turn must not end up in the queue of a socket that is about to close.
+    // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
     server.listen = (...args: unknown[]) => {
       this.isLeftToNode = needsNode(args[0]);
       (listen as (...args: unknown[]) => void).apply(server, args);
@@ -36,7 +36,7 @@ export class PortOwner {
     this.takeOver();
   }
 
-  /** Has an engine answer on its path. */
+  /** Adds an engine on its path. */
   add(route: EngineRoute): void {
     this.routes.push(route);
     this.current?.add(route);
@@ -59,13 +59,13 @@ export class PortOwner {
   }
 }
 
-/** Whether the options of `listen()` ask for what uWebSockets.js cannot do. */
+/** Whether `listen()` has options that uWebSockets.js does not support. */
 function needsNode(options: unknown): boolean {
   const { ipv6Only, reusePort } = Object(options) as { ipv6Only?: boolean; reusePort?: boolean };
   return Boolean(ipv6Only || reusePort);
 }
 
-/** A port as long as it is listened on, and until the last connection has ended. */
+/** A port, from `listen()` until its last connection has ended. */
 class OwnedPort {
   readonly bridge: HttpBridge;
   private readonly app: TemplatedApp = App();
@@ -100,12 +100,12 @@ class OwnedPort {
     route.attach(this.app, this.bridge.handle);
   }
 
-  /** Once nobody is served any more, connections that are only kept alive are cut off. */
+  /** Once no request and no client is left, closes the connections that are only kept alive. */
   private endIfIdle(): void {
     if (!this.isClosing || !this.bridge.isIdle || !this.webSockets.isIdle) return;
     if (this.routes.some(({ engine }) => engine.clientsCount > 0)) return;
     this.isClosing = false;
-    // Not from within a handler of the app: what it answers has to go out first.
+    // Not from within a handler of the app, whose response must be written first.
     setImmediate(() => {
       for (const { engine } of this.routes) engine.detach(this.app);
       this.app.close();

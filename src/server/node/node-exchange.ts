@@ -1,14 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BodyCallback, BodyError, Exchange, ResponseHeaders } from '../../engine/exchange.js';
-import type { MiddlewareResponse } from '../../engine/middleware.js';
-import type { EngineRequest } from '../../engine/request.js';
+import type {
+  BodyCallback,
+  BodyError,
+  CollectedResponse,
+  HttpExchange,
+  ResponseHeaders,
+} from '../../engine/http/exchange.js';
+import type { EngineRequest } from '../../engine/http/request.js';
 
-/** A request to the engine that node:http has read, on a port that is its own. */
-export class NodeExchange implements Exchange {
+/** A request to the engine on a port of node:http. */
+export class NodeHttpExchange implements HttpExchange {
   finished = false;
   onAborted: (() => void) | undefined;
-  onHurried: (() => void) | undefined;
-  middlewareResponse: MiddlewareResponse | undefined;
+  onAnswerNow: (() => void) | undefined;
+  onComplete: (() => void) | undefined;
+  middlewareResponse: CollectedResponse | undefined;
 
   /** @param maxBody in bytes */
   constructor(
@@ -18,6 +24,7 @@ export class NodeExchange implements Exchange {
     private readonly maxBody: number,
   ) {
     response.once('close', () => {
+      this.onComplete?.();
       if (this.finished) return;
       this.finished = true;
       this.onAborted?.();

@@ -1,23 +1,24 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { handleRequest } from '../../engine/http/guarded-requests.js';
 import type { EngineRoute } from '../engine-route.js';
-import { NodeExchange } from './node-exchange.js';
+import { NodeHttpExchange } from './node-exchange.js';
 import { NodeRequest } from './node-request.js';
 import { Tunnel } from './tunnel.js';
 
-/** What becomes of upgrades that nobody answers. */
+/** The options for upgrades that no handler takes. */
 export interface UnansweredUpgrades {
-  /** Whether they are ended. @default true */
+  /** Whether their connections are closed. @default true */
   destroyUpgrade?: boolean;
-  /** After how long, in ms. @default 1000 */
+  /** The delay, in ms. @default 1000 */
   destroyUpgradeTimeout?: number;
 }
 
 type RequestListener = (message: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Serves the engine on a port that node:http owns: TLS, Unix sockets, workers of node:cluster, and connections that were
- * there before uWebSockets.js. The listeners are set up as engine.io sets them up.
+ * Serves the engine on a port that node:http owns: TLS, Unix sockets, workers of node:cluster, and connections that are
+ * older than the engine. It adds its listeners as engine.io does.
  */
 export class NodeListeners {
   private tunnel: Tunnel | undefined;
@@ -31,6 +32,7 @@ export class NodeListeners {
     const { server } = this;
     this.routes.push(route);
     this.tunnel?.add(route);
+    route.engine.start();
     const others = server.listeners('request') as RequestListener[];
     server.removeAllListeners('request');
     server.on('request', (message, response) => {
@@ -46,7 +48,8 @@ export class NodeListeners {
   private onRequest({ engine }: EngineRoute, message: IncomingMessage, response: ServerResponse): void {
     const { maxHttpBufferSize, trustProxy } = engine.settings;
     const request = new NodeRequest(message, trustProxy);
-    engine.onRequest(new NodeExchange(request, message, response, maxHttpBufferSize));
+    const exchange = new NodeHttpExchange(request, message, response, maxHttpBufferSize);
+    handleRequest(exchange, engine, () => engine.onRequest(exchange));
   }
 
   private onUpgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -63,7 +66,7 @@ export class NodeListeners {
   }
 }
 
-/** Without a listener, node:http would end such a connection itself. */
+/** Because of the listener above, node:http does not close such a connection itself. */
 function endUnanswered(socket: Duplex & { bytesWritten?: number }, timeout: number): void {
   const timer = setTimeout(() => {
     if (!socket.writable || (socket.bytesWritten ?? 0) > 0) return;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { EngineRequest, type RequestConnection } from '../../engine/http/request.js';
 import { clientAddress } from '../../engine/limits/client-address.js';
-import { EngineRequest, type RequestConnection } from '../../engine/request.js';
 
-/** A request of the engine that node:http has read: applications see its socket, with a client's certificate. */
+/** A request to the engine that node:http has read. Applications see its socket, including the client's certificate. */
 export class NodeRequest extends EngineRequest {
   constructor(
     private readonly message: IncomingMessage,

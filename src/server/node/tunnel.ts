@@ -1,4 +1,4 @@
-import type { HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -7,16 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { App, us_listen_socket_close } from '../../compat/uws.js';
-import type { EngineRequest } from '../../engine/request.js';
+import type { EngineRequest } from '../../engine/http/request.js';
 import type { EngineRoute } from '../engine-route.js';
 import { NodeRequest } from './node-request.js';
 
-/** Names the request that a connection of the tunnel belongs to. */
+/** The id of the request that a connection of the tunnel carries. */
 const TUNNEL_HEADER = 'x-gjallar-tunnel';
 
 /**
- * Carries the engine's WebSockets from a port that node:http owns to uWebSockets.js, over a Unix socket that no other
- * user can open. Rooms are topics there as everywhere.
+ * Carries the engine's WebSockets from a port of node:http to uWebSockets.js, over a Unix socket that no other user can
+ * open. Rooms are topics there too.
  */
 export class Tunnel {
   private readonly app: TemplatedApp = App();
@@ -36,7 +36,7 @@ export class Tunnel {
 
   add(route: EngineRoute): void {
     this.routes.push(route);
-    route.attach(this.app, undefined, (res, req) => this.requestOf(req.getHeader(TUNNEL_HEADER), route, res));
+    route.attach(this.app, undefined, (_res, req) => this.requestOf(req.getHeader(TUNNEL_HEADER), route));
   }
 
   /** Passes an upgrade on. */
@@ -56,7 +56,7 @@ export class Tunnel {
     for (const one of [inside, socket]) one.on('error', end).on('close', end);
   }
 
-  /** To be called when nobody is served any more. */
+  /** Call it when no client is left. */
   close(): void {
     if (this.listening) us_listen_socket_close(this.listening);
     for (const { engine } of this.routes) engine.detach(this.app);
@@ -65,18 +65,19 @@ export class Tunnel {
     this.removeFolder();
   }
 
-  private requestOf(id: string, { engine }: EngineRoute, res: HttpResponse): EngineRequest {
+  /**
+   * Undefined if node:http has not read the request: a client whose upgrade was rejected has sent another request on the
+   * same connection. uWebSockets.js would parse it, although no limit of node:http was applied to it.
+   */
+  private requestOf(id: string, { engine }: EngineRoute): EngineRequest | undefined {
     const message = this.requests.get(id);
-    if (!message) {
-      res.close();
-      throw new Error('A request came through the tunnel that nobody has sent');
-    }
+    if (!message) return undefined;
     this.requests.delete(id);
     return new NodeRequest(message, engine.settings.trustProxy);
   }
 }
 
-/** The head of a request, as it came, and the name of the request. */
+/** The head of a request as it was received, with the id of the request. */
 function headOf({ method, url, rawHeaders }: IncomingMessage, id: string): string {
   let text = `${method} ${url} HTTP/1.1\r\n`;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -5,7 +5,7 @@ const FINAL = 0x80;
 const MASKED = 0x80;
 const EMPTY = Buffer.alloc(0);
 
-/** A frame as a client would send it: masked, with zeros, so that the payload stays as it is. */
+/** A frame as a client would send it: masked, but with zeros, which leave the payload unchanged. */
 export function clientFrame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -30,21 +30,21 @@ export function closePayload(code: number, reason: Buffer): Buffer {
   return Buffer.concat([Buffer.from([code >> 8, code & 0xff]), reason]);
 }
 
-/** A frame that a server has written. */
+/** A frame that a server wrote. */
 export interface Frame {
   readonly opcode: number;
   readonly isFinal: boolean;
   readonly payload: Buffer;
 }
 
-/** Reads the frames that a server writes, which are not masked, from pieces of any size. */
+/** Reads the frames of a server, which are not masked, from pieces of any size. */
 export class FrameReader {
   private pieces: Buffer[] = [];
   private available = 0;
-  /** So many bytes have to be there before the next frame can be complete. */
+  /** The number of bytes without which the next frame cannot be complete. */
   private needed = 2;
 
-  /** Takes a piece, and returns the frames that are complete with it. */
+  /** Adds a piece, and returns the frames that it completes. */
   push(piece: Buffer): Frame[] {
     this.pieces.push(piece);
     this.available += piece.length;
@@ -63,19 +63,19 @@ export class FrameReader {
     }
     this.needed = end;
     this.available = data.length;
-    // A copy: the piece is the application's own.
+    // A copy, because the application may reuse the memory of the piece.
     this.pieces = data.length > 0 ? [Buffer.from(data)] : [];
     return frames;
   }
 }
 
-/** Where the payload of the first frame starts. */
+/** The index at which the payload of the first frame starts. */
 function startOf(data: Buffer): number {
   const short = data[1]! & 0x7f;
   return short < 126 ? 2 : short === 126 ? 4 : 10;
 }
 
-/** Where the first frame ends, or the head that tells so. */
+/** The index at which the first frame ends. Until its head is complete, the end of the head. */
 function endOf(data: Buffer): number {
   if (data.length < 2) return 2;
   const start = startOf(data);

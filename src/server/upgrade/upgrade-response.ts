@@ -1,23 +1,23 @@
-/** The head of what an application answers to an upgrade, which it writes to the socket as text. */
+/** The head of an application's response to an upgrade. The application writes it to the socket as text. */
 export interface UpgradeHead {
   readonly status: number;
-  /** The protocol it has chosen, empty for none. */
+  /** The chosen protocol; empty for none. */
   readonly protocol: string;
-  /** Names and values in turn, without those that uWebSockets.js writes itself. */
+  /** Names and values alternate. Headers that uWebSockets.js writes itself are left out. */
   readonly headers: readonly string[];
   readonly text: string;
 }
 
 const ownHeaders = new Set(['upgrade', 'connection', 'sec-websocket-accept', 'sec-websocket-protocol']);
 
-/** Longer heads are none. */
+/** The maximum length of a head. */
 const MAX_HEAD_BYTES = 65_536;
 
-/** Gathers what an application writes until the head is complete. */
+/** Collects the writes of an application until the head is complete. */
 export class UpgradeHeadReader {
   private data = Buffer.alloc(0);
 
-  /** Returns the head once it is complete, and what comes behind it. */
+  /** Returns the head once it is complete, and the bytes after it. */
   push(piece: Buffer): { head: UpgradeHead; rest: Buffer } | undefined {
     this.data = Buffer.concat([this.data, piece]);
     const end = this.data.indexOf('\r\n\r\n');

@@ -1,26 +1,26 @@
 import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
-import { upgradeUncorked } from '../../engine/uws-exchange.js';
+import { corkHolder } from '../../engine/uws/cork-holder.js';
 import { BridgeSocket } from '../http/bridge-socket.js';
 import type { Ends } from '../http/connection-facts.js';
 import { ResponseWriter } from '../http/response-writer.js';
 import { clientFrame, closePayload, type Frame, FrameReader, opcodes } from './frames.js';
 import { type UpgradeHead, UpgradeHeadReader } from './upgrade-response.js';
 
-/** What uWebSockets.js keeps on a WebSocket of the bridge. */
+/** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
 export interface BridgedData {
   link: UpgradeSocket;
 }
 
 type Done = (error?: Error | null) => void;
 
-/** So many bytes may wait for a slow client before the application is told to wait. */
+/** When more bytes than this wait for a slow client, the application is told to wait. */
 const MAX_WAITING_BYTES = 1 << 20;
-/** So many bytes may wait for an application that does not read: uWebSockets.js cannot stop reading a WebSocket. */
+/** The number of bytes that may wait for an application that does not read. uWebSockets.js cannot pause a WebSocket. */
 const MAX_UNREAD_BYTES = 128 << 20;
 
 /**
  * The socket that a WebSocket library gets with the event `upgrade`. The library writes its handshake and its frames to
- * it as ever; uWebSockets.js has the connection, so frames are taken apart here and put together again.
+ * it as usual. Because uWebSockets.js owns the connection, this class parses the frames and sends their payloads.
  */
 export class UpgradeSocket extends BridgeSocket {
   private readonly reader = new UpgradeHeadReader();
@@ -53,7 +53,7 @@ export class UpgradeSocket extends BridgeSocket {
     this.isLate = true;
   }
 
-  // What uWebSockets.js tells.
+  // Called for the events of uWebSockets.js.
 
   onOpen(ws: WebSocket<BridgedData>): void {
     this.ws = ws;
@@ -63,7 +63,7 @@ export class UpgradeSocket extends BridgeSocket {
     if (this.destroyed) return;
     this.bytesRead += data.byteLength;
     this.touch();
-    // The data's memory is uWebSockets.js's own.
+    // clientFrame() copies the data, whose memory belongs to uWebSockets.js.
     this.push(clientFrame(opcode, Buffer.from(data)));
     if (this.readableLength > MAX_UNREAD_BYTES) this.destroy();
   }
@@ -79,13 +79,13 @@ export class UpgradeSocket extends BridgeSocket {
     this.isGone = true;
     this.onDrain();
     if (this.destroyed) return;
-    // 1006 stands for a connection that was cut off. Where the application has closed, this is its client's answer.
+    // 1006 means that there was no close frame. If the application has closed first, this is the client's answer.
     if (code !== 1006) this.push(clientFrame(opcodes.close, closePayload(code, Buffer.from(reason))));
     this.push(null);
     setImmediate(() => this.destroy());
   }
 
-  // What the application writes.
+  // Called for the writes of the application.
 
   override _write(chunk: Buffer, _encoding: string, done: Done): void {
     if (this.isGone) return done();
@@ -139,7 +139,9 @@ export class UpgradeSocket extends BridgeSocket {
         for (let index = 0; index < headers.length; index += 2) res.writeHeader(headers[index]!, headers[index + 1]!);
       });
     }
-    upgradeUncorked(this.isLate, () => res.upgrade<BridgedData>({ link: this }, this.key, protocol, '', this.context));
+    const upgrade = () => res.upgrade<BridgedData>({ link: this }, this.key, protocol, '', this.context);
+    if (this.isLate) corkHolder.run(upgrade);
+    else upgrade();
   }
 
   private writeFrames(chunk: Buffer, done: Done): void {
@@ -172,7 +174,7 @@ export class UpgradeSocket extends BridgeSocket {
     }
   }
 
-  /** The WebSocket, which is nobody's from then on. */
+  /** Returns the WebSocket and forgets it. */
   private detach(): WebSocket<BridgedData> | undefined {
     const { ws } = this;
     this.ws = undefined;
@@ -191,7 +193,7 @@ export class UpgradeSocket extends BridgeSocket {
   }
 }
 
-/** Methods that uWebSockets.js's typings leave out. */
+/** Methods that the typings of uWebSockets.js omit. */
 interface FragmentedWebSocket extends WebSocket<BridgedData> {
   sendFirstFragment(message: Buffer, isBinary: boolean): number;
   sendFragment(message: Buffer, isBinary: boolean): number;

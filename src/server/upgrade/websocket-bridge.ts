@@ -3,7 +3,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf, createMessage } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
-import { addressOf } from '../../engine/request.js';
+import { addressOf } from '../../engine/http/request.js';
+import { webSocketClosed } from '../../engine/uws/routes.js';
 import type { HttpBridge } from '../http/http-bridge.js';
 import { copyRequest } from '../http/raw-request.js';
 import { opcodes } from './frames.js';
@@ -13,7 +14,7 @@ import { type BridgedData, UpgradeSocket } from './upgrade-socket.js';
 const MAX_PAYLOAD_BYTES = 100 << 20;
 const EMPTY = Buffer.alloc(0);
 
-/** Hands WebSocket upgrades that are not the engine's to the listeners of an http.Server's event `upgrade`. */
+/** Passes WebSocket upgrades that are not for the engine to the `upgrade` listeners of an http.Server. */
 export class WebSocketBridge {
   private open = 0;
 
@@ -34,7 +35,7 @@ export class WebSocketBridge {
     app.ws<BridgedData>('/*', {
       maxPayloadLength: MAX_PAYLOAD_BYTES,
       maxBackpressure: 0,
-      // Heartbeats are the library's affair.
+      // The library has heartbeats of its own.
       idleTimeout: 0,
       sendPingsAutomatically: false,
       compression: 0,
@@ -43,13 +44,16 @@ export class WebSocketBridge {
       message: (ws, data, isBinary) => linkOf(ws).onFrame(isBinary ? opcodes.binary : opcodes.text, data),
       pong: (ws, data) => linkOf(ws).onFrame(opcodes.pong, data),
       drain: (ws) => linkOf(ws).onDrain(),
-      close: (ws, code, reason) => linkOf(ws).onClose(code, reason),
+      close: (ws, code, reason) => {
+        webSocketClosed(app);
+        linkOf(ws).onClose(code, reason);
+      },
     });
   }
 
   private onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const { server } = this;
-    // As in node:http: without a listener it is a request like others.
+    // As in node:http: without a listener, it is an ordinary request.
     if (server.listenerCount('upgrade') === 0) return this.http.handle(res, req);
     const request = copyRequest(req);
     const rawHeaders = withoutExtensions(request.rawHeaders);
@@ -77,7 +81,7 @@ export class WebSocketBridge {
   }
 }
 
-/** The application must not compress: uWebSockets.js does not let compressed frames through. */
+/** The application must not compress, because uWebSockets.js does not pass compressed frames through. */
 function withoutExtensions(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_text, index) => rawHeaders[index - (index % 2)] !== 'sec-websocket-extensions');
 }

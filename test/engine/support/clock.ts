@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/engine/deadlines.js';
+import type { Clock } from '../../../src/engine/clock.js';
 
 /** A clock in the test's hand: time passes with {@link advance} only. */
 export class TestClock implements Clock {
@@ -20,8 +20,14 @@ export class TestClock implements Clock {
     this.timers.delete(timer as { at: number; callback: () => void });
   }
 
-  setImmediate(callback: () => void): void {
+  setImmediate(callback: () => void): unknown {
     this.immediates.push(callback);
+    return callback;
+  }
+
+  clearImmediate(immediate: unknown): void {
+    const at = this.immediates.indexOf(immediate as () => void);
+    if (at !== -1) this.immediates.splice(at, 1);
   }
 
   /** How many timers run. */

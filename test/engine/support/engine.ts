@@ -2,7 +2,7 @@ import { App, type TemplatedApp, us_listen_socket_close, us_socket_local_port } 
 import type { EventEmitter } from 'node:events';
 import { type AttachOptions, Engine } from '../../../src/engine/engine.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { Session } from '../../../src/engine/session/session.js';
 import type { TestClock } from './clock.js';
 
 export interface RunningEngine {

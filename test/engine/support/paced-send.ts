@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Session } from '../../../src/engine/session.js';
+import type { Session } from '../../../src/engine/session/session.js';
 
 /** Sends as fast as the client takes it, with at most so many bytes waiting. Returns how often it had to wait. */
 export async function pacedSend(session: Session, count: number, bytes: number): Promise<number> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Position } from '../../../src/history/store.js';
+import { endWithFile } from '../../support/children.js';
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
@@ -44,11 +45,9 @@ export async function appendInProcess(
   count: number,
   until: (acknowledged: Acknowledged[]) => boolean = () => false,
 ): Promise<Acknowledged[]> {
-  const child = spawn(
-    process.execPath,
-    ['--import', here('typescript.mjs'), here('appender.ts'), JSON.stringify(options), conversation, from, `${count}`],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const script = ['--import', here('typescript.mjs'), here('appender.ts')];
+  const args = [...script, JSON.stringify(options), conversation, from, `${count}`];
+  const child = endWithFile(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }));
   const exit = once(child, 'exit');
   const acknowledged: Acknowledged[] = [];
   for await (const line of createInterface({ input: child.stdout! })) {

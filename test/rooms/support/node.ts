@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
-import { Mesh } from '../../../src/cluster/mesh.js';
+import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
-import type { Bus } from '../../../src/rooms/bus/bus.js';
-import { embeddedBus } from '../../../src/rooms/bus/embedded.js';
+import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
+import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
-import { linksOf } from '../../../src/worker-bus.js';
+import { linksOf } from '../../../src/runtime/backplane.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {
@@ -46,7 +46,7 @@ export async function startNode(factory: AdapterFactory, options: NodeOptions = 
 }
 
 /** A node that is joined with others by a bus. */
-export async function startMember(bus: Bus, options: NodeOptions = {}): Promise<TestNode & { bus: Bus }> {
+export async function startMember(bus: Backplane, options: NodeOptions = {}): Promise<TestNode & { bus: Backplane }> {
   const node = await startNode(bus.factory, options);
   await bus.ready();
   return {
@@ -71,12 +71,12 @@ export class Machine {
   }
 
   /** The embedded bus of one more worker. Closing it is what its death is to the others. */
-  async openBus(): Promise<Bus> {
+  async openBackplane(): Promise<Backplane> {
     const mesh = new Mesh(++this.ids, this.directory);
     await mesh.listen();
     await mesh.join(this.meshes.map((other) => other.id));
     this.meshes.push(mesh);
-    const bus = embeddedBus(linksOf(mesh));
+    const bus = embeddedBackplane(linksOf(mesh));
     return {
       ...bus,
       close: () => {

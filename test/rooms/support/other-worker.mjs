@@ -1,18 +1,18 @@
 // Another worker of the machine, on the embedded bus, in a process that can be killed. It is there when it writes a line.
 import { App } from 'uWebSockets.js';
 import { Server } from 'socket.io';
-import { Mesh } from '../../../dist/cluster/mesh.js';
+import { Mesh } from '../../../dist/cluster/mesh/mesh.js';
 import { Engine } from '../../../dist/index.js';
-import { embeddedBus } from '../../../dist/rooms/bus/embedded.js';
+import { embeddedBackplane } from '../../../dist/rooms/backplanes/embedded/embedded.js';
 import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
-import { linksOf } from '../../../dist/worker-bus.js';
+import { linksOf } from '../../../dist/runtime/backplane.js';
 
 const [directory, id, ...others] = process.argv.slice(2);
 const mesh = new Mesh(Number(id), directory);
 await mesh.listen();
 await mesh.join(others.map(Number));
 const engine = new Engine().attach(App());
-const io = new Server({ adapter: withNativeRooms(embeddedBus(linksOf(mesh)).factory, engine) });
+const io = new Server({ adapter: withNativeRooms(embeddedBackplane(linksOf(mesh)).factory, engine) });
 io.bind(engine);
 // It never answers, so that a question waits for as long as this worker lives.
 io.on('question', () => console.log('asked'));

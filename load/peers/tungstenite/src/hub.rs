@@ -30,7 +30,7 @@ impl Member {
         self.waiting.borrow_mut().push(message);
     }
 
-    /// For everybody else. Until the client's task runs, more may gather.
+    /// For broadcasts. Until the client's task runs, more may gather.
     pub fn post(&self, message: Utf8Bytes) {
         self.reply(message);
         self.posted.notify_one();
@@ -123,7 +123,7 @@ impl Hub {
         for room in self.pinged.iter().cycle() {
             ticks.tick().await;
             room.each(|member| {
-                // Who has not answered the last ping by now is gone.
+                // A client that has not answered the last ping by now is gone.
                 if member.alive.replace(false) {
                     member.post(ping.clone());
                 } else {
@@ -134,7 +134,7 @@ impl Hub {
     }
 }
 
-/// Document 3's messages, as marketdata.js beside this folder makes them.
+/// Workload 3's messages, as marketdata.js beside this folder makes them.
 fn quote(number: usize, second: usize) -> Utf8Bytes {
     let start = format!("{number} {second} ");
     let more = format!("quote {start}");

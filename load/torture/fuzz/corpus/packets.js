@@ -5,7 +5,7 @@ export const packets = {
   'a million attachments': (client) => client.send(['451000000-["echo",{"_placeholder":true,"num":0}]']),
   'a place for an attachment that is none': (client) =>
     client.send(['451-["echo",{"_placeholder":true,"num":5}]', Buffer.of(1)]),
-  'an attachment that nobody announced': (client) => client.send([Buffer.of(1, 2, 3)]),
+  'an unannounced attachment': (client) => client.send([Buffer.of(1, 2, 3)]),
   'a text in place of an attachment': (client) =>
     client.send(['451-["echo",{"_placeholder":true,"num":0}]', '42["echo"]']),
   'an event of the library itself': (client) => client.send(['42["disconnect"]']),

@@ -130,7 +130,7 @@ function plan(call, context) {
 
 function publishCode(room, { body: sent, key: given, caller: who }, { user, maxPayload, keys }) {
   if (room === undefined || !isRoom(room)) return 'BAD_ROOM';
-  // Who may not publish is not listened to.
+  // Without permission to publish, the body is not looked at.
   if (who === 'token' && !user.may('publish', room)) return 'ROOM_FORBIDDEN';
   const bytes = Buffer.from(sent);
   if (bytes.length > maxPayload) return 'BODY_TOO_LARGE';
@@ -141,7 +141,7 @@ function publishCode(room, { body: sent, key: given, caller: who }, { user, maxP
   // A short key may come again by chance, with other texts or the same.
   const right = isKnown ? [code, 'KEY_REUSED'] : [code];
   if (who !== 'token') return right;
-  // Who has a token writes in no other name: that is what is looked at first, message by message.
+  // A token allows no other sender name. The server checks that first, message by message.
   return ['ok', 'BAD_TEXT', 'BAD_NAME'].includes(code) ? ['BAD_NAME', 'BAD_TEXT', ...right] : right;
 }
 

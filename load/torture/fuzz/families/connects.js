@@ -3,7 +3,7 @@ import { transports } from '../clients.js';
 import { expectSame } from '../mismatch.js';
 import { fields, json, text } from '../values.js';
 
-/** What may stand in a CONNECT: tokens that are none, and namespaces that nobody has. Before authentication. */
+/** Contents of a CONNECT before authentication: invalid tokens and unknown namespaces. */
 
 const namespace = text.map((name) => `/${name.replaceAll(',', '')}`);
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { join, LONGEST_PACKET } from '../clients.js';
+import { join, MAX_PACKET_BYTES } from '../clients.js';
 import { expectSame } from '../mismatch.js';
 import { replyTo } from '../oracle.js';
 import { fields, json, room, text } from '../values.js';
@@ -35,7 +35,7 @@ const unknown = fc.record({
 });
 
 /** What is too long is the matter of the families `frames` and `api`. */
-const fits = ({ event, values }) => Buffer.byteLength(JSON.stringify([event, values])) < LONGEST_PACKET - 100;
+const fits = ({ event, values }) => Buffer.byteLength(JSON.stringify([event, values])) < MAX_PACKET_BYTES - 100;
 
 export const weight = 40;
 export const arbitrary = fc.array(

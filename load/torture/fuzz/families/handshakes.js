@@ -56,8 +56,8 @@ export const arbitrary = fc.array(
 );
 
 /** Five of them, percent-encoded, must fit into one request's header. */
-const LONGEST = 60;
-const encode = (value) => encodeURIComponent(value.toWellFormed().slice(0, LONGEST));
+const MAX_CHARACTERS = 60;
+const encode = (value) => encodeURIComponent(value.toWellFormed().slice(0, MAX_CHARACTERS));
 
 export async function play(handshakes, { port }) {
   let connection = new Connection(port);
@@ -78,7 +78,7 @@ export async function play(handshakes, { port }) {
       const known = Object.fromEntries(
         all
           .filter(([name]) => name in parameter)
-          .map(([name, value]) => [name, value.toWellFormed().slice(0, LONGEST)]),
+          .map(([name, value]) => [name, value.toWellFormed().slice(0, MAX_CHARACTERS)]),
       );
       const want = handshakeReply(method, known, asUpgrade);
       expectSame(await gotFrom(response, connection, known.transport), want, path);

@@ -79,7 +79,7 @@ function outcomeOf(packets, isIn, transport) {
   let verdict = 'open';
   decoder.on('decoded', ({ type, nsp }) => {
     if (type === PacketType.CONNECT && !(nsp === '/' && isConnected)) {
-      // Whether somebody is let in is known only later; whoever is not may try again.
+      // Whether the server accepts a CONNECT is known only later; a rejected client may try again.
       if (nsp === '/') verdict = 'either';
     } else if (nsp !== '/' || !isConnected || type === PacketType.CONNECT || type === PacketType.CONNECT_ERROR) {
       verdict = 'closed';
@@ -89,7 +89,7 @@ function outcomeOf(packets, isIn, transport) {
     if (verdict !== 'open') return verdict;
     if (typeof packet === 'string' && packet[0] !== '4' && !(transport === 'polling' && packet[0] === 'b')) {
       const type = '0123456'.indexOf(packet[0] ?? 'x');
-      // A client of revision 4 pings nobody; only a payload can say that it closes.
+      // A client of revision 4 sends no pings, and can announce its end in a payload only.
       if (type === -1 || type === 2 || (type === 1 && transport === 'polling')) return 'closed';
       continue;
     }

@@ -46,11 +46,11 @@ export const weight = 4;
 export const arbitrary = (tokens) =>
   fc.record({ path, token: token(tokens), texts: fc.array(said, { minLength: 1, maxLength: 20, size: 'max' }) });
 
-const LONGEST_FRAME = 40_960;
+const MAX_FRAME_BYTES = 1_048_576;
 let rooms = 0;
 
 export async function play({ path: given, token: shown, texts }, { port, user, tokens }) {
-  // Where they are let in, each is alone, so that it hears itself and nobody else.
+  // Each client has its room to itself, so that it receives its own messages alone.
   const room = given ?? `fuzz-plain-${process.pid}-${rooms++}`;
   const parameters = new URLSearchParams({ token: (shown ?? user.token).toWellFormed() });
   const connection = new Connection(port).write(upgradeRequest(`/${room}?${parameters}`));
@@ -89,8 +89,8 @@ async function talk(connection, texts) {
   // A text that is too long is refused a moment later than other things: those that come behind it may come first.
   const ends = [];
   for (const one of [...texts, FENCE]) {
-    if (typeof one !== 'string') ends.push(one.length > LONGEST_FRAME ? 'cut off' : 'BAD_FRAME');
-    else if (Buffer.byteLength(one) > LONGEST_FRAME) ends.push('cut off');
+    if (typeof one !== 'string') ends.push(one.length > MAX_FRAME_BYTES ? 'cut off' : 'BAD_FRAME');
+    else if (Buffer.byteLength(one) > MAX_FRAME_BYTES) ends.push('cut off');
     else if (lengthOf(one) > 10_000) ends.push('BAD_TEXT');
     else if (one !== '') expected.push(one);
     if (ends.length > 0 && ends.at(-1) !== 'BAD_TEXT') break;

@@ -133,7 +133,7 @@ final class Client extends SimpleChannelInboundHandler<TextWebSocketFrame> {
         context.writeAndFlush(message, context.voidPromise());
     }
 
-    /** Whoever has not answered the last ping by now is gone. */
+    /** A client that has not answered the last ping by now is gone. */
     void ping(ByteBuf frame) {
         if (alive) {
             writeAndFlush(frame);

@@ -70,7 +70,7 @@ final class Hub {
         return quotes;
     }
 
-    /** Document 3's ten messages of a second, as marketdata.js beside this folder makes them. */
+    /** Workload 3's ten messages of a second, as marketdata.js beside this folder makes them. */
     private void renewQuotes() {
         List<ByteBuf> old = quotes;
         quotes = IntStream.range(0, 10).mapToObj(this::quote).toList();

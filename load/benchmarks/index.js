@@ -1,0 +1,30 @@
+import backpressure from './backpressure.js';
+import broadcast, { windows } from './broadcast.js';
+import connect from './connect.js';
+import connections from './connections.js';
+import correspondence from './correspondence.js';
+import echo from './echo.js';
+import fanout from './fanout.js';
+import history from './history.js';
+import http from './http.js';
+import idle from './idle.js';
+import marketdata from './marketdata.js';
+import { nodes, workers } from './nodes.js';
+
+/** Every benchmark by its name, in the order in which they run and are reported. */
+export const benchmarks = {
+  connect,
+  echo,
+  idle,
+  broadcast,
+  fanout,
+  windows,
+  nodes,
+  workers,
+  correspondence,
+  history,
+  marketdata,
+  connections,
+  backpressure,
+  http,
+};

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { freePort } from '../../../test/support/ports.js';
+import { cleanEnvironment } from '../../../test/support/server.js';
+
+const load = fileURLToPath(new URL('../../load.js', import.meta.url));
+
+/** Runs the command until it ends. */
+async function run(args: string[], environment: Record<string, string> = {}) {
+  const env = { ...cleanEnvironment(), ...environment };
+  // None of these may get as far as to run anything.
+  const child = spawn(process.execPath, [load, ...args], { env, stdio: 'pipe', timeout: 20_000 });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code, ...output };
+}
+
+const { readArguments } = (await import(new URL('../../artillery/command/arguments.js', import.meta.url).href)) as {
+  readArguments(args: string[], environment: Record<string, string>): object;
+};
+
+test.each<[string[], string]>([
+  [
+    ['chat', 'chess', 'toString'],
+    'unknown: chess, toString; the scenarios are broadcast, chat, direct, echo, reconnect',
+  ],
+  [['--fast'], "Unknown option '--fast'"],
+  [['--quick=yes'], "Option '--quick' does not take an argument"],
+])('%j is refused', (args, message) => {
+  expect(() => readArguments(args, {})).toThrow(message);
+});
+
+test.each(['localhost:3000', 'nonsense', 'ftp://chat', 'http://chat/room', 'http://u:p@chat', 'http://chat/?a'])(
+  'TARGET=%s is refused',
+  (TARGET) => {
+    const message = `TARGET=${TARGET} is not the address of a server, such as https://chat.example.com`;
+    expect(() => readArguments(['echo'], { TARGET })).toThrow(message);
+  },
+);
+
+test('all scenarios are the default, and each runs once', () => {
+  const names = ['broadcast', 'chat', 'direct', 'echo', 'reconnect'];
+  expect(readArguments([], {})).toEqual({ names, quick: false, help: false, target: undefined });
+  const target = 'https://chat.example.com';
+  expect(readArguments(['echo', '--quick', 'chat', 'echo'], { TARGET: `${target}/` })).toEqual({
+    names: ['echo', 'chat'],
+    quick: true,
+    help: false,
+    target,
+  });
+});
+
+test('with a token all users have one name, and nobody to write to', () => {
+  const TOKEN = 'a.b.c';
+  expect(readArguments([], { TOKEN })).toMatchObject({ names: ['broadcast', 'chat', 'echo', 'reconnect'] });
+  expect(() => readArguments(['direct'], { TOKEN })).toThrow('direct needs users of different names');
+});
+
+test('what is refused is said in one line', async () => {
+  const stderr = 'load: unknown: chess; the scenarios are broadcast, chat, direct, echo, reconnect\n';
+  expect(await run(['chess'])).toEqual({ code: 2, stdout: '', stderr });
+});
+
+test('a target where nobody listens is told from one that is another server', async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const silent = await run([], { TARGET: nobody });
+  expect(silent).toMatchObject({ code: 3, stdout: '' });
+  expect(silent.stderr).toMatch(/^load: TARGET=http:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED.*\n$/);
+
+  const other = createServer((_, res) => res.end('ok')).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  try {
+    const TARGET = `http://127.0.0.1:${(other.address() as { port: number }).port}`;
+    const stderr = `load: TARGET=${TARGET} is no gjallar: its /readyz is another's\n`;
+    expect(await run([], { TARGET })).toEqual({ code: 3, stdout: '', stderr });
+  } finally {
+    other.close();
+  }
+});
+
+test('--help names every scenario', async () => {
+  const { code, stdout, stderr } = await run(['--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const names = [...stdout.matchAll(/^ {2}([a-z]+) +\S/gm)].map(([, name]) => name);
+  expect(names).toEqual(['broadcast', 'chat', 'direct', 'echo', 'reconnect']);
+});

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = (command: string, ...args: string[]) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`load/${command}`, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+};
+
+/** Each command with how one runs it, and a name that its usage lists. */
+const commands: [string, string, string][] = [
+  ['bench.js', 'npm run bench -- [benchmark…] [options]', 'correspondence'],
+  ['load.js', 'npm run load -- [scenario…] [--quick]', 'reconnect'],
+  ['scaling.js', 'node load/scaling.js [file…]', 'file'],
+  ['torture.js', 'npm run torture -- [scenario…] [options]', 'reload'],
+  ['report/index.js', 'npm run bench:report -- [file…] [--out folder]', 'file'],
+];
+
+describe.each(commands)('%s', (command, call, name) => {
+  test('prints its usage with --help', () => {
+    const { status, stdout, stderr } = run(command, '--help');
+    expect({ status, stderr, call: stdout.split('\n', 1)[0] }).toEqual({ status: 0, stderr: '', call });
+    expect(stdout).toMatch(new RegExp(`^  ${name}[ :]`, 'm'));
+    expect(stdout).not.toContain('undefined');
+  });
+
+  test('rejects an unknown option in one line', () => {
+    const { status, stdout, stderr } = run(command, '--fast');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/^[a-z:]+: Unknown option '--fast'.*\n$/);
+  });
+});
+
+test.each([
+  ['bench.js', ['chess'], 'bench: unknown benchmark: chess.'],
+  ['bench.js', ['echo', '--peers', 'uws,pigeon'], 'bench: unknown peer: pigeon.'],
+  ['bench.js', ['echo', '--cell', 'of the monks'], 'bench: no cell of echo contains "of the monks".'],
+  ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
+  ['torture.js', ['slow', '--times', 'often'], 'torture: --times must be a number, not "often".'],
+])('%s %j says what is wrong', (command, args, message) => {
+  const { status, stdout, stderr } = run(command, ...args);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toContain(message);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('the usage of one scenario leaves out the others', () => {
+  const { stdout } = run('torture.js', 'slow', '--help');
+  expect(stdout).toContain('  slow: ');
+  expect(stdout).not.toContain('  reload: ');
+});
+
+test('scaling.js prints the last chapter of the report, and changes nothing', () => {
+  const { status, stdout, stderr } = run('scaling.js');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(/^## Capacity planning/);
+  expect(stdout).toContain('**Chat rooms (workload 1)**');
+});

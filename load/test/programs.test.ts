@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+const load = fileURLToPath(new URL('../', import.meta.url));
+const root = join(load, '../');
+/** Its peers take minutes to build, and the network. */
+const LEFT_OUT = ['peers/foreign.test.js'];
+
+interface Manifest {
+  devDependencies: Record<string, string>;
+  dependencies?: Record<string, string>;
+}
+const manifest = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+const shared = () => {
+  const own = manifest(load).devDependencies;
+  const { dependencies, devDependencies } = manifest(root);
+  return Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) => name in own);
+};
+
+test('the benchmarks measure the packages that gjallar runs on', () => {
+  expect(Object.fromEntries(shared())).toMatchObject({ ws: expect.any(String), 'socket.io': expect.any(String) });
+  // A range of its own would put a second version into load/node_modules, and that would be measured.
+  expect(manifest(load).devDependencies).toMatchObject(Object.fromEntries(shared()));
+  const fromLoad = createRequire(join(load, 'peers/peer.js'));
+  const fromRoot = createRequire(join(root, 'package.json'));
+  expect(shared().filter(([name]) => existsSync(join(load, 'node_modules', name)))).toEqual([]);
+  for (const name of ['ws', 'socket.io-client']) expect(fromLoad.resolve(name)).toBe(fromRoot.resolve(name));
+});
+
+test('gjallar is installed without what only load/ uses', () => {
+  // A workspace's dependencies would be installed in production too; its devDependencies are not.
+  expect(manifest(load).dependencies).toBeUndefined();
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  for (const name of ['vega', 'vega-lite']) {
+    expect(manifest(root)).not.toHaveProperty(['devDependencies', name]);
+    expect(packages[`node_modules/${name}`]).toMatchObject({ dev: true });
+  }
+});
+
+const files = ['generator', 'harness', 'peers'].flatMap((folder) =>
+  readdirSync(join(load, folder))
+    .filter((name) => name.endsWith('.test.js'))
+    .map((name) => `${folder}/${name}`),
+);
+
+test('the generators, the harness and the peers of the benchmarks pass their own tests', async () => {
+  expect(files).toEqual(
+    expect.arrayContaining(['generator/frames.test.js', 'harness/many-clients.test.js', ...LEFT_OUT]),
+  );
+  const chosen = files.filter((file) => !LEFT_OUT.includes(file));
+  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', ...chosen], {
+    cwd: load,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 100_000,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(output);
+  const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1]);
+  expect(passed).toBeGreaterThan(chosen.length);
+}, 120_000);

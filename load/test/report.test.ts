@@ -1,0 +1,196 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const root = new URL('../../', import.meta.url);
+const command = fileURLToPath(new URL('load/report/index.js', root));
+const docs = fileURLToPath(new URL('docs/', root));
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gjallar-report-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const run = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
+const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
+
+/** A row as the benchmarks write it. */
+const row = (peer: string, cpuPerMessage: number, more: object = {}) => ({
+  date: '2026-01-02T03:04:05.000Z',
+  benchmark: 'echo',
+  cell: '30 bytes, 10,000/s',
+  parameters: { size: 30, perSecond: 10_000 },
+  quick: false,
+  command: 'npm run bench -- echo',
+  peer,
+  result: { cpuPerMessage, average: cpuPerMessage / 10, saturated: false },
+  valid: true,
+  note: '',
+  machine: { cores: 2, pinned: true, cpu: 'A CPU', memory: 2 ** 34, kernel: '6.0' },
+  versions: { node: '20.0.0' },
+  commit: 'abc1234',
+  ...more,
+});
+
+/** The report of files of rows, and its table of echoes by peer, without the empty first and last cell. */
+function report(...files: object[][]) {
+  const names = files.map((rows, i) => {
+    const name = join(folder, `${i}.jsonl`);
+    writeFileSync(name, rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    return name;
+  });
+  const out = join(folder, 'docs');
+  expect(run(...names, '--out', out)).toMatchObject({ status: 0, stderr: '' });
+  const page = read(out, 'benchmarks.md');
+  const [, table = ''] = page.split('### echo: 30 bytes, 10,000/s\n\n');
+  const lines = table.split('\n\n')[0]!.split('\n').slice(2);
+  const cells = lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  return { page, out, table: Object.fromEntries(cells.map(([peer, ...rest]) => [peer, rest])) };
+}
+
+test('the report in docs/ and the README is what its results make, so nobody edited it', () => {
+  const out = join(folder, 'docs');
+  expect(run('--out', out)).toMatchObject({ status: 0, stderr: '' });
+  const made = (at: string) => readdirSync(join(at, 'benchmarks')).sort();
+  expect(made(docs)).toEqual(made(out));
+  const files = ['benchmarks.md', 'fan-out.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
+  for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
+});
+
+test('runs of several files are gathered: median, extremes, and the ratio to ours', () => {
+  const { table } = report(
+    [row('socketio-ws', 30), row('gjallar', 10)],
+    [row('socketio-ws', 20), row('gjallar', 12)],
+    [row('socketio-ws', 40), row('gjallar', 5)],
+  );
+  expect(table).toEqual({
+    'socketio-ws': ['30.0<br><sub>20.0–40.0</sub>', '3×', '3.00<br><sub>2.00–4.00</sub>', '3×', '3', ''],
+    gjallar: ['10.0<br><sub>5.0–12.0</sub>', '1×', '1.00<br><sub>0.50–1.20</sub>', '1×', '3', ''],
+  });
+});
+
+test('each run is compared with ours of the same run, since the machine may be slower at another time', () => {
+  const at = (minute: number) => ({ date: `2026-01-02T03:${minute}:05.000Z` });
+  const { table } = report(
+    [row('socketio-ws', 20, at(10)), row('gjallar', 10, at(11))],
+    [row('gjallar', 40, at(30)), row('socketio-ws', 40, at(31))],
+    [row('socketio-ws', 90, at(20)), row('gjallar', 30, at(21))],
+  );
+  expect(table['socketio-ws']!.slice(0, 2)).toEqual(['40.0<br><sub>20.0–90.0</sub>', '2×']);
+});
+
+test('a peer that takes less than ours is shown like any other', () => {
+  const { table, page } = report([row('tungstenite', 5), row('gjallar', 10)]);
+  expect(table.tungstenite).toEqual(['5.0', '0.5×', '0.50', '0.5×', '1 †', '']);
+  expect(page).toContain('| echo: 30 bytes, 10,000/s | 0.5× | CPU µs/message |');
+});
+
+test('of an even number of runs the median lies between the two in the middle', () => {
+  const { table } = report(
+    [10, 20, 100, 30].map((cpu) => row('gjallar', cpu)),
+    [row('uws', 1)],
+  );
+  expect(table.gjallar![0]).toBe('25.0<br><sub>10.0–100.0</sub>');
+});
+
+test('a row that is invalid in every run is struck out, and nothing is compared with it', () => {
+  const invalid = { valid: false, note: 'INVALID: generator at 95%; other programs took 0.3 cores' };
+  const { table, page } = report([row('socketio-ws', 30), row('gjallar', 10, invalid)]);
+  expect(table).toEqual({
+    'socketio-ws': ['30.0', '–', '3.00', '–', '1 †', ''],
+    gjallar: ['~~10.0~~', '–', '~~1.00~~', '–', '0 †', 'INVALID: generator at 95%; other programs took 0.3 cores'],
+  });
+  expect(page).toContain('| echo: 30 bytes, 10,000/s | – | CPU µs/message |');
+});
+
+test('an invalid run beside valid ones is left out, which is said', () => {
+  const invalid = row('gjallar', 1000, { valid: false, note: 'INVALID: 3 connections lost' });
+  const { table } = report([row('gjallar', 10), invalid, row('gjallar', 11), row('uws', 1)]);
+  expect(table.gjallar).toEqual([
+    '10.5<br><sub>10.0–11.0</sub>',
+    '1×',
+    '1.05<br><sub>1.00–1.10</sub>',
+    '1×',
+    '2 †',
+    '1 run left out: INVALID: 3 connections lost',
+  ]);
+});
+
+test('remarks that differ in figures alone are told once, at their worst', () => {
+  const took = (cores: string) => ({ note: `saturated; other programs took ${cores} cores` });
+  const { table } = report([row('gjallar', 10, took('0.3')), row('gjallar', 10, took('1.2')), row('uws', 1)]);
+  expect(table.gjallar!.at(-1)).toBe('saturated; other programs took 1.2 cores');
+});
+
+test('the cost of a saturated server is compared, its latency is not', () => {
+  const saturated = { result: { cpuPerMessage: 30, average: 2000, saturated: true }, note: 'saturated' };
+  const { table } = report([row('socketio-ws', 0, saturated), row('gjallar', 10)]);
+  expect(table['socketio-ws']).toEqual(['30.0', '3×', '2,000.00', '–', '1 †', 'saturated']);
+});
+
+test('a peer that was not run, or failed, stands there with the reason', () => {
+  const without = { result: undefined, valid: undefined };
+  const { table } = report([
+    row('gorilla', 0, { ...without, note: 'not run: no go on this machine' }),
+    row('netty', 0, { ...without, failed: true, note: 'failed: it ended' }),
+    row('gjallar', 10),
+  ]);
+  expect(table.gorilla).toEqual(['–', '–', '–', '–', '–', 'not run: no go on this machine']);
+  expect(table.netty).toEqual(['–', '–', '–', '–', '–', 'failed: it ended']);
+});
+
+test('quick runs count only where there is no full one, and are called so', () => {
+  const quick = { quick: true };
+  const { table, out } = report([row('gjallar', 99, quick), row('uws', 7, quick)], [row('gjallar', 10)]);
+  expect(table.gjallar).toEqual(['10.0', '1×', '1.00', '1×', '1 †', '']);
+  expect(table.uws).toEqual(['7.0', '0.7×', '0.70', '0.7×', '1 †', 'a quick run']);
+  const kept = read(out, 'benchmarks', 'results.jsonl').trim().split('\n');
+  expect(kept.map((line) => (JSON.parse(line) as { peer: string }).peer)).toEqual(['uws', 'gjallar']);
+});
+
+test('where several rows are ours, each peer is compared with the one of its kind', () => {
+  const nodes = { benchmark: 'nodes', parameters: { subscribers: 1000, publishers: 10, perSecond: 40 } };
+  const result = (cpuPerDelivery: number) => ({ ...nodes, result: { cpuPerDelivery, average: 1 } });
+  const { page } = report([
+    row('socketio-nodes-2', 0, result(8)),
+    row('gjallar-nodes-1', 0, result(1)),
+    row('gjallar-nodes-2', 0, result(2)),
+  ]);
+  expect(page).toContain('| socketio-nodes-2 | 8.00 | 4× |');
+  expect(page).toContain('| gjallar-nodes-2 | 2.00 | 2× |');
+  // The published figure of the same cell, beside ours.
+  expect(page).toContain('| *workload 1: heimdallr, 2 nodes* | – | – | *129* | – | – |  |');
+});
+
+test('where only one peer was measured, one table has all cells', () => {
+  const { page } = report([row('gjallar', 10), row('gjallar', 20, { cell: '4 bytes', parameters: { size: 4 } })]);
+  expect(page).toContain('| 30 bytes, 10,000/s | 10.0 | 1.00 | 1 † |  |\n| 4 bytes | 20.0 | 2.00 | 1 † |  |\n');
+});
+
+test('machine, versions, commit and commands are told, each once', () => {
+  const { page } = report([row('gjallar', 10), row('uws', 10, { date: '2026-01-03T00:00:00.000Z' })]);
+  expect(page).toContain('| date | 2026-01-02 to 2026-01-03 |');
+  expect(page).toContain('| machine | 2 cores, A CPU, 16 GiB, Linux 6.0, server and generators on separate cores |');
+  expect(page).toContain('| versions | node 20.0.0 |');
+  expect(page).toContain('| commit | abc1234 |');
+  expect(page).toContain('| commands | `npm run bench -- echo` |');
+});
+
+test('a file that the benchmarks did not write is refused in one line', () => {
+  const bad = join(folder, 'bad.jsonl');
+  writeFileSync(bad, '{"benchmark":"echo"}\n');
+  const incomplete = `bench:report: ${bad}:1: a result without "cell"; was it written by an older version?\n`;
+  expect(run(bad, '--out', folder)).toMatchObject({ status: 1, stdout: '', stderr: incomplete });
+  writeFileSync(bad, 'one\n');
+  const noJson = `bench:report: ${bad}:1: not JSON\n`;
+  expect(run(bad, '--out', folder)).toMatchObject({ status: 1, stdout: '', stderr: noJson });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from '@jest/globals';
+
+interface Demand {
+  cpu: number;
+  memory: number;
+  bytes: number;
+  messages: number;
+  fixed: number;
+  size: number;
+  readers: (workers: number) => number;
+  store: number;
+}
+
+interface Plan {
+  machines: number;
+  limits: Record<'CPU' | 'memory' | 'network', number>;
+  first: string;
+  perWorker: number;
+  shards: number;
+}
+
+const { plan } = (await import(new URL('../report/scaling/model.js', import.meta.url).href)) as {
+  plan: (users: number, demand: Demand, bus: string, parameters: object, cost: object) => Plan;
+};
+
+const machine = { cores: 4, memory: 1e9, network: 1e6, headroom: 0.5 };
+const parameters = { machine, wire: { overhead: 100 } };
+const cost = { bus: 0.001, redis: 0.0001 };
+const demand: Demand = {
+  cpu: 0.001,
+  memory: 1000,
+  bytes: 100,
+  messages: 0,
+  fixed: 0,
+  size: 100,
+  readers: (workers) => Math.min(workers, 8),
+  store: 0,
+};
+const planned = (users: number, change: Partial<Demand> = {}, bus = 'sharded') =>
+  plan(users, { ...demand, ...change }, bus, parameters, cost);
+
+test('each resource alone limits the users of a machine, and the scarcest decides', () => {
+  // A machine may use 2 cores, 500 MB and 500 kB/s: 2,000, 500,000 and 5,000 users.
+  expect(planned(10_000)).toMatchObject({ machines: 5, limits: { CPU: 5, memory: 1, network: 2 }, first: 'CPU' });
+  expect(planned(10_001).machines).toBe(6);
+  expect(planned(10_000, { cpu: 0.0001 })).toMatchObject({ machines: 2, first: 'network' });
+  expect(planned(10_000, { memory: 1e6 })).toMatchObject({ machines: 20, first: 'memory' });
+});
+
+test('on the classic bus every worker reads everything, so that no number of machines is enough in the end', () => {
+  // 500 messages/s of 1 ms each are all the CPU that a worker may use.
+  expect(planned(10_000, { messages: 0.049 }, 'classic').machines).toBeGreaterThan(100);
+  expect(planned(10_000, { messages: 0.051 }, 'classic').machines).toBe(Infinity);
+});
+
+test('on the sharded bus a worker reads what it has members of', () => {
+  const { machines, perWorker } = planned(10_000, { messages: 0.051 });
+  // 20 workers' worth of clients, and 510 messages/s that 8 workers read each, at 1 ms: 4.08 cores of work.
+  expect(machines).toBe(Math.ceil((10 + 4.08) / 2));
+  expect(perWorker).toBeCloseTo((510 * 8) / (machines * 4));
+});
+
+test('a machine alone needs no bus', () => {
+  expect(planned(1000, { messages: 1 })).toMatchObject({ machines: 1, perWorker: 0, shards: 0 });
+});
+
+test('shards follow from what Redis works and sends, and from what is kept', () => {
+  // 4,080 messages/s of 0.1 ms each; a card that may send 500 kB/s of 200 bytes each.
+  expect(planned(10_000, { messages: 0.051 }).shards).toBe(Math.ceil((4080 * 200) / 500_000));
+  expect(planned(10_000, { store: 0.0001 }).shards).toBe(2);
+});

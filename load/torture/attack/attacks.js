@@ -1,0 +1,37 @@
+import { argumentAttacks } from './attacks/arguments.js';
+import { chatFloods } from './attacks/chat-floods.js';
+import { chatPosts } from './attacks/chat-posts.js';
+import { engineFloods } from './attacks/engine-floods.js';
+import { handshakes } from './attacks/handshakes.js';
+import { historyAttacks } from './attacks/history.js';
+import { pipelines } from './attacks/pipelines.js';
+import { plainFloods } from './attacks/plain-floods.js';
+import { readers } from './attacks/readers.js';
+import { relayed } from './attacks/relayed.js';
+
+/**
+ * One way to take more from the server than it costs.
+ * @typedef {object} Attack
+ * @property {string} name in words, unique
+ * @property {string} about what it sends
+ * @property {(attacker: import('./kit.js').Attacker, prepared: any) => Promise<unknown>} run the attack itself
+ * @property {(attacker: import('./kit.js').Attacker) => Promise<any>} [prepare] what has to be there before the clock starts
+ * @property {number} [rate] bytes per second, where that is less than what an attacker may send at most
+ * @property {Record<string, string>} [environment] of the server
+ * @property {Partial<import('./verdict.js').Bounds>} [bounds] where they differ
+ */
+
+/** @type {Attack[]} */
+export const attacks = [
+  { name: 'control', about: 'nothing: what the probes see on a quiet server', run: async () => {} },
+  ...argumentAttacks,
+  ...pipelines,
+  ...engineFloods,
+  ...chatFloods,
+  ...chatPosts,
+  ...plainFloods,
+  ...historyAttacks,
+  ...handshakes,
+  ...readers,
+  ...relayed,
+];

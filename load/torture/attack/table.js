@@ -1,0 +1,30 @@
+/** Columns of what a person reads; the first one is aligned to the left. */
+const columns = [
+  ['attack', ({ attack }) => attack],
+  ['limits', ({ limits }) => limits],
+  ['sent MB', ({ spent }) => (spent.bytes / 1e6).toFixed(1)],
+  ['conn.', ({ spent }) => spent.connections],
+  ['its CPU s', ({ spent }) => spent.cpu.toFixed(1)],
+  ['CPU s', ({ server }) => server.cpu.toFixed(1)],
+  ['memory MB', ({ server }) => server.memory],
+  ['Redis MB', ({ server }) => server.redis ?? ''],
+  ['disk MB', ({ server }) => server.disk],
+  ['died', ({ server }) => server.deaths],
+  ['same ms', ({ others }) => others.same],
+  ['other ms', ({ others }) => others.other],
+  ['ack ms', ({ others }) => others.post],
+  ['lag ms', ({ others }) => others.lag],
+  ['programs', ({ programs }) => (programs ?? 0).toFixed(1)],
+  ['', ({ ok, noisy }) => `${ok ? 'ok' : 'FAILED'}${noisy ? ', noisy' : ''}`],
+];
+
+/** The rows as a table of Markdown. @param {object[]} rows @returns {string} */
+export function tableOf(rows) {
+  const cells = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => String(cell(row))))];
+  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column].length)));
+  const line = (values) =>
+    `| ${values.map((value, i) => (i < 2 ? value.padEnd(widths[i]) : value.padStart(widths[i]))).join(' | ')} |`;
+  const [head, ...body] = cells.map(line);
+  const rule = `|${widths.map((width, i) => `${'-'.repeat(width + 1)}${i < 2 ? '-' : ':'}`).join('|')}|`;
+  return [head, rule, ...body].join('\n');
+}

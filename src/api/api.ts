@@ -1,0 +1,79 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HttpExchange } from '../engine/http/exchange.js';
+import type { HttpHost } from '../engine/http/guarded-requests.js';
+import { routeHttp } from '../engine/uws/routes.js';
+import { GjallarError } from '../errors.js';
+import type { Cors } from '../http/cors.js';
+import { dataHeaders, type Headers } from '../http/headers.js';
+import { sendError, sendFailure, sendJson } from '../http/json.js';
+import { packageRoot } from '../http/paths.js';
+import type { Call } from './call.js';
+import { drain, type OperatorOptions, readStats } from './operator.js';
+import { publish, type RoomsOptions, readMessages } from './rooms.js';
+
+export interface ApiOptions extends RoomsOptions, OperatorOptions {
+  cors: Cors;
+  /** Maximum size of a request body, in bytes. */
+  maxBody: number;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+  /** Called with errors that the caller has not caused. */
+  onError(error: unknown): void;
+}
+
+type Operation = (call: Call, options: ApiOptions) => Promise<object>;
+type Operations = Readonly<Record<string, Operation>>;
+
+/** The API's routes as the OpenAPI document names them. The document's own route is not listed. */
+export const routes: Readonly<Record<string, Operations>> = {
+  '/api/rooms/{room}/messages': { GET: readMessages, POST: publish },
+  '/api/stats': { GET: readStats },
+  '/api/drain': { POST: drain },
+};
+
+/** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
+export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
+  const { cors, secure, maxBody } = options;
+  const description = JSON.parse(readFileSync(join(packageRoot(), 'docs', 'openapi.json'), 'utf8')) as object;
+  const patterns = Object.entries(routes).map(([path, operations]) => ({ pattern: patternOf(path), operations }));
+  const fixed = dataHeaders(secure);
+  const onRequest = (exchange: HttpExchange): unknown => {
+    const { request } = exchange;
+    const { origin } = request.headers;
+    const headers = { ...fixed, ...cors.headersFor(origin) };
+    const [path = ''] = request.url.split('?');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (path === '/api/openapi.json' && method === 'GET') return sendJson(exchange, 200, headers, description);
+    for (const { pattern, operations } of patterns) {
+      const match = pattern.exec(path);
+      if (!match) continue;
+      const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
+      if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
+      const call = { exchange, request, parameters: match.slice(1), status: 200 };
+      return void answer(call, operations[method], options, headers);
+    }
+    sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
+  };
+  routeHttp(app, host, { pattern: '/api/*', secure, maxBody, handle: onRequest });
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`);
+}
+
+async function answer(
+  call: Call,
+  operation: Operation | undefined,
+  options: ApiOptions,
+  headers: Headers,
+): Promise<void> {
+  try {
+    if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
+    const answer = await operation(call, options);
+    sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
+  } catch (error) {
+    sendError(call.exchange, headers, error, options.onError);
+  }
+}

@@ -1,0 +1,102 @@
+import { TokenAccounts } from '../accounts/tokens.js';
+import { serveApi } from '../api/api.js';
+import { MAX_ROOMS_LISTED } from '../api/operator.js';
+import type { Config } from '../config/options.js';
+import type { Session } from '../engine/session/session.js';
+import { Cors } from '../http/cors.js';
+import { adminOf } from '../http/guard.js';
+import type { PlainSocket } from '../plain/plain-socket.js';
+import { PlainWebSockets } from '../plain/plain-websockets.js';
+import type { Application, DrainReason, HostedWorker, RunningApplication } from '../runtime/application.js';
+import type { DrainGroup } from '../runtime/drain.js';
+import { atMostEvery } from '../runtime/intervals.js';
+import { startChat } from './chat.js';
+import { openHistory } from './conversations/kept-messages.js';
+import { chatMetrics } from './metrics.js';
+import { servePages } from './pages.js';
+import type { ChatServer } from './protocol.js';
+
+/** How many bytes of history count as much against `RATE_LIMIT` as one event. */
+const HISTORY_BYTES_PER_EVENT = 65_536;
+
+/** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
+export function chatApplication(config: Config): Application {
+  return { start: (worker) => startChatService(config, worker) };
+}
+
+async function startChatService(config: Config, worker: HostedWorker): Promise<RunningApplication> {
+  const { app, engine, secure, log, metrics, problems } = worker;
+  const kept = await openHistory(config, {
+    log,
+    problems,
+    registry: metrics.registry,
+    isTrimmer: () => worker.isLeader(),
+    failed: (reason) => worker.failed(reason),
+  });
+  const accounts = accountsOf(config);
+  const plain = new PlainWebSockets(engine);
+  const chat = startChat(worker.io as unknown as ChatServer, {
+    workerId: worker.id,
+    log,
+    history: kept.history,
+    archive: kept.archive,
+    plain,
+    accounts,
+    isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
+    isOverloaded: () => engine.load.level >= 3,
+    onHistoryRead: (client, { bytes }) => {
+      const events = Math.floor(bytes / HISTORY_BYTES_PER_EVENT);
+      if (typeof client === 'object' && client !== null) engine.messageLimits?.charge(client, events);
+    },
+    volatilePresence: config.slowPolicy === 'drop-volatile',
+  });
+  metrics.add(chatMetrics(chat));
+  plain.attach(app, chat, { secure });
+  const cors = new Cors(config.corsOrigin);
+  serveApi(app, engine, {
+    cors,
+    secure,
+    admin: adminOf(config),
+    onError: (error) => log.error({ error }, 'a request failed'),
+    apiKey: config.apiKey,
+    rooms: chat,
+    // If rooms require a token, their names are not public.
+    namesRooms: !accounts,
+    stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
+    isProxied: config.trustProxy > 0,
+    drain: () => worker.drainMachine(),
+    drainTimeout: config.drainTimeout,
+    maxBody: config.maxPayload,
+  });
+  servePages(app, engine, { cors, secure });
+  return {
+    isReady: () => kept.isReady(),
+    isBusy: (session) => chat.isAnswering(session),
+    drainGroups: (reason) => [plainSockets(plain, reason) as DrainGroup<object>],
+    otherClients: [{ kind: 'plain', clients: plain }],
+    stop: () => {
+      plain.close();
+      chat.close();
+    },
+    close: () => kept.close(),
+  };
+}
+
+function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer: issuer, jwtAudience: audience }: Config) {
+  return secret || jwksUrl ? new TokenAccounts({ secret, jwksUrl, issuer, audience }) : undefined;
+}
+
+/** How plain WebSockets are closed. Source: RFC 6455, section 7.4.1, and its registry of close codes. */
+const closings = { restart: [1012, 'service restart'], stop: [1001, 'the server stops'] } as const;
+
+function plainSockets(plain: PlainWebSockets, reason: DrainReason): DrainGroup<PlainSocket> {
+  const [code, text] = closings[reason];
+  return {
+    get size() {
+      return plain.size;
+    },
+    members: () => plain.all,
+    isQuiet: (socket) => socket.isQuiet,
+    dismiss: (socket) => socket.end(code, text),
+  };
+}

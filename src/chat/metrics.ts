@@ -1,0 +1,25 @@
+import type { Metric } from '../operations/metrics/metric.js';
+import type { Chat } from './chat.js';
+
+/** The metrics of posted messages and failed events. */
+export function chatMetrics({ counters }: Chat): Metric[] {
+  return [
+    {
+      name: 'gjallar_chat_messages_total',
+      type: 'counter',
+      help: 'Messages posted over any interface; with a history, only stored ones.',
+      labels: ['kind'],
+      read: () => [
+        ['room', counters.roomMessages],
+        ['direct', counters.directMessages],
+      ],
+    },
+    {
+      name: 'gjallar_chat_failures_total',
+      type: 'counter',
+      help: 'Failed events of clients, by error code.',
+      labels: ['code'],
+      read: () => counters.failures,
+    },
+  ];
+}

@@ -1,0 +1,34 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { join } from 'node:path';
+import type { HttpHost } from '../engine/http/guarded-requests.js';
+import { routeHttp } from '../engine/uws/routes.js';
+import { GjallarError } from '../errors.js';
+import { addClientBundle, pageBundles } from '../http/client-bundle.js';
+import type { Cors } from '../http/cors.js';
+import { dataHeaders, pageHeaders } from '../http/headers.js';
+import { sendFailure } from '../http/json.js';
+import { packageRoot } from '../http/paths.js';
+import { StaticFiles } from '../http/static-files.js';
+
+export interface PagesOptions {
+  cors: Cors;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+}
+
+/** Serves the demo page and the client's bundle, and answers 404 on all other paths without a route. */
+export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure }: PagesOptions): void {
+  const files = addClientBundle(new StaticFiles().add('/', join(packageRoot(), 'public')), '/socket.io/', pageBundles);
+  const forPages = pageHeaders(secure);
+  const forData = dataHeaders(secure);
+  routeHttp(app, host, {
+    pattern: '/*',
+    secure,
+    handle: (exchange) => {
+      const { method, headers } = exchange.request;
+      const isRead = method === 'GET' || method === 'HEAD';
+      if (isRead && files.serve(exchange, { ...forPages, ...cors.headersFor(headers.origin) })) return;
+      sendFailure(exchange, forData, new GjallarError('NOT_FOUND'));
+    },
+  });
+}

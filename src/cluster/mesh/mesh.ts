@@ -1,0 +1,191 @@
+import { rmSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { socketOf } from '../protocol.js';
+import { FrameReader, frame } from './framing.js';
+import { SlowPeerDetector } from './slow-peers.js';
+
+/** The kinds of messages between workers. Each kind has one listener. */
+export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
+export type Kind = (typeof kinds)[keyof typeof kinds];
+
+export type MeshListener = (from: number, payload: Buffer) => void;
+
+/**
+ * The links between the workers of one machine: a Unix socket for each pair and direction, without a broker. Messages
+ * of one worker to another arrive in order, or not at all once one of the two is gone.
+ *
+ * A new worker says hello to each running worker, and each of them links back to it. When `join` resolves, it receives
+ * every message that they send.
+ *
+ * ```
+ * NEW                                    EACH OTHER
+ *  │  connect, hello(id)                  │
+ *  │ ───────────────────────────────────▶ │
+ *  │                 connect, welcome(id) │
+ *  │ ◀─────────────────────────────────── │
+ * ```
+ *
+ * A worker that does not read its messages is disconnected and replaced. A link that has lost a message must not be
+ * used again.
+ */
+export class Mesh {
+  private readonly links = new Map<number, Socket>();
+  private readonly welcomed = new Map<number, () => void>();
+  private readonly listeners = new Map<Kind, MeshListener>();
+  private readonly leaveListeners: ((id: number) => void)[] = [];
+  /** Links from other workers. The value is the worker's id once its greeting has arrived. */
+  private readonly incoming = new Map<Socket, number | undefined>();
+  private readonly slowPeers = new SlowPeerDetector<Socket>((link) => this.giveUp(link));
+  private server: Server | undefined;
+
+  /**
+   * @param id this worker's id, unique for the lifetime of the primary
+   * @param directory where the workers' sockets are
+   * @param onStuck called with the id of a worker that does not read its messages. This worker treats it as gone, but
+   *   the other one does not know that, so it must be killed.
+   */
+  constructor(
+    readonly id: number,
+    private readonly directory: string,
+    private readonly onStuck: (id: number) => void = () => {},
+  ) {}
+
+  /** The ids of the other workers that are linked. */
+  get members(): number[] {
+    return [...this.links.keys()];
+  }
+
+  /** Bytes that the other workers have not read yet. */
+  get pendingBytes(): number {
+    let bytes = 0;
+    for (const link of this.links.values()) bytes += link.writableLength;
+    return bytes;
+  }
+
+  has(id: number): boolean {
+    return this.links.has(id);
+  }
+
+  /** Starts to accept links. */
+  listen(): Promise<void> {
+    this.server = createServer((socket) => this.accept(socket));
+    // When the primary is killed, the cluster module ends the worker at once.
+    process.once('exit', this.removeSocket);
+    return new Promise((resolve, reject) => {
+      this.server!.once('error', reject);
+      // Exclusive, so that the primary does not accept the links, and its death causes no error here.
+      this.server!.listen({ path: this.pathOf(this.id), exclusive: true }, resolve);
+    });
+  }
+
+  /** Links with the running workers. A worker that has died meanwhile is ignored. */
+  async join(others: readonly number[]): Promise<void> {
+    await Promise.all(
+      others.map(
+        (id) =>
+          new Promise<void>((resolve) => {
+            this.welcomed.set(id, resolve);
+            this.onLeave((gone) => gone === id && resolve());
+            this.link(id, kinds.hello);
+          }),
+      ),
+    );
+  }
+
+  listenTo(kind: Kind, listener: MeshListener): void {
+    this.listeners.set(kind, listener);
+  }
+
+  /** Calls back with the id of each worker that is gone. */
+  onLeave(listener: (id: number) => void): void {
+    this.leaveListeners.push(listener);
+  }
+
+  /** Sends to one worker. Returns false when there is no such worker. */
+  send(to: number, kind: Kind, payload: Uint8Array): boolean {
+    const link = this.links.get(to);
+    if (!link) return false;
+    this.write(link, frame(kind, payload));
+    return true;
+  }
+
+  /** Sends to all other workers. */
+  broadcast(kind: Kind, payload: Uint8Array): void {
+    if (this.links.size === 0) return;
+    const message = frame(kind, payload);
+    for (const link of this.links.values()) this.write(link, message);
+  }
+
+  close(): void {
+    this.leaveListeners.length = 0;
+    this.server?.close();
+    this.slowPeers.close();
+    for (const socket of [...this.links.values(), ...this.incoming.keys()]) socket.destroy();
+    this.links.clear();
+    process.off('exit', this.removeSocket);
+    this.removeSocket();
+  }
+
+  private readonly removeSocket = (): void => {
+    rmSync(this.pathOf(this.id), { force: true });
+  };
+
+  private pathOf(id: number): string {
+    return socketOf(this.directory, id);
+  }
+
+  private link(id: number, greeting: Kind): void {
+    const socket = createConnection(this.pathOf(id));
+    this.links.set(id, socket);
+    socket.on('error', () => {});
+    socket.on('close', () => this.onGone(id, socket));
+    // No data arrives on this link. Reading it is how its end is noticed.
+    socket.resume();
+    this.write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
+  }
+
+  private onGone(id: number, link: Socket): void {
+    if (this.links.get(id) !== link) return;
+    this.links.delete(id);
+    for (const listener of [...this.leaveListeners]) listener(id);
+  }
+
+  private giveUp(link: Socket): void {
+    link.destroy();
+    const [id] = [...this.links].find(([, socket]) => socket === link) ?? [];
+    if (id === undefined) return;
+    // Messages that it still sends must not be delivered.
+    for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
+    this.onStuck(id);
+    this.onGone(id, link);
+  }
+
+  /** Everything written in one tick goes out in one write. */
+  private write(socket: Socket, message: Buffer): void {
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(message);
+    this.slowPeers.check(socket);
+  }
+
+  private accept(socket: Socket): void {
+    this.incoming.set(socket, undefined);
+    let from: number | undefined;
+    const reader = new FrameReader((kind, payload) => {
+      if (from === undefined) {
+        from = payload.readUIntLE(0, 3);
+        this.incoming.set(socket, from);
+        if (kind === kinds.hello) this.link(from, kinds.welcome);
+        else this.welcomed.get(from)?.();
+        this.welcomed.delete(from);
+        return;
+      }
+      this.listeners.get(kind as Kind)?.(from, payload);
+    });
+    socket.on('data', (chunk) => reader.push(chunk));
+    socket.on('error', () => {});
+    socket.on('close', () => this.incoming.delete(socket));
+  }
+}

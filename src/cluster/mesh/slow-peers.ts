@@ -1,0 +1,60 @@
+import type { Writable } from 'node:stream';
+
+/** Bytes that may wait on a link for longer than a moment. By then a burst, or the longest payload, has been read. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** How often the links are checked, in ms. */
+const TURN_MS = 250;
+/** After this number of turns the other end counts as stuck. */
+const MAX_TURNS = 8;
+/** A longer turn, in ms, means that this worker itself was busy and could not write. */
+const MAX_TURN_MS = 300;
+
+/**
+ * Finds links whose other end does not keep up. Time is counted in turns of this worker's timer, and late turns do not
+ * count. A worker that is itself held up therefore blames no other worker.
+ */
+export class SlowPeerDetector<Link extends Writable> {
+  private readonly turns = new Map<Link, number>();
+  private timer: NodeJS.Timeout | undefined;
+  private lastTurn = 0;
+
+  /** @param onStuck called with a link whose other end does not keep up */
+  constructor(private readonly onStuck: (link: Link) => void) {}
+
+  /** Call this after each write. */
+  check(link: Link): void {
+    if (link.writableLength <= MAX_WAITING_BYTES || this.turns.has(link)) return;
+    this.turns.set(link, 0);
+    if (this.timer) return;
+    this.lastTurn = performance.now();
+    this.timer = setInterval(() => this.onTurn(), TURN_MS);
+  }
+
+  close(): void {
+    this.turns.clear();
+    this.stopWatching();
+  }
+
+  private onTurn(): void {
+    const now = performance.now();
+    const isLate = now - this.lastTurn > MAX_TURN_MS;
+    this.lastTurn = now;
+    if (isLate) return;
+    for (const [link, turns] of this.turns) {
+      if (link.destroyed || link.writableLength <= MAX_WAITING_BYTES) {
+        this.turns.delete(link);
+      } else if (turns + 1 < MAX_TURNS) {
+        this.turns.set(link, turns + 1);
+      } else {
+        this.turns.delete(link);
+        this.onStuck(link);
+      }
+    }
+    if (this.turns.size === 0) this.stopWatching();
+  }
+
+  private stopWatching(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+}

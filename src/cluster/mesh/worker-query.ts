@@ -1,0 +1,57 @@
+import { kinds, type Mesh } from './mesh.js';
+
+/** A question is a number of 4 bytes. Its answer starts with the same number. */
+const QUESTION = 4;
+
+/**
+ * Asks every worker of this machine the same question. A worker that does not answer in time is left out, so a stuck
+ * worker does not block the caller.
+ */
+export class WorkerQuery {
+  private readonly waiting = new Map<number, (from: number, answer: unknown) => void>();
+  private asked = 0;
+
+  /** @param answer this worker's own answer, a value that JSON can express */
+  constructor(
+    private readonly mesh: Mesh,
+    private readonly answer: () => Promise<unknown>,
+  ) {
+    mesh.listenTo(kinds.question, (from, payload) => void this.reply(from, payload));
+    mesh.listenTo(kinds.answer, (from, payload) => {
+      this.waiting.get(payload.readUInt32LE(0))?.(from, JSON.parse(payload.toString('utf8', QUESTION)));
+    });
+  }
+
+  /**
+   * Resolves with the answers by worker, including this one. The value is undefined for a worker that did not answer.
+   * @param timeoutMs how long to wait for the other workers
+   */
+  async ask(timeoutMs: number): Promise<Map<number, unknown>> {
+    const { mesh } = this;
+    const answers = new Map<number, unknown>([[mesh.id, await this.answer()]]);
+    const missing = new Set(mesh.members);
+    for (const id of missing) answers.set(id, undefined);
+    if (missing.size === 0) return answers;
+    const number = this.asked++ >>> 0;
+    const question = Buffer.alloc(QUESTION);
+    question.writeUInt32LE(number);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.waiting.set(number, (from, answer) => {
+        answers.set(from, answer);
+        missing.delete(from);
+        if (missing.size > 0) return;
+        clearTimeout(timer);
+        resolve();
+      });
+      for (const id of missing) mesh.send(id, kinds.question, question);
+    });
+    this.waiting.delete(number);
+    return answers;
+  }
+
+  private async reply(from: number, question: Buffer): Promise<void> {
+    const answer = Buffer.from(JSON.stringify(await this.answer()));
+    this.mesh.send(from, kinds.answer, Buffer.concat([question, answer]));
+  }
+}

@@ -1,0 +1,250 @@
+import cluster, { type Worker } from 'node:cluster';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { GjallarError } from '../../errors.js';
+import { type FromPrimary, type FromWorker, MESH_DIRECTORY, socketOf } from '../protocol.js';
+import { findPort, movesConnections } from './port.js';
+import { Watchdog } from './watchdog.js';
+
+export interface PrimaryOptions {
+  workers: number;
+  host: string;
+  /** 0 picks a free port. */
+  port: number;
+  /** Node.js flags of the workers; the primary's own flags follow them. */
+  nodeFlags: readonly string[];
+  /** How long a drain may take when workers stop or are replaced, in ms. */
+  drainTimeout: number;
+  log: Logger;
+}
+
+/** A worker that lived shorter than this, in ms, delays its replacement. */
+const SHORT_LIFE_MS = 10_000;
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 10_000;
+/** How long a worker may take to stop after its drain before it is killed, in ms. */
+const STOP_TIMEOUT_MS = 10_000;
+/** The same for an immediate stop. */
+const STOP_NOW_TIMEOUT_MS = 3000;
+
+/** A worker, as the primary sees it. */
+interface WorkerRecord {
+  readonly worker: Worker;
+  readonly bornAt: number;
+  isMeshed: boolean;
+  isListening: boolean;
+  /** Whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends. */
+  isSpare: boolean;
+  /** Called once it listens or is gone. */
+  onStarted: (() => void) | undefined;
+}
+
+/** Forks the workers, replaces workers that die, reloads them, and stops them. */
+export class Primary {
+  private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
+  private readonly members = new Map<number, WorkerRecord>();
+  private readonly respawns = new Set<NodeJS.Timeout>();
+  private readonly watchdog: Watchdog;
+  private port = 0;
+  private deaths = 0;
+  private isLeaving = false;
+  private isReloading = false;
+  private deathsInAll = 0;
+  private stopping = false;
+  private started: { resolve: (port: number) => void; reject: (error: Error) => void } | undefined;
+
+  constructor(private readonly options: PrimaryOptions) {
+    this.watchdog = new Watchdog(options.workers, (id) => this.onHung(id, 'a worker does not respond and is killed'));
+  }
+
+  /** Resolves with the port when all workers listen for the first time. */
+  async start(): Promise<number> {
+    this.port = await findPort(this.options.host, this.options.port);
+    cluster.setupPrimary({ execArgv: [...this.options.nodeFlags, ...process.execArgv] });
+    cluster.on('message', (worker, message: FromWorker) => this.onMessage(worker, message));
+    cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
+    return new Promise((resolve, reject) => {
+      this.started = { resolve, reject };
+      for (let i = 0; i < this.options.workers; i++) this.fork(false);
+    });
+  }
+
+  /**
+   * Replaces all workers, one by one. A new worker listens before the old one stops accepting clients. Then the old
+   * workers drain: their clients reconnect to new workers.
+   */
+  async reload(): Promise<void> {
+    const { log, drainTimeout } = this.options;
+    if (this.stopping || this.isReloading)
+      return log.warn('reload ignored: a reload or shutdown is already in progress');
+    this.isReloading = true;
+    this.isLeaving = false;
+    log.info({ movesConnections: movesConnections() }, 'reload started');
+    const old = [...this.members.values()];
+    const retired: WorkerRecord[] = [];
+    for (const member of old) {
+      // The worker has died meanwhile and was replaced.
+      if (!this.members.has(member.worker.id)) continue;
+      member.isSpare = true;
+      const isSucceeded = await this.forkSuccessor();
+      if (this.stopping) return;
+      if (!isSucceeded) {
+        this.keep(member);
+        break;
+      }
+      send(member.worker, { type: 'retire' });
+      retired.push(member);
+    }
+    await Promise.all(retired.map((member) => this.stopMember(member, drainTimeout)));
+    this.isReloading = false;
+    log.info({ replaced: retired.length, workers: old.length }, 'reload finished');
+  }
+
+  /** Drains the machine: readiness fails, and clients are disconnected. Clients that return are still served. */
+  leave(): void {
+    if (this.stopping) return;
+    this.isLeaving = true;
+    this.options.log.info('draining all clients to other machines; a reload ends the drain');
+    for (const member of this.members.values()) if (member.isListening) this.tellToLeave(member);
+  }
+
+  /** Drains and stops all workers. Resolves when they are gone. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    for (const timer of this.respawns) clearTimeout(timer);
+    await Promise.all([...this.members.values()].map((member) => this.stopMember(member, this.options.drainTimeout)));
+    this.watchdog.close();
+    rmSync(this.meshDirectory, { recursive: true, force: true });
+  }
+
+  /** Turns the stop in progress into an immediate one. */
+  stopNow(): void {
+    for (const { worker } of this.members.values()) {
+      send(worker, { type: 'stopNow' });
+      setTimeout(() => worker.process.kill('SIGKILL'), STOP_NOW_TIMEOUT_MS).unref();
+    }
+  }
+
+  private stopMember({ worker, isListening }: WorkerRecord, over: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (worker.isDead()) return resolve();
+      const timer = setTimeout(() => {
+        this.options.log.warn({ worker: worker.id }, 'a worker did not stop in time and is killed');
+        worker.process.kill('SIGKILL');
+      }, over + STOP_TIMEOUT_MS);
+      worker.once('exit', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      if (isListening) send(worker, { type: 'stop', over });
+      // A worker that is still starting has no clients, and may not read its messages yet.
+      else worker.process.kill('SIGKILL');
+    });
+  }
+
+  private fork(isSpare: boolean): WorkerRecord {
+    const worker = cluster.fork({ [MESH_DIRECTORY]: this.meshDirectory });
+    const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
+    this.members.set(worker.id, member);
+    this.watchdog.began(worker.id);
+    return member;
+  }
+
+  /** Resolves once the new worker listens (true) or is gone (false). */
+  private async forkSuccessor(): Promise<boolean> {
+    const member = this.fork(true);
+    await new Promise<void>((resolve) => {
+      member.onStarted = resolve;
+    });
+    member.isSpare = false;
+    return member.isListening;
+  }
+
+  /** Keeps a worker whose successor did not start. */
+  private keep(member: WorkerRecord): void {
+    this.options.log.error('reload aborted: a new worker did not start, so the remaining old workers stay');
+    member.isSpare = false;
+    if (member.worker.isDead()) this.respawn(member);
+  }
+
+  private onMessage({ id }: Worker, message: FromWorker): void {
+    const member = this.members.get(id);
+    if (!member) return;
+    switch (message.type) {
+      case 'meshed': {
+        const meshed = [...this.members.values()].filter(({ isMeshed }) => isMeshed);
+        send(member.worker, { type: 'join', workers: meshed.map(({ worker }) => worker.id) });
+        member.isMeshed = true;
+        send(member.worker, { type: 'listen', port: this.port });
+        send(member.worker, { type: 'deaths', count: this.deathsInAll });
+        return;
+      }
+      case 'alive':
+        return this.watchdog.heard(id);
+      case 'leave':
+        return this.leave();
+      case 'stuck':
+        return this.onHung(message.worker, 'a worker does not read messages from other workers and is killed');
+      case 'listening':
+        member.isListening = true;
+        member.onStarted?.();
+        if (this.isLeaving) this.tellToLeave(member);
+        if ([...this.members.values()].filter(({ isListening }) => isListening).length === this.options.workers) {
+          this.started?.resolve(this.port);
+          this.started = undefined;
+        }
+        return;
+      case 'failed':
+        if (this.started) return this.started.reject(new GjallarError('BAD_CONFIG', message.reason));
+        // The other workers continue. This one is forked again, unless a reload started it.
+        this.options.log.error({ worker: id, reason: message.reason }, 'a worker cannot run');
+        member.worker.process.kill('SIGKILL');
+    }
+  }
+
+  private tellToLeave({ worker }: WorkerRecord): void {
+    send(worker, { type: 'leave', over: this.options.drainTimeout });
+  }
+
+  private onHung(id: number, why: string): void {
+    const hung = this.members.get(id)?.worker.process;
+    // Several workers may report the same one.
+    if (!hung || hung.killed) return;
+    this.options.log.error({ worker: id }, why);
+    hung.kill('SIGKILL');
+  }
+
+  private onExit({ id }: Worker, code: number, signal: string): void {
+    const member = this.members.get(id);
+    this.members.delete(id);
+    this.watchdog.forget(id);
+    // A killed worker could not remove its socket.
+    rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
+    if (!member) return;
+    member.onStarted?.();
+    if (!this.stopping && !member.isSpare) this.respawn(member, { code, signal });
+  }
+
+  private respawn({ worker, bornAt, isListening }: WorkerRecord, how: { code?: number; signal?: string } = {}): void {
+    const age = Date.now() - bornAt;
+    this.deaths = age < SHORT_LIFE_MS || !isListening ? this.deaths + 1 : 1;
+    const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
+    this.options.log.error({ worker: worker.id, ...how, delay }, 'a worker died and will be replaced');
+    this.deathsInAll++;
+    for (const member of this.members.values()) {
+      send(member.worker, { type: 'deaths', count: this.deathsInAll });
+    }
+    const timer = setTimeout(() => {
+      this.respawns.delete(timer);
+      this.fork(false);
+    }, delay);
+    this.respawns.add(timer);
+  }
+}
+
+function send(worker: Worker, message: FromPrimary): void {
+  // A worker that has just died has no channel. Its `exit` event is handled separately.
+  if (worker.isConnected()) worker.send(message, () => {});
+}

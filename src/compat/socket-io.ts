@@ -1,0 +1,65 @@
+import type { Namespace, Server, Socket } from 'socket.io';
+import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
+
+/**
+ * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on; those of its
+ * Server are in `socket-io-server.ts`. Checked against socket.io 4.6 to 4.8 and socket.io-adapter 2.5. `test/compat/socket-io.test.ts` fails if a new version breaks one of them.
+ */
+
+/** A packet as socket.io passes it to the adapter. */
+export interface BroadcastPacket {
+  /** Set if acknowledgements are expected, which socket.io must register for each socket. */
+  id?: number;
+}
+
+/** Called for each socket that a broadcast is for. */
+export type Deliver = (socket: Socket) => void;
+
+/**
+ * The steps of `Adapter.broadcast()`: first `_encode`, then `apply`. If a new version renames them, the adapter itself
+ * delivers broadcasts: more slowly, but correctly.
+ */
+export interface BroadcastSteps<Encoded> {
+  _encode(packet: BroadcastPacket, options: object): Encoded;
+  apply(options: BroadcastOptions, deliver: Deliver): void;
+}
+
+export function broadcastStepsOf<Encoded>(adapter: Adapter): BroadcastSteps<Encoded> {
+  return adapter as unknown as BroadcastSteps<Encoded>;
+}
+
+/** The method with which subclasses of ClusterAdapter send to the other servers. */
+export interface Publisher {
+  publish(message: { type: number; data: object }): void;
+}
+
+export function publisherOf(adapter: Adapter): Publisher {
+  return adapter as unknown as Publisher;
+}
+
+/** Whether the server has the option `connectionStateRecovery`. */
+export function wantsRecovery(nsp: Namespace): boolean {
+  return Boolean(optionsOf(nsp).connectionStateRecovery);
+}
+
+/** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */
+export function turnOffRecovery(nsp: Namespace): void {
+  optionsOf(nsp).connectionStateRecovery = undefined;
+}
+
+function optionsOf(nsp: Namespace): { connectionStateRecovery?: unknown } {
+  return (nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } }).opts;
+}
+
+/** The namespace of an adapter, which its declaration makes private. */
+export function namespaceOf(adapter: Adapter): Namespace {
+  return adapter.nsp as unknown as Namespace;
+}
+
+/** The class with which the server reads packets. */
+export function decoderOf(server: Server): new () => never {
+  return (server as unknown as { _parser: { Decoder: new () => never } })._parser.Decoder;
+}
+
+/** The field in which a Socket keeps the listeners of `onAnyOutgoing()`. */
+export const ANY_OUTGOING_LISTENERS = '_anyOutgoingListeners';

@@ -1,0 +1,196 @@
+import { type Clock, systemClock } from '../clock.js';
+import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
+import type { DroppedDeliveries } from './dropped-deliveries.js';
+
+/** The methods of a uWebSockets.js app that broadcasting needs. */
+export interface Publisher {
+  publish(topic: string, message: string | Uint8Array, isBinary: boolean, compress: boolean): boolean;
+  numSubscribers(topic: string): number;
+}
+
+/** All apps that one engine is attached to. Each app has its own topics. */
+export class Apps implements Publisher {
+  constructor(private readonly apps: readonly Publisher[]) {}
+
+  publish(topic: string, message: string | Uint8Array, isBinary: boolean, compress: boolean): boolean {
+    let reached = false;
+    for (const app of this.apps) reached = app.publish(topic, message, isBinary, compress) || reached;
+    return reached;
+  }
+
+  numSubscribers(topic: string): number {
+    return this.apps.reduce((sum, app) => sum + app.numSubscribers(topic), 0);
+  }
+}
+
+/** A message to a topic without some of its subscribers, or to one WebSocket. */
+interface Entry {
+  topic: string | undefined;
+  except: readonly NativeWebSocket[];
+  webSocket: WebSocketConnection | undefined;
+  message: string | Uint8Array;
+  isBinary: boolean;
+  compress: boolean;
+}
+
+/** The outbox spends at most this share of the time on sending, as long as the longest window allows it. */
+const SHARE_OF_TIME = 1 / 20;
+/** Approximate cost of writing to one subscriber, in ms. */
+const WRITE_COST_MS = 0.004;
+
+/**
+ * Group commit for sockets. An idle worker sends at once: as soon as the current callback has returned. A worker that
+ * has just sent a lot holds its messages for a short window, and then sends all of them together. uWebSockets.js then
+ * writes once to each subscriber, however many messages there are for it.
+ *
+ * A socket receives broadcasts and single messages in the order in which they were passed to the outbox.
+ */
+export class Outbox {
+  /** Messages to topics, since the start. */
+  published = 0;
+  /** Deliveries of these messages: one per subscriber, including dropped ones. */
+  deliveries = 0;
+  private entries: Entry[] = [];
+  /** The number of held messages by topic. */
+  private readonly held = new Map<string, number>();
+  private cancelFlush: (() => void) | undefined;
+  private heldUntil = 0;
+  /** The number of bytes held for single WebSockets. */
+  private readonly heldBytes = new Map<WebSocketConnection, number>();
+
+  /**
+   * @param longest the longest time that a message is held, in ms; 0 sends each message at once
+   * @param skipped counts drops, if `slowPolicy` drops messages
+   */
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly longest: number,
+    private readonly clock: Clock = systemClock,
+    private readonly skipped?: DroppedDeliveries,
+  ) {}
+
+  /** The number of held messages. */
+  get waiting(): number {
+    return this.entries.length;
+  }
+
+  /** Whether messages are held. Single messages must then wait behind them. */
+  get isHolding(): boolean {
+    return this.entries.length > 0;
+  }
+
+  /** Sends to all subscribers of a topic except those in `except`. */
+  publish(
+    topic: string,
+    message: string | Uint8Array,
+    isBinary: boolean,
+    compress: boolean,
+    except: readonly NativeWebSocket[] = [],
+  ): void {
+    this.entries.push({ topic, except, webSocket: undefined, message, isBinary, compress });
+    this.held.set(topic, (this.held.get(topic) ?? 0) + 1);
+    this.published++;
+    if (this.longest === 0) this.flush();
+    else if (!this.cancelFlush) this.planFlush();
+  }
+
+  /** Sends to one WebSocket, after the held messages. */
+  send(webSocket: WebSocketConnection, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
+    if (!this.isHolding) webSocket.send(message, isBinary, compress);
+    else {
+      this.entries.push({ topic: undefined, except: [], webSocket, message, isBinary, compress });
+      this.heldBytes.set(webSocket, (this.heldBytes.get(webSocket) ?? 0) + message.length);
+    }
+  }
+
+  /** Drops the messages held for a closed WebSocket, which must not be used any more. */
+  forget(webSocket: WebSocketConnection): void {
+    if (this.heldBytes.delete(webSocket)) this.entries = this.entries.filter((entry) => entry.webSocket !== webSocket);
+  }
+
+  /** Approximate number of bytes held for one WebSocket alone. */
+  heldFor(webSocket: WebSocketConnection): number {
+    return this.heldBytes.get(webSocket) ?? 0;
+  }
+
+  /** From now on, the WebSocket receives messages to the topic. It does not receive earlier ones. */
+  subscribe(webSocket: NativeWebSocket, topic: string): void {
+    this.flushTopic(topic);
+    webSocket.subscribe(topic);
+  }
+
+  /** From now on, the WebSocket receives no messages to the topic. It still receives earlier ones. */
+  unsubscribe(webSocket: NativeWebSocket, topic: string): void {
+    this.flushTopic(topic);
+    webSocket.unsubscribe(topic);
+  }
+
+  /** Sends the held messages if some are for the topic, because its subscribers are about to change. */
+  flushTopic(topic: string): void {
+    if (this.held.has(topic)) this.flush();
+  }
+
+  /** Sends all held messages. */
+  flush(): void {
+    this.cancelFlush?.();
+    this.cancelFlush = undefined;
+    const { entries } = this;
+    if (entries.length === 0) return;
+    this.entries = [];
+    let writes = 0;
+    for (const [topic, messages] of this.held) {
+      const subscribers = this.publisher.numSubscribers(topic);
+      writes += subscribers;
+      this.deliveries += subscribers * messages;
+    }
+    this.held.clear();
+    this.heldBytes.clear();
+    const singles = new Map<WebSocketConnection, Entry[]>();
+    for (const entry of entries) {
+      if (entry.topic !== undefined) {
+        writes += sendSingles(singles);
+        this.publishNow(entry.topic, entry);
+      } else {
+        const waiting = singles.get(entry.webSocket!);
+        if (waiting) waiting.push(entry);
+        else singles.set(entry.webSocket!, [entry]);
+      }
+    }
+    writes += sendSingles(singles);
+    this.heldUntil = this.clock.now() + Math.min(this.longest, (writes * WRITE_COST_MS) / SHARE_OF_TIME);
+  }
+
+  private planFlush(): void {
+    const wait = this.heldUntil - this.clock.now();
+    if (wait > 0) {
+      const timer = this.clock.setTimeout(() => this.flush(), wait);
+      this.cancelFlush = () => this.clock.clearTimeout(timer);
+      return;
+    }
+    // Never publish from within a handler of uWebSockets.js. The handler's socket holds the only cork buffer, so each
+    // subscriber would get uncorked writes.
+    const immediate = this.clock.setImmediate(() => this.flush());
+    this.cancelFlush = () => this.clock.clearImmediate(immediate);
+  }
+
+  private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
+    // Unsubscribing a few for a moment is cheaper than sending to all others one by one.
+    const left = except.filter((webSocket) => webSocket.unsubscribe(topic));
+    this.publisher.publish(topic, message, isBinary, compress);
+    for (const webSocket of left) webSocket.subscribe(topic);
+    this.deliveries -= left.length;
+    this.skipped?.published(topic, message, except);
+  }
+}
+
+/** Sends the messages to single WebSockets with one write each. Returns the number of writes. */
+function sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
+  for (const [webSocket, entries] of singles) {
+    webSocket.cork(() => {
+      for (const { message, isBinary, compress } of entries) webSocket.send(message, isBinary, compress);
+    });
+  }
+  const writes = singles.size;
+  singles.clear();
+  return writes;
+}

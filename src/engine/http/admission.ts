@@ -1,0 +1,68 @@
+import { handshakeErrors } from '../../errors.js';
+import type { EngineCounters } from '../counters.js';
+import type { AddressLimits } from '../limits/address-limits.js';
+import type { LoadMonitor } from '../limits/load-monitor.js';
+import { isForeign } from '../limits/origin.js';
+import type { EngineSettings } from '../options.js';
+import type { Session } from '../session/session.js';
+import type { HttpExchange } from './exchange.js';
+import { applyMiddleware, type Middleware, respond } from './middleware.js';
+import { type Refusal, verify } from './verify.js';
+
+const refusalHeaders = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' };
+
+/** Admits or rejects requests: by the middleware first, then by the protocol's checks, then by `allowRequest`. */
+export class Admission {
+  readonly middleware: Middleware[] = [];
+
+  /**
+   * @param addresses limits for each address; undefined without limits
+   * @param emit reports each rejected request, as the engine's event `connection_error`
+   */
+  constructor(
+    private readonly settings: EngineSettings,
+    private readonly sessions: ReadonlyMap<string, Session>,
+    private readonly addresses: AddressLimits | undefined,
+    private readonly load: LoadMonitor,
+    private readonly counters: EngineCounters,
+    private readonly emit: (event: 'connection_error', details: object) => void,
+  ) {}
+
+  /** Calls `next` if the request is admitted, and answers it otherwise. */
+  admit(exchange: HttpExchange, isUpgrade: boolean, next: () => void): void {
+    const { request } = exchange;
+    if (this.load.level >= 2 && !request._query.sid) return this.refuseBy(exchange, 'OVERLOADED');
+    if (this.addresses && !request._query.sid && request.method === 'GET') {
+      const refused = this.addresses.checkConnectionRate(request.connection.remoteAddress);
+      if (refused) return this.refuseBy(exchange, refused);
+    }
+    applyMiddleware(this.middleware, exchange, (error) => {
+      if (exchange.finished) return;
+      if (error)
+        return this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context: { name: 'MIDDLEWARE_FAILURE' } });
+      const refusal = verify(request, isUpgrade, this.settings.transports, this.sessions);
+      if (refusal) return this.refuse(exchange, refusal);
+      const { allowRequest, origins, trustProxy } = this.settings;
+      if (isForeign(request, origins, trustProxy > 0)) return this.refuseBy(exchange, 'ORIGIN_FORBIDDEN');
+      if (!allowRequest || request._query.sid) return next();
+      allowRequest(request, (message, success) => {
+        if (success) next();
+        else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });
+      });
+    });
+  }
+
+  /** Rejects a request because of a limit. */
+  refuseBy(exchange: HttpExchange, code: keyof EngineCounters['refused']): void {
+    this.counters.refused[code]++;
+    this.refuse(exchange, { error: handshakeErrors[code], context: { name: code } });
+  }
+
+  refuse(exchange: HttpExchange, { error, context }: Refusal): void {
+    const { code, status } = error;
+    this.emit('connection_error', { req: exchange.request, code, message: error.message, context });
+    const message = typeof context.message === 'string' ? context.message : error.message;
+    const headers = status === 503 ? { ...refusalHeaders, 'Retry-After': '2' } : refusalHeaders;
+    respond(exchange, status, headers, JSON.stringify({ code, message }));
+  }
+}

@@ -1,0 +1,146 @@
+import { EventEmitter } from 'node:events';
+import type { CollectedResponse, HttpExchange, ResponseHeaders } from './exchange.js';
+import type { EngineRequest } from './request.js';
+
+/** Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request". */
+export type Middleware = (
+  // Middleware expects node:http's classes. A request has only the part of them that middleware uses.
+  // biome-ignore lint/suspicious/noExplicitAny: the types of node:http would promise more than a request has
+  request: any,
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  response: any,
+  next: (error?: unknown) => void,
+) => void;
+
+/**
+ * A response as Connect middleware sees it: the part of node:http's ServerResponse that middleware uses. Headers are
+ * kept until the engine answers. Middleware may wrap `writeHead` and `end` (express-session does both), so the engine
+ * calls both on this object.
+ */
+export class MiddlewareResponse extends EventEmitter implements CollectedResponse {
+  statusCode = 200;
+  statusMessage = '';
+  headersSent = false;
+  /** True once the response has ended. */
+  finished = false;
+  private readonly headers = new Map<string, { name: string; value: string | string[] }>();
+  private readonly written: Uint8Array[] = [];
+
+  constructor(
+    private readonly exchange: HttpExchange,
+    readonly req: EngineRequest,
+  ) {
+    super();
+  }
+
+  get writableEnded(): boolean {
+    return this.finished;
+  }
+
+  setHeader(name: string, value: number | string | readonly string[]): this {
+    this.headers.set(name.toLowerCase(), { name, value: Array.isArray(value) ? value.map(String) : String(value) });
+    return this;
+  }
+
+  getHeader(name: string): string | string[] | undefined {
+    return this.headers.get(name.toLowerCase())?.value;
+  }
+
+  hasHeader(name: string): boolean {
+    return this.headers.has(name.toLowerCase());
+  }
+
+  removeHeader(name: string): void {
+    this.headers.delete(name.toLowerCase());
+  }
+
+  getHeaderNames(): string[] {
+    return [...this.headers.keys()];
+  }
+
+  getHeaders(): ResponseHeaders {
+    return Object.fromEntries([...this.headers].map(([key, { value }]) => [key, value]));
+  }
+
+  writeHead(status: number, reasonOrHeaders?: string | ResponseHeaders, headers?: ResponseHeaders): this {
+    this.statusCode = status;
+    const given = typeof reasonOrHeaders === 'string' ? headers : (reasonOrHeaders ?? headers);
+    for (const [name, value] of Object.entries(given ?? {})) this.setHeader(name, value);
+    this.headersSent = true;
+    return this;
+  }
+
+  /** Finalizes the headers, under the private name of node:http, because express-session calls it. */
+  _implicitHeader(): void {
+    if (!this.headersSent) this.writeHead(this.statusCode);
+  }
+
+  /** Keeps a part of the body until `end` is called. */
+  write(chunk: string | Uint8Array, encoding?: BufferEncoding): boolean {
+    this._implicitHeader();
+    this.written.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+    return true;
+  }
+
+  end(body: string | Uint8Array | null = ''): this {
+    if (this.finished) return this;
+    this._implicitHeader();
+    this.finished = true;
+    const { written } = this;
+    const rest = body ?? '';
+    const whole = written.length > 0 ? Buffer.concat([...written, Buffer.from(rest as string)]) : rest;
+    this.exchange.send(this.statusCode, this.collected(), whole);
+    this.emit('finish');
+    this.emit('close');
+    return this;
+  }
+
+  /** The headers under the names with which they were set. */
+  collected(): ResponseHeaders {
+    return Object.fromEntries([...this.headers.values()].map(({ name, value }) => [name, value]));
+  }
+}
+
+/** Runs the middleware in order. Each one runs when the previous one calls `next`. */
+export function applyMiddleware(
+  middleware: readonly Middleware[],
+  exchange: HttpExchange,
+  done: (error?: unknown) => void,
+): void {
+  if (middleware.length === 0) return done();
+  const response = new MiddlewareResponse(exchange, exchange.request);
+  exchange.middlewareResponse = response;
+  exchange.request.res = response;
+  const apply = (index: number): void => {
+    const next = middleware[index];
+    if (!next) return done();
+    let isOver = false;
+    try {
+      next(exchange.request, response, (error) => {
+        if (isOver) return;
+        isOver = true;
+        if (error) done(error);
+        else apply(index + 1);
+      });
+    } catch (error) {
+      // The error came from code after this middleware, so it belongs to that code's caller.
+      if (isOver) throw error;
+      isOver = true;
+      done(error);
+    }
+  };
+  apply(0);
+}
+
+/** Answers an exchange, through the middleware's response if there is one. */
+export function respond(
+  exchange: HttpExchange,
+  status: number,
+  headers: ResponseHeaders,
+  body: string | Uint8Array,
+): void {
+  if (exchange.finished) return;
+  const response = exchange.middlewareResponse;
+  if (response) response.writeHead(status, headers).end(body);
+  else exchange.send(status, headers, body);
+}

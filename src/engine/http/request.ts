@@ -1,0 +1,163 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { SocketAddress } from 'node:net';
+import { clientAddress } from '../limits/client-address.js';
+import { LazyEventEmitter } from '../session/compact-emitter.js';
+
+/** The properties of a request's connection that applications read. */
+export interface RequestConnection {
+  remoteAddress: string;
+  /** Whether the connection is TLS. */
+  encrypted: boolean;
+}
+
+/** The parts of a request as plain data, which the relay sends between workers. */
+export interface RequestParts {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  remoteAddress: string;
+  encrypted: boolean;
+}
+
+/**
+ * A request as applications and Connect middleware see it: the part of node:http's IncomingMessage that they read. It
+ * is a copy, because a uWebSockets.js request is invalid after its handler returns. The request of a handshake emits
+ * `close` when its session ends.
+ */
+export class EngineRequest extends LazyEventEmitter {
+  readonly method: string;
+  /** Path and query, as in node:http. */
+  url: string;
+  readonly headers: Record<string, string | undefined>;
+  connection: RequestConnection;
+  /** The query's parameters by name. If one is repeated, the last one counts. */
+  readonly _query: Record<string, string>;
+  /** The response; set while it can still be written. */
+  res: unknown;
+
+  constructor(parts: RequestParts) {
+    super();
+    this.method = parts.method;
+    this.url = parts.url;
+    this.headers = parts.headers;
+    this.connection = connectionOf(parts.remoteAddress, parts.encrypted);
+    this._query = queryOf(parts.url);
+  }
+
+  /** The connection under its other name in node:http. */
+  get socket(): RequestConnection {
+    return this.connection;
+  }
+
+  /** Names and values alternate. Names are in lower case, because uWebSockets.js does not keep their original case. */
+  get rawHeaders(): string[] {
+    return Object.entries(this.headers).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+  }
+
+  get httpVersion(): string {
+    return '1.1';
+  }
+
+  /** The request as plain data. */
+  toParts(): RequestParts {
+    return {
+      method: this.method,
+      url: this.url,
+      headers: this.headers as Record<string, string>,
+      remoteAddress: this.connection.remoteAddress,
+      encrypted: this.connection.encrypted,
+    };
+  }
+}
+
+/** A header whose value differs for each client. */
+const OF_ONE_CLIENT = 'sec-websocket-key';
+
+/**
+ * Copies a uWebSockets.js request. Call it before anything asynchronous happens.
+ * @param trustProxy the number of trusted proxies that the request has passed
+ */
+export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean, trustProxy = 0): EngineRequest {
+  const headers: Record<string, string> = {};
+  req.forEach((name, value) => {
+    const key = intern(name);
+    const before = headers[key];
+    // As in node:http, repeated headers are joined, and cookies with a semicolon.
+    if (key === OF_ONE_CLIENT) headers[key] = value;
+    // A property that every object has, such as `constructor`, is no earlier header.
+    else if (typeof before !== 'string') headers[key] = intern(value);
+    else headers[key] = before + (key === 'cookie' ? '; ' : ', ') + value;
+  });
+  const query = req.getQuery();
+  return new EngineRequest({
+    method: req.getMethod().toUpperCase(),
+    url: intern(query ? `${req.getUrl()}?${query}` : req.getUrl()),
+    headers,
+    remoteAddress: intern(clientAddress(addressOf(res), headers['x-forwarded-for'], trustProxy)),
+    encrypted,
+  });
+}
+
+/**
+ * The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket.
+ */
+export function addressOf(res: HttpResponse): string {
+  const bytes = new Uint8Array(res.getRemoteAddress());
+  // The client has already disconnected, so its address is unknown.
+  if (bytes.length === 0) return '';
+  if (bytes.length === 4) return intern(`${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`);
+  const address = Buffer.from(res.getRemoteAddressAsText()).toString();
+  return new SocketAddress({ address, family: 'ipv6' }).address;
+}
+
+let lastUrl: string | undefined;
+let lastQuery: Record<string, string> = {};
+
+/** Clients that start on WebSocket all request the same URL. Each gets its own object, which may be changed. */
+function queryOf(url: string): Record<string, string> {
+  if (url !== lastUrl) {
+    lastQuery = parseQuery(url);
+    lastUrl = url;
+  }
+  return { ...lastQuery };
+}
+
+function parseQuery(url: string): Record<string, string> {
+  const mark = url.indexOf('?');
+  const query: Record<string, string> = {};
+  if (mark === -1) return query;
+  const text = url.slice(mark + 1);
+  if (/[%+]|__proto__/.test(text)) return Object.fromEntries(new URLSearchParams(text));
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    if (equals === -1) query[pair] = '';
+    else query[intern(pair.slice(0, equals))] = intern(pair.slice(equals + 1));
+  }
+  return query;
+}
+
+const MAX_INTERNED = 2048;
+const MAX_INTERNED_LENGTH = 256;
+const interned = new Map<string, string>();
+
+/** Returns one string object for equal strings. Most clients send the same headers, and each session keeps its own. */
+function intern(text: string): string {
+  if (text.length > MAX_INTERNED_LENGTH) return text;
+  const known = interned.get(text);
+  if (known !== undefined) return known;
+  // Values that differ for every client would fill the table. It is cleared, and frequent values soon return.
+  if (interned.size >= MAX_INTERNED) interned.clear();
+  interned.set(text, text);
+  return text;
+}
+
+let lastConnection: RequestConnection | undefined;
+
+/** Clients behind one proxy share an address, and therefore an object. It is frozen because it is shared. */
+function connectionOf(remoteAddress: string, encrypted: boolean): RequestConnection {
+  if (lastConnection?.remoteAddress !== remoteAddress || lastConnection.encrypted !== encrypted) {
+    lastConnection = Object.freeze({ remoteAddress, encrypted });
+  }
+  return lastConnection;
+}

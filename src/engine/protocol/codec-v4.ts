@@ -1,0 +1,57 @@
+import {
+  type Packet,
+  PacketFormatError,
+  type PacketType,
+  packetDigits,
+  packetTypeOf,
+  type ReadPacket,
+  toBuffer,
+} from './packet.js';
+
+/**
+ * Engine.IO v4 encoding, as pure functions.
+ * Source: Engine.IO protocol v4, "Packet encoding" (HTTP long-polling and WebSocket).
+ */
+
+/** Separates the packets of a payload. */
+const SEPARATOR = '\x1e';
+
+/** One text packet: its digit, then its data. */
+export function encodeText(type: PacketType, data: string | undefined): string {
+  return data === undefined ? packetDigits[type] : packetDigits[type] + data;
+}
+
+/** A payload of several packets for HTTP long-polling; binary data is base64 after a `b`. */
+export function encodePayload(packets: readonly Packet[]): string {
+  let payload = '';
+  for (const [index, packet] of packets.entries()) {
+    if (index > 0) payload += SEPARATOR;
+    payload +=
+      packet.data instanceof Uint8Array
+        ? `b${toBuffer(packet.data).toString('base64')}`
+        : encodeText(packet.type, packet.data);
+  }
+  return payload;
+}
+
+/** Reads one text packet. Throws {@link PacketFormatError}. */
+export function decodeText(text: string): ReadPacket {
+  const type = packetTypeOf(text.charCodeAt(0));
+  if (type === undefined) throw new PacketFormatError();
+  return [type, text.length > 1 ? text.slice(1) : undefined];
+}
+
+/** The packets of a long-polling payload, one by one. Throws {@link PacketFormatError} at the first bad packet. */
+export function* readPayload(payload: string): Generator<ReadPacket> {
+  let start = 0;
+  while (start <= payload.length) {
+    const found = payload.indexOf(SEPARATOR, start);
+    const end = found === -1 ? payload.length : found;
+    if (payload.charCodeAt(start) === 98 /* b */ && end > start) {
+      yield ['message', Buffer.from(payload.slice(start + 1, end), 'base64')];
+    } else {
+      yield decodeText(payload.slice(start, end));
+    }
+    start = end + 1;
+  }
+}

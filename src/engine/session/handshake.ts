@@ -1,0 +1,158 @@
+import { handshakeErrors } from '../../errors.js';
+import type { Admission } from '../http/admission.js';
+import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import { EngineRequest } from '../http/request.js';
+import type { HeaderMaker } from '../http/response-headers.js';
+import type { AddressLimits } from '../limits/address-limits.js';
+import type { EngineSettings } from '../options.js';
+import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/registry.js';
+import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
+import type { MovingSession, PendingSessions } from './pending-sessions.js';
+import { Session, type SessionHost } from './session.js';
+import type { UnusedSessions } from './unused-sessions.js';
+
+/** The parts of the engine that a handshake uses. */
+export interface HandshakeHost extends SessionHost {
+  readonly settings: EngineSettings;
+  readonly addresses: AddressLimits | undefined;
+  readonly relay: { readonly hasOthers: boolean } | undefined;
+  generateId(request: EngineRequest): string | PromiseLike<string>;
+}
+
+/** Opens sessions: from a poll, from a WebSocket, or from a session that another worker has handed over. */
+export class Handshake {
+  constructor(
+    private readonly host: HandshakeHost,
+    private readonly sessions: Map<string, Session>,
+    private readonly pending: PendingSessions,
+    private readonly unused: UnusedSessions,
+    private readonly admission: Admission,
+    private readonly make: TransportRegistry,
+    private readonly headers: HeaderMaker,
+  ) {}
+
+  /** Opens a session on polling. */
+  polling(exchange: HttpExchange): Promise<void> {
+    return this.open(
+      exchange,
+      (request) => this.make.polling(request),
+      (session, transport) => {
+        transport.onRequest(exchange);
+        this.unused.add(session);
+        // Socket.IO v2 clients wait for the application to speak first.
+        const mayMove = session.protocol === 4 && this.host.settings.allowUpgrades && this.host.relay?.hasOthers;
+        if (mayMove) this.pending.hold(session);
+        else this.host.emit('connection', session);
+      },
+    );
+  }
+
+  /** Opens a session on a WebSocket. */
+  webSocket(exchange: UpgradeExchange): Promise<void> {
+    return this.open(
+      exchange,
+      (request) => this.make.webSocket(request),
+      (session, transport) => {
+        exchange.accept(this.headers.ofUpgrade(exchange, session.id), transport);
+        if (transport.webSocket) this.host.emit('connection', session);
+        else session.close(true);
+      },
+    );
+  }
+
+  /** Continues a session that another worker has handed over. */
+  adopt({ id, parts, early }: MovingSession): void {
+    const request = new EngineRequest(parts);
+    const transport = this.make.polling(request);
+    const session = new Session(id, this.host, transport, request);
+    this.sessions.set(id, session);
+    this.host.addresses?.adopt(session, session.remoteAddress);
+    session.startHeartbeat();
+    this.host.emit('connection', session);
+    for (const data of early) session.onPacket(transport, 'message', data);
+  }
+
+  /** Starts the upgrade of a session on polling to the WebSocket that its client has opened. */
+  upgrade(exchange: UpgradeExchange, session: Session): void {
+    this.pending.claim(session.id);
+    const headers = this.headers.ofUpgrade(exchange, session.id);
+    if (session.upgrading || session.upgraded || session.transport.name === 'websocket') {
+      return exchange.accept(headers, closed);
+    }
+    const candidate = this.make.webSocket(exchange.request, session.protocol);
+    session.probeUpgrade(candidate);
+    exchange.accept(headers, candidate);
+    if (!candidate.webSocket) session.probe?.end();
+  }
+
+  /** Opens a session, unless its client is rejected or gone. */
+  private async open<T extends Transport>(
+    exchange: HttpExchange,
+    make: (request: EngineRequest) => T,
+    opened: (session: Session, transport: T) => void,
+  ): Promise<void> {
+    const given = this.idFor(exchange);
+    // An unnecessary await would send the response outside the cork of the request's handler.
+    const id = typeof given === 'object' ? await given : given;
+    if (id === undefined || exchange.finished) return;
+    const transport = make(exchange.request);
+    const session = this.createSession(id, transport, exchange);
+    if (session) opened(session, transport);
+  }
+
+  private createSession(id: string, transport: Transport, exchange: HttpExchange): Session | undefined {
+    const session = new Session(id, this.host, transport, exchange.request);
+    if (this.host.addresses?.enter(session, session.remoteAddress) === false) {
+      this.admission.refuseBy(exchange, 'TOO_MANY_CONNECTIONS');
+      return undefined;
+    }
+    this.sessions.set(id, session);
+    session.open();
+    return session;
+  }
+
+  /** The id of a new session; undefined if the client was rejected. */
+  private idFor(exchange: HttpExchange): string | undefined | Promise<string | undefined> {
+    const { request } = exchange;
+    const protocol = protocolOf(request);
+    if (protocol === 3 && !this.host.settings.allowEIO3) {
+      this.admission.refuse(exchange, {
+        error: handshakeErrors.UNSUPPORTED_PROTOCOL_VERSION,
+        context: { protocol },
+      });
+      return undefined;
+    }
+    const fail = (error: unknown) => {
+      const context = { name: 'ID_GENERATION_ERROR', error };
+      this.admission.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context });
+      return undefined;
+    };
+    try {
+      const generated = this.host.generateId(request);
+      return typeof generated === 'string' ? generated : Promise.resolve(generated).catch(fail);
+    } catch (error) {
+      return fail(error);
+    }
+  }
+}
+
+/** The receiver of an unwanted WebSocket. Like engine.io, it closes the WebSocket with a close frame. */
+const closed: FrameReceiver = {
+  onOpen: (webSocket) => webSocket.end(),
+  onMessage: () => {},
+  onDrain: () => {},
+  onOverflow: () => {},
+  onFlood: () => {},
+  onDetached: () => {},
+  onClose: () => {},
+};
+
+/** The part of the handshake's JSON after the session id, by transport. Source: Engine.IO v4, "Handshake". */
+export function openingsFor(settings: EngineSettings): Readonly<Record<TransportName, string>> {
+  const { allowUpgrades, transports, pingInterval, pingTimeout, maxHttpBufferSize: maxPayload } = settings;
+  const openings = transportNames.map((name) => {
+    const upgrades = allowUpgrades ? upgradesOf[name].filter((other) => transports.includes(other)) : [];
+    return [name, JSON.stringify({ upgrades, pingInterval, pingTimeout, maxPayload }).slice(1)];
+  });
+  return Object.fromEntries(openings);
+}

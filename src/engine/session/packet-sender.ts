@@ -1,0 +1,142 @@
+import type { EngineCounters } from '../counters.js';
+import type { SlowClients } from '../delivery/slow-clients.js';
+import {
+  type Packet,
+  type PacketData,
+  type PacketOptions,
+  type PacketType,
+  type SendData,
+  toPacketData,
+} from '../protocol/packet.js';
+import type { Transport } from '../transports/transport.js';
+import { CompactEmitter } from './compact-emitter.js';
+
+export type SendCallback = (transport: Transport) => void;
+
+/** The parts of the engine that the sending half of a session uses. */
+export interface SenderHost {
+  readonly counters: EngineCounters;
+  readonly slow: SlowClients;
+  /** Whether the engine has listeners for `flush` or `drain` of all sessions. */
+  readonly isWatchingPackets: boolean;
+  emit(event: string, ...values: unknown[]): boolean;
+}
+
+/** The sending half of a session: buffers packets until the transport can send them. */
+export abstract class PacketSender<Host extends SenderHost> extends CompactEmitter {
+  readyState: 'open' | 'closing' | 'closed' = 'open';
+
+  protected buffer: Packet[] | undefined = undefined;
+  protected callbacks: SendCallback[] | undefined = undefined;
+  /** Approximate number of bytes in the buffer. */
+  private bufferBytes = 0;
+
+  constructor(
+    protected readonly host: Host,
+    public transport: Transport,
+  ) {
+    super();
+  }
+
+  /** Packets that wait until the transport can send them. */
+  get writeBuffer(): Packet[] {
+    this.buffer ??= [];
+    return this.buffer;
+  }
+
+  /**
+   * Bytes that wait for the client, without the operating system's buffers. The number falls before `drain` is emitted.
+   * A sender of much data should wait for `drain` while many bytes wait.
+   */
+  get bufferedAmount(): number {
+    return this.bufferBytes + this.transport.bufferedAmount;
+  }
+
+  /**
+   * Sends a message. `callback`, which may also be the second argument, is called when the transport has the message.
+   * `null` sends an empty message.
+   */
+  send(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
+    const payload = typeof data === 'string' || Buffer.isBuffer(data) ? data : toPacketData(data);
+    if (typeof options === 'function') this.sendPacket('message', payload, undefined, options);
+    else this.sendPacket('message', payload, options, callback);
+    return this;
+  }
+
+  /** The same as {@link send}. */
+  write(data: SendData, options?: PacketOptions | SendCallback, callback?: SendCallback): this {
+    return this.send(data, options, callback);
+  }
+
+  /** The callbacks of waiting packets, under their name in engine.io. */
+  get packetsFn(): readonly SendCallback[] {
+    return this.callbacks ?? [];
+  }
+
+  /** The callbacks of packets in the transport, under their name in engine.io. Always empty here. */
+  get sentCallbackFn(): readonly SendCallback[] {
+    return [];
+  }
+
+  protected sendPacket(type: PacketType, data?: PacketData, options = defaultOptions, callback?: SendCallback): void {
+    if (this.readyState !== 'open') return;
+    if (type === 'message') this.host.counters.sent++;
+    const isWatched = this.isObserved || this.host.isWatchingPackets;
+    if (!isWatched && !callback && !this.buffer && this.transport.canSend) {
+      // The usual case: no listener sees the packet, and no other packet waits.
+      this.transport.sendOne(type, data, options);
+      return;
+    }
+    const { slow } = this.host;
+    if (slow.limit > 0 && this.bufferBytes > slow.limit && type === 'message' && !this.transport.canSend) {
+      slow.overflow(this);
+      return;
+    }
+    const packet: Packet = { type, data, options };
+    if (isWatched) {
+      packet.options = { ...options, compress: options.compress !== false };
+      this.emit('packetCreate', packet);
+    }
+    this.writeBuffer.push(packet);
+    this.bufferBytes += data?.length ?? 0;
+    if (callback) {
+      this.callbacks ??= [];
+      this.callbacks.push(callback);
+    }
+    this.flush();
+  }
+
+  /** Passes the waiting packets to the transport if it can send. */
+  flush(): void {
+    const packets = this.buffer;
+    if (this.readyState === 'closed' || !packets || !this.transport.canSend) return;
+    if (packets.length === 0) return;
+    this.emit('flush', packets);
+    this.host.emit('flush', this, packets);
+    this.buffer = undefined;
+    this.bufferBytes = 0;
+    this.transport.send(packets);
+    this.emit('drain');
+    this.host.emit('drain', this);
+  }
+
+  onReady(): void {
+    this.flush();
+  }
+
+  onProgress(): void {
+    if (this.isObserved) this.emit('drain');
+    if (this.host.isWatchingPackets) this.host.emit('drain', this);
+  }
+
+  /** More than `maxBackpressure` bytes wait for the client. */
+  abstract onOverflow(): void;
+
+  onDrain(transport: Transport): void {
+    const { callbacks } = this;
+    this.callbacks = undefined;
+    for (const callback of callbacks ?? []) callback(transport);
+  }
+}
+
+const defaultOptions: PacketOptions = Object.freeze({ compress: true });

@@ -1,0 +1,89 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { type ResponseHeaders, statusLine } from '../http/exchange.js';
+
+/** The HTTP connections of this process. */
+export const connections = {
+  /** The number of requests without a complete response. */
+  waiting: 0,
+  /** Whether each response closes its connection, so that clients open new ones to another process. */
+  areEnding: false,
+};
+
+export interface Response {
+  status: number;
+  headers: ResponseHeaders;
+  body: string | Uint8Array;
+}
+
+export interface ResponseMode {
+  /** Whether the request was a HEAD, whose response has no body. */
+  isHead: boolean;
+  /** Whether the client asked for the connection to be closed. */
+  closes: boolean;
+  /** Whether the connection must not be read after this request. */
+  isLast: boolean;
+}
+
+/**
+ * Writes a response; no other code does so. The part that the client does not read at once is not buffered, but written
+ * when the client reads on. If the next request arrives before the response is complete, uWebSockets.js closes the
+ * connection. A connection therefore never holds more than one response.
+ * @param onComplete called once the whole response is written; not called if the client disconnects earlier
+ */
+export function writeResponse(
+  res: HttpResponse,
+  { status, headers, body }: Response,
+  { isHead, closes, isLast }: ResponseMode,
+  onComplete: () => void,
+): void {
+  res.cork(() => {
+    res.writeStatus(statusLine(status));
+    writeHeaders(res, headers);
+    // uWebSockets.js closes without this header. Some clients would then send a request into the closing connection.
+    if (closes) res.writeHeader('Connection', 'close');
+    if (status === 304 || isHead) {
+      endWithoutBody(res, status, Buffer.byteLength(body), connections.areEnding || isLast);
+      onComplete();
+    } else if (connections.areEnding || isLast || body.length === 0) {
+      res.end(body, connections.areEnding || isLast);
+      onComplete();
+    } else {
+      writeBody(res, body, onComplete);
+    }
+  });
+}
+
+function writeBody(res: HttpResponse, body: string | Uint8Array, onComplete: () => void): void {
+  const total = Buffer.byteLength(body);
+  const [, isDone] = res.tryEnd(body, total);
+  if (isDone) return onComplete();
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  res.onWritable((offset) => {
+    const [isWritten, isWhole] = res.tryEnd(bytes.subarray(offset), total);
+    if (isWhole) onComplete();
+    return isWritten;
+  });
+}
+
+/** @param length the length that the body would have */
+function endWithoutBody(res: HttpResponse, status: number, length: number, isLast: boolean): void {
+  if (isLast) {
+    // With a length, uWebSockets.js treats the response as unfinished and serves no other request on the connection.
+    // Without an abort handler, the process would end when the client disconnects.
+    res.onAborted(() => {});
+    res.endWithoutBody(length, true);
+  } else if (status === 304) {
+    res.endWithoutBody();
+  } else {
+    res.writeHeader('Content-Length', String(length)).endWithoutBody();
+  }
+}
+
+export function writeHeaders(res: HttpResponse, headers: ResponseHeaders): void {
+  for (const [name, value] of Object.entries(headers)) {
+    // uWebSockets.js writes the length itself.
+    if (name.toLowerCase() === 'content-length') continue;
+    if (Array.isArray(value)) for (const one of value) res.writeHeader(name, one);
+    else res.writeHeader(name, String(value));
+  }
+}

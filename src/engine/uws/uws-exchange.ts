@@ -1,0 +1,165 @@
+import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import {
+  type BodyCallback,
+  type CollectedResponse,
+  type FrameReceiver,
+  type HttpExchange,
+  type ResponseHeaders,
+  statusLine,
+  type UpgradeExchange,
+} from '../http/exchange.js';
+import type { EngineRequest } from '../http/request.js';
+import { BodyCollector } from './body-collector.js';
+import { corkHolder } from './cork-holder.js';
+import { connections, writeHeaders, writeResponse } from './response.js';
+
+/** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
+export interface SocketData {
+  receiver: FrameReceiver;
+}
+
+/** A request on this worker's own port. */
+export class UwsHttpExchange implements HttpExchange {
+  finished = false;
+  onAborted: (() => void) | undefined;
+  onAnswerNow: (() => void) | undefined;
+  onComplete: (() => void) | undefined;
+  middlewareResponse: CollectedResponse | undefined;
+  private body: BodyCollector | undefined;
+  private isComplete = false;
+
+  /** Create it in the request's handler, before anything asynchronous. `maxBody` is in bytes. */
+  constructor(
+    protected readonly res: HttpResponse,
+    readonly request: EngineRequest,
+    maxBody: number,
+  ) {
+    connections.waiting++;
+    if (request.method === 'POST') this.body = new BodyCollector(res, request, maxBody);
+    res.onAborted(() => {
+      const wasFinished = this.finished;
+      this.finished = true;
+      this.complete();
+      if (wasFinished) return;
+      this.body?.fail('aborted');
+      this.onAborted?.();
+    });
+    // A response would not keep uWebSockets.js from parsing the bytes that follow.
+    if (isAmbiguous(request)) this.destroy();
+    else if (!isWellFormed(request)) this.send(400, {}, 'Bad Request');
+  }
+
+  readBody(done: BodyCallback): void {
+    this.body?.whenDone(done);
+  }
+
+  send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.body?.giveUp();
+    const { method, headers: asked } = this.request;
+    const isLast = isConnectionsLast(this.request);
+    const mode = { isHead: method === 'HEAD', closes: isLast || asked.connection === 'close', isLast };
+    const write = () => {
+      if (!this.isComplete) writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
+    };
+    // Until the response is sent, uWebSockets.js closes a connection on which more bytes arrive.
+    if (isLast) setImmediate(write);
+    else write();
+  }
+
+  destroy(): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.complete();
+    this.res.close();
+  }
+
+  /** The request no longer waits for its response. */
+  protected complete(): void {
+    if (this.isComplete) return;
+    this.isComplete = true;
+    connections.waiting--;
+    this.onComplete?.();
+  }
+}
+
+/** A request for a WebSocket on this worker's own port. */
+export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchange {
+  private isLate = false;
+
+  private constructor(
+    res: HttpResponse,
+    request: EngineRequest,
+    private readonly context: us_socket_context_t,
+  ) {
+    super(res, request, 0);
+  }
+
+  /** Creates the exchange of a request and handles it. An upgrade after `handle` has returned is late. */
+  static handle(
+    res: HttpResponse,
+    request: EngineRequest,
+    context: us_socket_context_t,
+    handle: (exchange: UwsUpgradeExchange) => void,
+  ): void {
+    const exchange = new UwsUpgradeExchange(res, request, context);
+    if (exchange.finished) return;
+    // Source: RFC 6455, sections 4.2.1 and 4.2.2.
+    if (request.headers['sec-websocket-version'] !== '13') {
+      return exchange.send(426, { 'Sec-WebSocket-Version': '13' }, 'This server speaks version 13 of the protocol.');
+    }
+    if (!/\bupgrade\b/i.test(request.headers.connection ?? '')) {
+      return exchange.send(400, {}, 'The header "Connection: Upgrade" is missing.');
+    }
+    handle(exchange);
+    exchange.isLate = true;
+  }
+
+  accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.complete();
+    const upgrade = () => this.upgrade(headers, receiver);
+    if (this.isLate) corkHolder.run(upgrade);
+    else upgrade();
+  }
+
+  private upgrade(headers: ResponseHeaders, receiver: FrameReceiver): void {
+    const from = this.request.headers;
+    if (Object.keys(headers).length > 0) {
+      this.res.writeStatus(statusLine(101));
+      writeHeaders(this.res, headers);
+    }
+    this.res.upgrade<SocketData>(
+      { receiver },
+      from['sec-websocket-key'] ?? '',
+      from['sec-websocket-protocol'] ?? '',
+      from['sec-websocket-extensions'] ?? '',
+      this.context,
+    );
+  }
+}
+
+/** Source: RFC 9110, section 9.1, and RFC 9112, section 3.2. */
+function isWellFormed({ method, headers }: EngineRequest): boolean {
+  return /^[A-Z]+$/.test(method) && headers.host !== undefined;
+}
+
+/**
+ * Whether the bytes that follow on the connection cannot be trusted: uWebSockets.js parses the trailers of a chunked
+ * body as the next request.
+ */
+function isConnectionsLast(request: EngineRequest): boolean {
+  return request.headers['transfer-encoding'] !== undefined || !isWellFormed(request);
+}
+
+/**
+ * Whether a proxy and uWebSockets.js could disagree on the end of the body, and parse a part of it as a request. Of
+ * several lengths, uWebSockets.js uses the first one, and it treats any transfer coding as chunked. Source: RFC 9112,
+ * section 6.3.
+ */
+function isAmbiguous({ headers }: EngineRequest): boolean {
+  const coding = headers['transfer-encoding'];
+  return !!headers['content-length']?.includes(',') || (coding !== undefined && coding.toLowerCase() !== 'chunked');
+}

@@ -1,0 +1,46 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import type { HttpHost } from '../engine/http/guarded-requests.js';
+import { routeHttp } from '../engine/uws/routes.js';
+import { dataHeaders } from '../http/headers.js';
+import { sendJson } from '../http/json.js';
+
+/** The state that the health endpoints report. */
+export interface Health {
+  /** Whether this worker should get new clients: only when it is ready. */
+  readonly state: 'not ready' | 'ready' | 'draining';
+  /** Texts that say what is down. */
+  readonly problems: readonly string[];
+}
+
+export interface HealthOptions {
+  health(): Health;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+}
+
+/** Answers /healthz and /readyz. Call it before the app listens. */
+export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure }: HealthOptions): void {
+  const headers = dataHeaders(secure);
+  routeHttp(app, host, {
+    pattern: '/healthz',
+    secure,
+    isForAnyHost: true,
+    isReadOnly: true,
+    handle: (exchange) => sendJson(exchange, 200, headers, { ok: true }),
+  });
+  routeHttp(app, host, {
+    pattern: '/readyz',
+    secure,
+    isForAnyHost: true,
+    isReadOnly: true,
+    handle: (exchange) => {
+      const { state, problems } = health();
+      const isReady = state === 'ready';
+      sendJson(exchange, isReady ? 200 : 503, headers, {
+        ok: isReady,
+        state: isReady && problems.length > 0 ? 'degraded' : state,
+        problems,
+      });
+    },
+  });
+}

@@ -1,0 +1,135 @@
+import type { Engine } from '../../engine/engine.js';
+import { counter, gauge, type Metric } from './metric.js';
+
+/** Clients that are not connected over Engine.IO. */
+export interface OtherClients {
+  /** The name of their transport in the metrics. */
+  kind: string;
+  clients: {
+    readonly size: number;
+    /** Since the start; `closed` by reason. */
+    readonly counters: { opened: number; received: number; closed: ReadonlyMap<string, number> };
+  };
+}
+
+/** The metrics of clients and their messages. */
+export function clientMetrics(engine: Engine, others: readonly OtherClients[]): Metric[] {
+  const { counters, outbox } = engine;
+  const refused = new Map<string, number>();
+  engine.on('connection_error', ({ message }: { message: string }) => {
+    refused.set(message, (refused.get(message) ?? 0) + 1);
+  });
+  return [
+    {
+      name: 'gjallar_clients',
+      type: 'gauge',
+      help: 'Connected clients, by transport: polling, websocket, or plain for plain WebSockets.',
+      labels: ['transport'],
+      read: () => [
+        ...Object.entries(engine.clientsByTransport),
+        ...others.map(({ kind, clients }) => [kind, clients.size] as const),
+      ],
+    },
+    {
+      name: 'gjallar_connections_opened_total',
+      type: 'counter',
+      help: 'Connections opened.',
+      labels: ['kind'],
+      read: () => [
+        ['socketio', counters.opened],
+        ...others.map(({ kind, clients }) => [kind, clients.counters.opened] as const),
+      ],
+    },
+    {
+      name: 'gjallar_connections_closed_total',
+      type: 'counter',
+      help: 'Connections closed, by reason: that of Socket.IO, or the close code of a plain WebSocket.',
+      labels: ['kind', 'reason'],
+      read: () => [
+        ...Object.entries(counters.closed).map(([reason, count]) => ['socketio', reason, count] as const),
+        ...others.flatMap(({ kind, clients }) =>
+          [...clients.counters.closed].map(([reason, count]) => [kind, reason, count] as const),
+        ),
+      ],
+    },
+    {
+      name: 'gjallar_handshakes_refused_total',
+      type: 'counter',
+      help: 'Engine.IO requests rejected, by error message.',
+      labels: ['reason'],
+      read: () => refused,
+    },
+    {
+      name: 'gjallar_clients_refused_total',
+      type: 'counter',
+      help: 'Clients rejected because of a limit or their origin, including plain WebSockets, by error code.',
+      labels: ['code'],
+      read: () => Object.entries(counters.refused),
+    },
+    counter('gjallar_messages_over_limit_total', 'Messages from clients beyond RATE_LIMIT.', () => counters.overLimit),
+    {
+      name: 'gjallar_messages_received_total',
+      type: 'counter',
+      help: 'Messages received from clients, including the acknowledgements and connects of Socket.IO.',
+      labels: ['kind'],
+      read: () => [
+        ['socketio', counters.received],
+        ...others.map(({ kind, clients }) => [kind, clients.counters.received] as const),
+      ],
+    },
+    counter('gjallar_messages_sent_total', 'Messages sent to single clients, including replies.', () => counters.sent),
+    counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => outbox.published),
+    counter(
+      'gjallar_deliveries_total',
+      'Deliveries of broadcasts: one per member that a topic reaches, including dropped ones.',
+      () => outbox.deliveries,
+    ),
+    counter(
+      'gjallar_deliveries_dropped_total',
+      'Deliveries dropped because too many bytes were waiting for the client.',
+      () => engine.droppedDeliveries,
+    ),
+    counter(
+      'gjallar_deliveries_skipped_total',
+      'Former name of gjallar_deliveries_dropped_total.',
+      () => engine.droppedDeliveries,
+    ),
+    {
+      name: 'gjallar_floods_total',
+      type: 'counter',
+      help: 'Clients disconnected because they sent more in one turn of the event loop than the worker can handle.',
+      labels: ['kind'],
+      read: () => [
+        ['websocket', engine.frameGuard.floods],
+        ['http', engine.requestGuard.floods],
+      ],
+    },
+    gauge(
+      'gjallar_frames_waiting_bytes',
+      'Bytes of WebSocket messages that wait to be handled because clients send faster than the worker can follow.',
+      () => engine.frameGuard.waitingBytes,
+    ),
+    gauge('gjallar_connections_open', 'Open connections on the port, HTTP and WebSockets.', () => {
+      return engine.connectionGuard.open;
+    }),
+    counter(
+      'gjallar_connections_turned_away_total',
+      'Connections closed at once because the worker was about to run out of file descriptors.',
+      () => engine.connectionGuard.refused,
+    ),
+    gauge('gjallar_buffered_bytes', 'Bytes that wait for slow clients, all together.', () => {
+      return engine.bufferBudget.buffered;
+    }),
+    counter(
+      'gjallar_buffered_closed_total',
+      'Clients disconnected because too many bytes waited for all clients together (MAX_BUFFERED).',
+      () => engine.bufferBudget.closed,
+    ),
+    gauge(
+      'gjallar_load_level',
+      'What gives way: 0 nothing, 1 volatile messages, 2 new clients, 3 new messages too.',
+      () => engine.load.level,
+    ),
+    gauge('gjallar_outbox_messages', 'Messages that the outbox holds until its next flush.', () => outbox.waiting),
+  ];
+}

@@ -1,0 +1,73 @@
+import { AggregatorRegistry, Registry } from 'prom-client';
+import type { Mesh } from '../../cluster/mesh/mesh.js';
+import { WorkerQuery } from '../../cluster/mesh/worker-query.js';
+import { counter, gauge, type Metric, register } from './metric.js';
+import { processMetrics } from './process.js';
+
+/** Facts of the whole machine, which come from the configuration and the primary. */
+export interface MachineFacts {
+  version: string;
+  /** The number of workers that the configuration sets. */
+  workers: number;
+  /** The number of workers that have died since the start. */
+  deaths(): number;
+}
+
+/** How long the other workers may take to answer, in ms. Prometheus waits ten seconds. */
+const ANSWER_TIMEOUT_MS = 1000;
+
+/** The metrics of this worker, each with the label `worker`. Also gathers those of the machine's other workers. */
+export class WorkerMetrics {
+  readonly registry = new Registry();
+  private readonly query: WorkerQuery;
+
+  constructor(
+    mesh: Mesh,
+    private readonly facts: MachineFacts,
+  ) {
+    this.registry.setDefaultLabels({ worker: String(mesh.id) });
+    this.add(processMetrics());
+    this.query = new WorkerQuery(mesh, () => this.registry.getMetricsAsJSON());
+  }
+
+  add(metrics: readonly Metric[]): void {
+    register(this.registry, metrics);
+  }
+
+  /**
+   * The metrics of all workers of the machine, in the text format of Prometheus. A worker that does not answer in time
+   * is left out, and reported as not up.
+   */
+  async scrape(): Promise<string> {
+    const answers = (await this.query.ask(ANSWER_TIMEOUT_MS)) as Map<number, object[] | undefined>;
+    const machine = new Registry();
+    register(machine, machineMetrics(answers, this.facts));
+    const parts = [await machine.getMetricsAsJSON(), ...answers.values()].filter((part) => part !== undefined);
+    return AggregatorRegistry.aggregate(parts).metrics();
+  }
+}
+
+function machineMetrics(answers: Map<number, unknown>, { version, workers, deaths }: MachineFacts): Metric[] {
+  return [
+    {
+      name: 'gjallar_build_info',
+      type: 'gauge',
+      help: 'Always 1; the labels name the versions of gjallar and Node.js.',
+      labels: ['version', 'node'],
+      read: () => [[version, process.version, 1]],
+    },
+    {
+      name: 'gjallar_worker_up',
+      type: 'gauge',
+      help: 'Whether the worker answers within a second; 0 means that it is stuck or overloaded.',
+      labels: ['worker'],
+      read: () => [...answers].map(([id, answer]) => [String(id), Number(answer !== undefined)]),
+    },
+    gauge(
+      'gjallar_workers_configured',
+      'Configured number of workers. Fewer are up while some are being replaced.',
+      () => workers,
+    ),
+    counter('gjallar_worker_deaths_total', 'Workers that have died since the start of the server.', deaths),
+  ];
+}

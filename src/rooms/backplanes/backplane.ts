@@ -1,0 +1,38 @@
+import type { AdapterFactory } from '../native-rooms.js';
+
+/** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
+export interface Backplane {
+  /** The name that users know: a value of the option BUS. */
+  readonly name: string;
+  readonly factory: AdapterFactory;
+  /**
+   * Resolves when all connections and all subscriptions made so far are established. Never rejects: a backplane that is
+   * down keeps trying.
+   */
+  ready(): Promise<void>;
+  readonly traffic: BackplaneTraffic;
+  close(): void;
+}
+
+/** The counts of a backplane. */
+export interface BackplaneTraffic {
+  /** Whether this worker can reach the others. */
+  readonly isUp: boolean;
+  /** Messages dropped since the start because the backplane was down or too slow. */
+  readonly unsent: number;
+  /** Outages of the backplane since the start. */
+  readonly outages: number;
+  /** Bytes sent to the backplane that it has not confirmed; bounded. */
+  readonly pendingBytes: number;
+}
+
+/** What a backplane reports about the server that it depends on. */
+export interface BackplaneEvents {
+  /** The server is down, for the first time or again. Local delivery continues. */
+  onDown(reason: string): void;
+  /**
+   * The server is up, for the first time or again.
+   * @param unsent how many messages were dropped since it was last up
+   */
+  onUp(unsent: number): void;
+}

@@ -1,0 +1,64 @@
+import { createAdapter } from '@socket.io/redis-adapter';
+import { Redis } from 'ioredis';
+import type { Namespace } from 'socket.io';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
+import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { Subscriptions } from './subscriptions.js';
+
+type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
+
+/** The methods that the adapters call on the client that they publish with. */
+interface PublishingClient {
+  publish(channel: string, message: string | Buffer): Promise<number>;
+  send_command(command: string, args: string[], done: CountCallback): unknown;
+  on(event: string, listener: () => void): void;
+  off(event: string, listener: () => void): void;
+}
+
+/**
+ * The classic Redis backplane, over pub/sub. It connects workers on any number of machines, and other Socket.IO servers
+ * and emitters that use `@socket.io/redis-adapter`.
+ */
+export function redisBackplane(url: string, events: BackplaneEvents): Backplane {
+  const outage = new ConnectionHealth(events);
+  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const [publisher, subscriber] = redis;
+  const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update);
+  observe(redis, outage, update);
+  const endWatch = keepWatch(() => redis);
+  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions);
+  return {
+    name: 'redis',
+    factory: (nsp: Namespace) => countingServers(createFor(nsp)),
+    ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
+    traffic: outage,
+    close: () => {
+      endWatch();
+      for (const connection of redis) connection.disconnect();
+    },
+  };
+}
+
+/** Updates the connection health when a connection is made or lost. */
+export function observe(connections: Iterable<Redis>, outage: ConnectionHealth, update: () => void): void {
+  for (const redis of connections) {
+    redis.on('error', (error: Error) => {
+      outage.reason = error.message || error.name;
+    });
+    redis.on('ready', update);
+    redis.on('close', update);
+  }
+}
+
+/** A client to publish with that counts what it cannot send. */
+export function publishingClient(redis: Redis, outage: ConnectionHealth): PublishingClient {
+  return {
+    publish: (channel, message) => outage.send(message.length, () => redis.publish(channel, message)),
+    send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),
+    // The connection's errors have a listener already.
+    on: () => {},
+    off: () => {},
+  };
+}

@@ -1,0 +1,137 @@
+import { EventEmitter } from 'node:events';
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { connectionOptions } from './connection.js';
+import { ShardConnection } from './shard-connection.js';
+import { slotOf } from './slots.js';
+
+/** The reply to CLUSTER SLOTS: for each range of slots its master, then its replicas. */
+type SlotsReply = [first: number, last: number, master: [host: string, port: number], ...replicas: unknown[]][];
+
+/** How often the cluster is asked which master has which slots, in ms. */
+const REFRESH_INTERVAL_MS = 5000;
+/** The same while a subscription is missing. */
+const RETRY_INTERVAL_MS = 500;
+
+/**
+ * The subscriptions of a backplane on a cluster, in the form of the client that socket.io's sharded adapter expects.
+ * Only the master of its slot serves a sharded channel, so there is one connection to each master with channels. When
+ * slots move or masters change, the channels follow.
+ */
+export class ShardedSubscriptions extends EventEmitter {
+  private readonly wanted = new Set<string>();
+  private readonly shards = new Map<string, ShardConnection>();
+  /** The master of each slot, as `host:port`. */
+  private owners: string[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private isRefreshing = false;
+  private isClosed = false;
+
+  /** @param onChange called when {@link isComplete} may have changed */
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly options: RedisOptions,
+    private readonly onChange: () => void,
+    private readonly onError: (error: Error) => void,
+  ) {
+    super();
+    // Each namespace listens; the sharded adapter tells them apart by the channel.
+    this.setMaxListeners(0);
+    cluster.on('ready', () => this.refresh());
+    cluster.on('refresh', () => this.refresh());
+    this.plan();
+  }
+
+  /** Whether every master has confirmed its channels. */
+  get isComplete(): boolean {
+    return this.owners.length > 0 && [...this.shards.values()].every((shard) => shard.isComplete);
+  }
+
+  /** Whether a request waits for its confirmation. */
+  get isPending(): boolean {
+    for (const shard of this.shards.values()) if (shard.isPending) return true;
+    return false;
+  }
+
+  /** The connections that the watch pings. */
+  *connections(): Iterable<Redis> {
+    for (const shard of this.shards.values()) yield shard.redis;
+  }
+
+  /** Resolves when every request made so far is confirmed or has failed. */
+  async confirmed(): Promise<void> {
+    await Promise.all([...this.shards.values()].map((shard) => shard.allConfirmed()));
+  }
+
+  ssubscribe(channel: string): void {
+    this.wanted.add(channel);
+    const owner = this.owners[slotOf(channel)];
+    if (owner) this.shardOf(owner).want(channel);
+  }
+
+  sunsubscribe(channel: string): void {
+    this.wanted.delete(channel);
+    const owner = this.owners[slotOf(channel)];
+    if (owner) this.shards.get(owner)?.forget(channel);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    for (const shard of this.shards.values()) shard.close();
+    this.shards.clear();
+  }
+
+  private plan(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
+  }
+
+  /** Asks which master has which slots, and moves the channels accordingly. */
+  private async refresh(): Promise<void> {
+    if (this.isRefreshing || this.isClosed) return;
+    this.isRefreshing = true;
+    try {
+      if (this.cluster.status === 'ready') this.place((await this.cluster.call('CLUSTER', 'SLOTS')) as SlotsReply);
+    } catch (error) {
+      this.onError(error as Error);
+    }
+    this.isRefreshing = false;
+    if (!this.isClosed) this.plan();
+  }
+
+  private place(reply: SlotsReply): void {
+    if (this.isClosed) return;
+    const owners: string[] = [];
+    for (const [first, last, [host, port]] of reply) {
+      for (let slot = first; slot <= last; slot++) owners[slot] = `${host}:${port}`;
+    }
+    this.owners = owners;
+    const channels = new Map<string, Set<string>>();
+    for (const channel of this.wanted) {
+      const owner = owners[slotOf(channel)];
+      if (!owner) continue;
+      const its = channels.get(owner) ?? new Set();
+      channels.set(owner, its.add(channel));
+    }
+    for (const [owner, shard] of this.shards) {
+      if (channels.has(owner)) continue;
+      shard.close();
+      this.shards.delete(owner);
+    }
+    for (const [owner, its] of channels) this.shardOf(owner).replace(its);
+    this.onChange();
+  }
+
+  private shardOf(owner: string): ShardConnection {
+    const known = this.shards.get(owner);
+    if (known) return known;
+    const colon = owner.lastIndexOf(':');
+    const address = { host: owner.slice(0, colon), port: Number(owner.slice(colon + 1)) };
+    const redis = new Redis({ ...connectionOptions, ...this.options, ...address });
+    redis.on('error', this.onError);
+    redis.on('smessageBuffer', (...values) => this.emit('smessageBuffer', ...values));
+    const shard = new ShardConnection(redis, this.onChange, () => this.refresh());
+    this.shards.set(owner, shard);
+    return shard;
+  }
+}

@@ -1,0 +1,73 @@
+import { createShardedAdapter } from '@socket.io/redis-adapter';
+import { Cluster } from 'ioredis';
+import type { Namespace } from 'socket.io';
+import type { ClusterAdapter, Room, SocketId } from 'socket.io-adapter';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
+import { localFirst } from '../local-first.js';
+import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { ShardedSubscriptions } from './sharded-subscriptions.js';
+import { clusterAddress } from './urls.js';
+
+/**
+ * The sharded backplane: `@socket.io/redis-adapter`'s sharded adapter on a Redis Cluster. Each room has its own channel
+ * on one master, so a larger cluster carries more messages. Messages to different rooms have no common order.
+ * @param url one or more nodes of the cluster, separated by commas
+ */
+export function redisShardedBackplane(url: string, events: BackplaneEvents): Backplane {
+  const { nodes, options } = clusterAddress(url);
+  const outage = new ConnectionHealth(events);
+  const cluster = new Cluster(nodes, {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: connectionOptions.retryStrategy,
+    slotsRefreshInterval: 5000,
+    redisOptions: { ...withoutQueue, ...options },
+  });
+  const update = () => outage.update(cluster.status === 'ready' && subscriptions.isComplete);
+  const onError = (error: Error) => {
+    outage.reason = error.message || error.name;
+  };
+  const subscriptions = new ShardedSubscriptions(cluster, options, update, onError);
+  cluster.on('error', onError);
+  cluster.on('node error', onError);
+  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
+  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
+  const client = {
+    isCluster: true,
+    nodes: () =>
+      cluster.nodes('master').map((node) => ({
+        send_command: (command: string, args: string[]) => node.call(command, args),
+      })),
+    spublish: (channel: string, message: string | Buffer) =>
+      outage.send(message.length, () => cluster.spublish(channel, message)),
+  };
+  const createFor = createShardedAdapter(client, subscriptions);
+  return {
+    name: 'redis-sharded',
+    factory: (nsp: Namespace) =>
+      waitingForRooms(localFirst(countingServers(createFor(nsp) as unknown as ClusterAdapter)), subscriptions),
+    ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
+    traffic: outage,
+    close: () => {
+      endWatch();
+      subscriptions.close();
+      cluster.disconnect();
+    },
+  };
+}
+
+const { enableOfflineQueue: _, retryStrategy: __, ...withoutQueue } = connectionOptions;
+
+/**
+ * Lets `socket.join()` return a promise while the channel of a new room waits for its confirmation. Code that awaits it
+ * misses no message sent from then on.
+ */
+function waitingForRooms<T extends ClusterAdapter>(adapter: T, subscriptions: ShardedSubscriptions): T {
+  const addAll = adapter.addAll.bind(adapter);
+  adapter.addAll = (id: SocketId, rooms: Set<Room>) => {
+    addAll(id, rooms);
+    // A socket's own room has no channel.
+    if (!rooms.has(id) && subscriptions.isPending) return subscriptions.confirmed();
+  };
+  return adapter;
+}

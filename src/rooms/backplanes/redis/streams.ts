@@ -1,0 +1,65 @@
+import { createAdapter } from '@socket.io/redis-streams-adapter';
+import { Redis } from 'ioredis';
+import type { Namespace } from 'socket.io';
+import type { ClusterAdapter } from 'socket.io-adapter';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
+import { localFirst } from '../local-first.js';
+import { observe, publishingClient } from './classic.js';
+import { BLOCK_MS, connectionOptions, countingServers, keepWatch } from './connection.js';
+import { StreamReader } from './stream-reader.js';
+import { Subscriptions } from './subscriptions.js';
+
+/** The stream that carries broadcasts: the adapter's default, which other servers and emitters use too. */
+const STREAM = 'socket.io';
+
+/**
+ * The backplane on `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream. A worker that lost its
+ * connection reads the messages that it missed.
+ */
+export function redisStreamsBackplane(url: string, events: BackplaneEvents): Backplane {
+  const outage = new ConnectionHealth(events);
+  const redis = [1, 2, 3].map(() => new Redis(url, connectionOptions)) as [Redis, Redis, Redis];
+  const [publisher, subscriber, reading] = redis;
+  const update = () =>
+    outage.update(publisher.status === 'ready' && reading.status === 'ready' && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update);
+  const reader = new StreamReader(reading, STREAM);
+  observe(redis, outage, update);
+  const endWatch = keepWatch(() => [publisher, subscriber]);
+  // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
+  const duplicates: unknown[] = [reader, subscriptions];
+  const client = { ...streamClient(publisher, outage), duplicate: () => duplicates.shift() };
+  const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK_MS });
+  return {
+    name: 'redis-streams',
+    factory: (nsp: Namespace) => localFirst(countingServers(createFor(nsp) as ClusterAdapter)),
+    ready: async () => {
+      await outage.whenUp();
+      // The adapter subscribes in a callback of a promise.
+      await Promise.all([reader.started, new Promise((resolve) => setImmediate(resolve))]);
+      await subscriptions.confirmed();
+    },
+    traffic: outage,
+    close: () => {
+      endWatch();
+      reader.close();
+      for (const connection of redis) connection.disconnect();
+    },
+  };
+}
+
+/** The commands that the adapter sends through its client. */
+function streamClient(redis: Redis, outage: ConnectionHealth) {
+  const sizeOf = (values: readonly unknown[]) => values.reduce((sum: number, value) => sum + String(value).length, 0);
+  return {
+    ...publishingClient(redis, outage),
+    options: {},
+    xadd: (values: (string | number)[]) =>
+      outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>),
+    xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to),
+    set: (key: string, value: string, unit: 'PX', ms: number) =>
+      outage.send(value.length, () => redis.set(key, value, unit, ms)),
+    multi: () => redis.multi(),
+  };
+}

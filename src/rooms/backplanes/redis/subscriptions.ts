@@ -1,0 +1,96 @@
+import { EventEmitter } from 'node:events';
+import type { Redis } from 'ioredis';
+
+type Channels = string | readonly string[];
+
+/**
+ * The subscriptions of a backplane on one connection, in the form of the client that socket.io's adapters expect. While
+ * Redis is unreachable they are kept here, because queued commands would pile up. Each new connection renews them.
+ */
+export class Subscriptions extends EventEmitter {
+  private readonly channels = new Set<string>();
+  private readonly patterns = new Set<string>();
+  private readonly pending = new Set<Promise<unknown>>();
+  /** Whether Redis has confirmed all subscriptions since the last connect. */
+  isRenewed = false;
+
+  /** @param onChange called when {@link isRenewed} has changed */
+  constructor(
+    private readonly redis: Redis,
+    private readonly onChange: () => void,
+  ) {
+    super();
+    // Each namespace listens.
+    this.setMaxListeners(0);
+    redis.on('messageBuffer', (...values) => this.emit('messageBuffer', ...values));
+    redis.on('pmessageBuffer', (...values) => this.emit('pmessageBuffer', ...values));
+    redis.on('ready', () => this.renew());
+    redis.on('close', () => {
+      this.isRenewed = false;
+      onChange();
+    });
+  }
+
+  /** Resolves when every request made so far is confirmed or has failed. */
+  async confirmed(): Promise<void> {
+    await Promise.allSettled(this.pending);
+  }
+
+  subscribe(channels: Channels): void {
+    this.add(this.channels, channels, (all) => this.redis.subscribe(...all));
+  }
+
+  psubscribe(patterns: Channels): void {
+    this.add(this.patterns, patterns, (all) => this.redis.psubscribe(...all));
+  }
+
+  unsubscribe(channels: Channels): void {
+    this.remove(this.channels, channels, (all) => this.redis.unsubscribe(...all));
+  }
+
+  punsubscribe(patterns: Channels): void {
+    this.remove(this.patterns, patterns, (all) => this.redis.punsubscribe(...all));
+  }
+
+  disconnect(): void {
+    this.redis.disconnect();
+  }
+
+  private add(wanted: Set<string>, names: Channels, send: (names: string[]) => Promise<unknown>): void {
+    const all = [names].flat();
+    for (const name of all) wanted.add(name);
+    if (this.redis.status === 'ready') void this.confirm(send(all));
+  }
+
+  private remove(wanted: Set<string>, names: Channels, send: (names: string[]) => Promise<unknown>): void {
+    const all = [names].flat();
+    for (const name of all) wanted.delete(name);
+    if (this.redis.status === 'ready') send(all).catch(() => {});
+  }
+
+  private async renew(): Promise<void> {
+    const { channels, patterns, redis } = this;
+    const all: Promise<boolean>[] = [];
+    if (patterns.size > 0) all.push(this.confirm(redis.psubscribe(...patterns)));
+    if (channels.size > 0) all.push(this.confirm(redis.subscribe(...channels)));
+    const confirmed = await Promise.all(all);
+    if (!confirmed.every(Boolean) || redis.status !== 'ready') return;
+    this.isRenewed = true;
+    this.onChange();
+  }
+
+  private async confirm(confirmation: Promise<unknown>): Promise<boolean> {
+    this.pending.add(confirmation);
+    try {
+      await confirmation;
+      return true;
+    } catch {
+      // After a lost connection, the next one renews everything. If Redis rejected the command, only a new connection
+      // can help.
+      if (this.redis.status === 'ready') this.redis.disconnect(true);
+      return false;
+    } finally {
+      this.pending.delete(confirmation);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
+import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
+import type { WorkerLinks } from '../worker-links.js';
+
+/** How long a start waits for the backplane before it continues without it, in ms. */
+const START_TIMEOUT_MS = 5000;
+
+/** Resolves when the backplane is ready, or after a timeout, because local delivery works without it. */
+export async function readyInTime(bus: Backplane): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, START_TIMEOUT_MS);
+  });
+  await Promise.race([bus.ready(), timeout]);
+  clearTimeout(timer);
+}
+
+/** Logs the start and the end of each outage once, and lists the outage among the worker's problems meanwhile. */
+export function backplaneEvents(bus: string, problems: Set<string>, log: Logger): BackplaneEvents {
+  const problem = 'Redis is unreachable: rooms do not span workers and machines';
+  return {
+    onDown: (reason) => {
+      problems.add(problem);
+      log.error({ bus, reason }, problem);
+    },
+    onUp: (unsent) => {
+      problems.delete(problem);
+      log.info({ bus, unsent }, 'the backplane is up');
+    },
+  };
+}
+
+/** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */
+export function linksOf(mesh: Mesh, kind: Kind = kinds.bus): WorkerLinks {
+  return {
+    id: mesh.id,
+    get members() {
+      return mesh.members;
+    },
+    send: (to, payload) => mesh.send(to, kind, payload),
+    broadcast: (payload) => mesh.broadcast(kind, payload),
+    onMessage: (listener) => mesh.listenTo(kind, listener),
+    onLeave: (listener) => mesh.onLeave(listener),
+  };
+}

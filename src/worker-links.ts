@@ -1,0 +1,24 @@
+/**
+ * The four methods on which the embedded backplane, and other code that spans the workers of a machine, is built. An
+ * implementation
+ *
+ * - must deliver the messages of one worker to another in order and once each, or not at all once one of the two is
+ *   gone;
+ * - must report each worker that is gone once, and deliver no message of it afterwards;
+ * - must not wait for the other workers: sending returns at once, and messages that cannot be sent are dropped;
+ * - may serve several purposes at the same time, each with links of its own, which do not hear each other.
+ */
+export interface WorkerLinks {
+  /** This worker's id. */
+  readonly id: number;
+  /** The ids of the other workers. */
+  readonly members: readonly number[];
+  /** Sends to one other worker. The payload may not be changed afterwards. */
+  send(to: number, payload: Uint8Array): void;
+  /** Sends to all other workers. */
+  broadcast(payload: Uint8Array): void;
+  /** Calls back with each message. There is one listener, which may keep the payload. */
+  onMessage(listener: (from: number, payload: Buffer) => void): void;
+  /** Calls back with the id of each worker that is gone. */
+  onLeave(listener: (id: number) => void): void;
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { TestEnvironment } from 'jest-environment-node';
+
+/** How long a process that was told to end may take before the file is blamed for it. */
+const GRACE_MS = 5_000;
+
+/**
+ * Node's environment, with two rules for each test file:
+ * - A `beforeAll` that fails is reported once. Its tests are skipped rather than failed one after the other, and the
+ *   `afterAll` beside it, which rarely finds what it needs, is not blamed.
+ * - Processes that the file has started (see children.ts) end with it. Otherwise jest would wait for them forever.
+ *   Leaving one behind fails the file, unless a test has failed anyway.
+ */
+export default class extends TestEnvironment {
+  #children = new Map();
+  #brokenBlocks = new Set();
+
+  async setup() {
+    await super.setup();
+    this.global.testChildren = this.#children;
+  }
+
+  async handleTestEvent(event, state) {
+    if (event.name === 'hook_failure') this.#onHookFailure(event, state);
+    if (event.name !== 'run_finish') return;
+    const left = await this.#endChildren(hasFailed(state) ? 0 : GRACE_MS);
+    if (left.length > 0 && !hasFailed(state)) {
+      const error = new Error(`The tests left processes running, which were killed: ${left.join(', ')}`);
+      error.stack = error.message;
+      state.unhandledErrors.push(error);
+    }
+  }
+
+  async teardown() {
+    // A file that could not be loaded has no end of a run.
+    await this.#endChildren(0);
+    await super.teardown();
+  }
+
+  #onHookFailure({ hook, describeBlock, error }, state) {
+    if (hook.type === 'beforeAll') {
+      // jest has just given the error to each of the tests.
+      for (const test of testsOf(describeBlock)) Object.assign(test, { mode: 'skip', errors: [] });
+      if (!this.#brokenBlocks.has(describeBlock)) state.unhandledErrors.push([error, hook.asyncError]);
+      this.#brokenBlocks.add(describeBlock);
+    } else if (hook.type === 'afterAll' && this.#brokenBlocks.has(describeBlock)) {
+      state.unhandledErrors.pop();
+    }
+  }
+
+  async #endChildren(graceMs) {
+    const children = [...this.#children].filter(([child]) => isRunning(child));
+    const exits = Promise.all(children.map(([child]) => isRunning(child) && once(child, 'exit')));
+    if (children.length > 0 && graceMs > 0) {
+      let timer;
+      await Promise.race([exits, new Promise((resolve) => (timer = setTimeout(resolve, graceMs)))]);
+      clearTimeout(timer);
+    }
+    const left = children.filter(([child]) => isRunning(child));
+    for (const [child, signal] of left) {
+      child.kill(signal);
+      // One that was stopped has to go on to end.
+      child.kill('SIGCONT');
+    }
+    await exits;
+    this.#children.clear();
+    return left.map(([child]) => `${child.spawnfile} (${child.pid})`);
+  }
+}
+
+const isRunning = (child) => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+
+const testsOf = (block) => block.children.flatMap((child) => (child.type === 'test' ? [child] : testsOf(child)));
+
+const hasFailed = (state) =>
+  state.unhandledErrors.length > 0 || testsOf(state.rootDescribeBlock).some(({ errors }) => errors.length > 0);

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+const torture = fileURLToPath(new URL('../../load/torture.js', import.meta.url));
+
+/** Runs the command to its end. */
+async function run(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [torture, 'attack', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+test('the probes of an attack see a quiet server answer, and no worker die', async () => {
+  const { output } = await run('--only', 'control', '--limits', 'default', '--seconds', '1');
+  const line = output.split('\n').find((one) => one.startsWith('{"attack"'));
+  if (!line) throw new Error(output);
+  const { server, others } = JSON.parse(line) as {
+    server: { deaths: number; cpu: number };
+    others: { lost: number; answered: number[] };
+  };
+  expect(server.deaths).toBe(0);
+  expect(server.cpu).toBeGreaterThan(0);
+  expect(others.lost).toBe(0);
+  expect(others.answered).toHaveLength(2);
+  for (const answered of others.answered) expect(answered).toBeGreaterThan(5);
+}, 60_000);
+
+test('--help and --list run nothing', async () => {
+  expect(await run('--help')).toMatchObject({ code: 0, output: expect.stringContaining('--only') });
+  const { code, output } = await run('--list', '--only', 'who is');
+  expect(code).toBe(0);
+  expect(output.split('\n')[0]).toMatch(/^posts: who is in a room/);
+});
+
+test('an attack that is not there is an error', async () => {
+  expect(await run('--only', 'no such attack')).toMatchObject({ code: 1 });
+});
