@@ -55,6 +55,10 @@ process.on('message', () => {
   process.disconnect();
 });
 `,
+  'closed-at-once.mjs': `
+import { App, Engine } from 'gjallar';
+new Engine().attach(App()).close();
+`,
 });
 let running: ChildProcess | undefined;
 
@@ -111,6 +115,15 @@ describe.each([
     expect(await exited).toEqual([0, null]);
     expect(errors).toBe('');
   });
+});
+
+test('an engine that is closed at once does not keep the process running', async () => {
+  running = spawn(process.execPath, ['closed-at-once.mjs'], {
+    cwd: application.folder,
+    env: cleanEnvironment(),
+    stdio: 'inherit',
+  });
+  expect(await once(running, 'exit')).toEqual([0, null]);
 });
 
 /** Resolves when what the client has sent so far was taken. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestOptions, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket, WebSocketServer } from 'ws';
 import { nextEvent } from '../support/clients.js';
@@ -84,6 +84,33 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     const ws = new WebSocket(`wss://127.0.0.1:${port}/other`, { rejectUnauthorized: false });
     expect(String((await once(ws, 'message'))[0])).toBe('hello');
     ws.terminate();
+  });
+
+  test('serves no request behind an upgrade that it rejects', async () => {
+    const http = createServer(server);
+    const io = closeLater(new Server(http));
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const { port } = http.address() as AddressInfo;
+    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    let received = '';
+    socket.on('data', (part) => {
+      received += part;
+    });
+    // Stock may have closed the connection before the second request is written.
+    socket.on('error', () => {});
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    const head = (query: string, more = '') => `GET /socket.io/?${query} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OTAxMjM0NQ==\r\n';
+    socket.write(head('EIO=4&transport=unknown', upgrade));
+    await once(socket, 'data');
+    socket.write(head('EIO=4&transport=polling'));
+    await ended;
+    expect(received).toMatch(/^HTTP\/1\.1 400 /);
+    expect(received).not.toContain('"sid"');
+    expect(io.engine.clientsCount).toBe(0);
+    await nextEvent(client(`https://127.0.0.1:${port}`, { rejectUnauthorized: false }), 'connect');
   });
 
   test('is closed by the Socket.IO server', async () => {

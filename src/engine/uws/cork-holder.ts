@@ -46,8 +46,14 @@ class CorkHolder {
       const socket = connect(us_socket_local_port(listenSocket), '127.0.0.1');
       this.socket = socket;
       socket.unref();
-      socket.on('error', () => us_listen_socket_close(listenSocket));
-      socket.once('connect', () => us_listen_socket_close(listenSocket));
+      let isListening = true;
+      const stopListening = () => {
+        if (isListening) us_listen_socket_close(listenSocket);
+        isListening = false;
+      };
+      socket.on('error', () => {});
+      // `close` comes alone if the last engine is closed before the connection is open.
+      for (const event of ['connect', 'close']) socket.once(event, stopListening);
       socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
     });
   }
