@@ -3,6 +3,7 @@ import { SignJWT } from 'jose';
 import { hasInvisibleCharacters } from '../../src/accounts/user-names.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const SECRET = 'a secret of more than thirty-two bytes';
 
@@ -55,6 +56,28 @@ describe('with JWT_SECRET', () => {
       await fence;
       expect(heard).toMatchObject([{ from: 'Alice', text: 'hello' }]);
     }
+  });
+
+  test('who and presence carry display names, which a new token can change', async () => {
+    const ann = await enter(server, { sub: 'ann', name: ' Ann Other ' });
+    expectOk(await ann.emitWithAck('join', 'names'));
+    const presence = nextEvent(ann, 'presence');
+    for (const claims of [
+      { sub: 'bob', name: 'Bob\u202e' },
+      { sub: 'chen', name: 'chen' },
+      { sub: 'dana', name: 7 },
+    ]) {
+      expectOk(await (await enter(server, claims)).emitWithAck('join', 'names'));
+    }
+    expect(await presence).toMatchObject([{ joined: expect.arrayContaining(['ann']), names: { ann: 'Ann Other' } }]);
+    const users = async () => expectOk(await ann.emitWithAck('who', 'names'));
+    await until(async () => (await users()).users.length === 4);
+    const all = ['ann', 'bob', 'chen', 'dana'];
+    expect(await users()).toEqual({ ok: true, room: 'names', members: 4, users: all, names: { ann: 'Ann Other' } });
+    expectOk(await ann.emitWithAck('token', await tokenOf({ sub: 'ann', name: 'Ann Else' })));
+    expect((await users()).names).toEqual({ ann: 'Ann Else' });
+    expectOk(await ann.emitWithAck('message', { room: 'names', text: 'x' }));
+    expect(expectOk(await ann.emitWithAck('history', { room: 'names' })).messages).toMatchObject([{ from: 'ann' }]);
   });
 
   test.each([
