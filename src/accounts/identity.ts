@@ -7,7 +7,7 @@ import { GjallarError } from '../errors.js';
 export interface Grant {
   /** Rooms that the user may join, and whose history and members they may read. */
   join?: readonly string[];
-  /** Rooms that the user may publish to, out of those that they may join. */
+  /** Rooms that the user may publish to. If it is missing, these are the rooms that they may join. */
   publish?: readonly string[];
 }
 
@@ -36,8 +36,8 @@ export function requireRoom(grant: Grant, right: keyof Grant, room: string): voi
 }
 
 export function isAllowed(grant: Grant, right: keyof Grant, room: string): boolean {
-  // Over Socket.IO, publishing requires having joined. The same must hold over HTTP, which knows no members.
-  return covers(grant[right], room) && (right === 'join' || covers(grant.join, room));
+  // A token that names rooms to join, and says nothing of publishing, must not reach other rooms over HTTP.
+  return covers(right === 'publish' ? (grant.publish ?? grant.join) : grant.join, room);
 }
 
 function covers(patterns: readonly string[] | undefined, room: string): boolean {
