@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Session } from '../../../src/engine/session/session.js';
@@ -16,22 +17,23 @@ function spin(ms: number): void {
 
 /**
  * A client that sends as fast as it can, from a thread of its own, because the server of this test has its event loop.
- * After the first message, another client sends one.
+ * Large messages first make the kernel grow its buffers, so that each read of uWebSockets.js is full, and it reads
+ * again. Another client sends a message when it is told to.
  */
 const flooding = `
-  const { workerData } = require('node:worker_threads');
+  const { parentPort, workerData } = require('node:worker_threads');
   const { WebSocket } = require(workerData.ws);
   const open = () => new Promise((resolve) => {
     const socket = new WebSocket(workerData.url);
     socket.once('message', () => resolve(socket));
   });
+  const text = (n, length) => '4' + n + ' ' + 'x'.repeat(length);
   Promise.all([open(), open()]).then(([mallory, other]) => {
-    const filler = 'x'.repeat(1000);
-    for (let n = 0; n < workerData.count; n++) {
-      mallory.send('4' + n + ' ' + filler);
-      if (n === 0) other.send('4other');
-    }
-    other.once('message', () => {});
+    for (let n = 0; n < 100; n++) mallory.send(text('large', 900_000));
+    mallory.once('message', () => {
+      for (let n = 0; n < workerData.count; n++) mallory.send(text(n, 1000));
+    });
+    parentPort.once('message', () => other.send('4other'));
   });
 `;
 
@@ -39,19 +41,25 @@ test('a client that sends 5 MB is served completely and in order, and others are
   const count = 5000;
   const { engine, url } = await startEngine();
   const received: string[] = [];
+  let large = 0;
+  const ws = createRequire(import.meta.url).resolve('ws');
+  const workerData = { ws, url: `${url.replace('http', 'ws')}&transport=websocket`, count };
+  const worker = new Worker(flooding, { eval: true, workerData });
   const done = new Promise<void>((resolve) => {
     engine.on('connection', (session: Session) => {
       session.on('data', (data: string) => {
-        spin(0.1);
-        received.push(data.split(' ', 1)[0]!);
+        const name = data.split(' ', 1)[0]!;
+        if (name === 'large') {
+          if (++large === 100) session.send('ready');
+          return;
+        }
+        spin(0.2);
+        received.push(name);
+        if (received.length === 100) worker.postMessage('now');
         if (received.length === count + 1) resolve();
       });
     });
   });
-  const { createRequire } = await import('node:module');
-  const ws = createRequire(import.meta.url).resolve('ws');
-  const workerData = { ws, url: `${url.replace('http', 'ws')}&transport=websocket`, count };
-  const worker = new Worker(flooding, { eval: true, workerData });
   await done;
   await worker.terminate();
   const others = received.indexOf('other');
