@@ -11,7 +11,7 @@ const BUSY_SHARE = 0.7;
 /** The levels, each from a delay of the event loop on, in ms. An accepted message waits about as long as the delay. */
 export const levels = [
   { name: 'normal', fromMs: 0 },
-  /** Volatile messages and presence events are dropped. */
+  /** Volatile messages to rooms are dropped; presence events too if they are volatile. */
   { name: 'busy', fromMs: 100 },
   /** New clients are rejected. */
   { name: 'full', fromMs: 250 },
