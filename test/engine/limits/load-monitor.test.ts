@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Engine } from '../../../src/engine/engine.js';
 import { type LoadLevel, LoadMonitor } from '../../../src/engine/limits/load-monitor.js';
+import { serveGjallar } from '../support/application.js';
 import { TestClock } from '../support/clock.js';
 import { closeEngines, eventOf, startEngine } from '../support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';
@@ -72,6 +74,8 @@ test('a level is kept for half a second, so that it does not flap', () => {
 test('an engine at level 2 rejects new clients, and serves those that it has', async () => {
   const { engine, url } = await startEngine();
   const known = await openPolling(url);
+  // The monitor would soon set it back.
+  engine.load.close();
   engine.load.level = 2;
   const refused = await fetch(`${url}&transport=polling`);
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
@@ -82,4 +86,29 @@ test('an engine at level 2 rejects new clients, and serves those that it has', a
   const received = eventOf<[string]>(session, 'data');
   expect(await known.post('4still here')).toEqual([200, 'ok']);
   expect(await received).toEqual(['still here']);
+});
+
+test('an engine at level 1 drops volatile messages to rooms, and no others', async () => {
+  const { io, url, close } = await serveGjallar((server) => {
+    server.on('connection', (socket) => socket.join('room'));
+  });
+  const clients = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const client = openWebSocket(`${url}/socket.io/?EIO=4`);
+      await client.next();
+      client.send('40');
+      await client.next();
+      return client;
+    }),
+  );
+  const { load } = io.engine as unknown as Engine;
+  load.close();
+  load.level = 1;
+  io.to('room').volatile.emit('volatile');
+  io.to('room').emit('kept');
+  for (const client of clients) expect(await client.next()).toBe('42["kept"]');
+  load.level = 0;
+  io.to('room').volatile.emit('volatile');
+  for (const client of clients) expect(await client.next()).toBe('42["volatile"]');
+  await close();
 });
