@@ -4,10 +4,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chatApplication } from './chat/application.js';
 import { Primary } from './cluster/primary/primary.js';
-import { helpText } from './config/help.js';
 import { isUnlimited, limitsOf } from './config/limits.js';
 import { loadConfig } from './config/load.js';
-import type { Config } from './config/options.js';
+import { allOptions, type Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
 import { backplaneNameOf } from './rooms/backplanes/registry.js';
@@ -33,7 +32,7 @@ try {
 
 async function main(): Promise<void> {
   const { help, version: isVersion } = readArguments();
-  if (help) return console.log(helpText(version));
+  if (help) return console.log(helpText());
   if (isVersion) return console.log(version);
   const config = loadConfig(process.env);
   // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
@@ -86,6 +85,12 @@ async function runPrimary(config: Config): Promise<void> {
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
       log.warn('JWT_SECRET is shorter than 32 bytes and could be guessed; set a longer one (RFC 7518, section 3.2)');
     }
+    const unchecked = [!config.jwtIssuer && 'JWT_ISSUER', !config.jwtAudience && 'JWT_AUDIENCE'].filter(Boolean);
+    if (config.jwksUrl && unchecked.length > 0) {
+      log.warn(
+        `set ${unchecked.join(' and ')}; with JWKS_URL alone, tokens that the provider issued for other applications are accepted`,
+      );
+    }
     if (!config.adminUser)
       log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
     log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
@@ -108,4 +113,19 @@ function hasTerminal(): boolean {
   } catch {
     return false;
   }
+}
+
+/** The text of `gjallar --help`. */
+function helpText(): string {
+  const rows = Object.values(allOptions).map(
+    (spec) => `  ${spec.name}\n      ${spec.description}\n      Accepts ${spec.accepts}. Default: ${spec.default}.`,
+  );
+  return `gjallar ${version}: a clustered Socket.IO server
+
+Usage: gjallar [--help] [--version]
+
+Set these environment variables to configure the server. All of them are optional.
+
+${rows.join('\n')}
+`;
 }

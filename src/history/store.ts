@@ -7,7 +7,7 @@
  * store cannot rule that out.
  */
 
-/** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate comes back as U+FFFD. */
+/** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate is read as U+FFFD. */
 export interface NewMessage {
   from: string;
   text: string;
@@ -53,7 +53,7 @@ export interface PageQuery {
   after?: number;
   /** Messages with a lower offset; without `after` the newest of them: backwards. */
   before?: number;
-  /** At most so many messages; at least 1, at most {@link MAX_PAGE}. */
+  /** The most messages of the page; at least 1, at most {@link MAX_PAGE}. */
   limit: number;
 }
 
@@ -148,7 +148,7 @@ export interface HistoryStore {
    * offset.
    *
    * @param after the cursor of the previous call; undefined to start with the oldest
-   * @param limit at most so many changes; fewer where they are large
+   * @param limit the most changes; fewer where they are large
    * @returns the next changes; none at the end of the log
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;

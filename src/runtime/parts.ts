@@ -1,9 +1,9 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import cluster from 'node:cluster';
+import { rmdirSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { Server } from 'socket.io';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
-import { removeWhereOrphaned } from '../cluster/orphaned.js';
 import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { App, SSLApp } from '../compat/uws.js';
@@ -28,6 +28,21 @@ export async function joinMachine(): Promise<{ mesh: Mesh; orders: Orders }> {
   setInterval(() => sendToPrimary({ type: 'alive' }), ALIVE_INTERVAL_MS);
   await mesh.join((await orders.next('join')).workers);
   return { mesh, orders };
+}
+
+/**
+ * Removes the folder of the workers' sockets when this worker exits, if the primary was killed and could not do it.
+ * Call it once this worker's own socket exists, so that the socket is removed first.
+ */
+function removeWhereOrphaned(directory: string): void {
+  process.once('exit', () => {
+    if (process.connected) return;
+    try {
+      rmdirSync(directory);
+    } catch {
+      // Other workers still have sockets in it. The last worker removes it.
+    }
+  });
 }
 
 export interface EngineParts {

@@ -52,7 +52,7 @@ export class RedisAppender {
   }
 
   private async send(entries: JobEntry[]): Promise<void> {
-    // Without a connection it would wait for one, and might be kept long after its caller has given up.
+    // Without a connection it would wait for one, and might be kept long after its caller has stopped waiting.
     if (this.client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
     const calls = groupByConversation(entries);
     const commands = calls.map((call) => this.command(call));

@@ -38,7 +38,7 @@ export interface RedisHistoryOptions extends HistoryLimits {
 
 const TIMEOUT_MS = 2000;
 
-/** A client that rejects instead of waiting: an append must not arrive after its caller has given up. */
+/** A client that rejects instead of waiting: an append must not arrive after its caller has stopped waiting. */
 export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
   return {
     enableOfflineQueue: false,

@@ -24,7 +24,7 @@ export async function createSeed(writer: Writer): Promise<void> {
 
 /**
  * Forgets empty conversations, inside a transaction that the caller begins and commits. Offsets of a forgotten one begin
- * at 1 again, so its epoch must not come back: if it was made from the present seed, there is a new seed.
+ * at 1 again, so its epoch must not be used again: if it was made from the present seed, there is a new seed.
  */
 export class Forgetter {
   private constructor(private readonly sql: Statements<keyof typeof statements>) {}

@@ -8,13 +8,13 @@ const CHUNK = 500;
 const MAX_TRIM_MS = 20;
 /** How many empty conversations a full file remembers. */
 const MAX_EMPTY = 10_000;
-/** Empty conversations are counted in one of so many transactions. */
+/** Empty conversations are counted once in this number of transactions. */
 const EMPTY_EVERY = 16;
 
 const statements = {
   live: `SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
     FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s`,
-  // The oldest messages that together have so many bytes, or the oldest one.
+  // The oldest messages that together have this number of bytes, or the oldest one.
   oldest: `SELECT MAX(serial) AS serial, MAX(at) AS at, COUNT(*) AS count FROM (
     SELECT serial, at, size, SUM(size) OVER (ORDER BY serial) AS bytes FROM (
       SELECT serial, at, octet_length(sender) + octet_length(text) + ${OVERHEAD_BYTES} AS size

@@ -40,10 +40,10 @@ export interface SqliteOptions extends HistoryLimits {
   onOpenFolder?: (mode: number) => void;
 }
 
-/** So few messages are read without looking at their lengths first. */
+/** Up to this number of messages are read without looking at their lengths first. */
 const FEW = 16;
 
-/** Finds the last of the messages, in an order, that together have so many bytes. Lengths are read without the texts. */
+/** Finds the last of the messages, in an order, that together have this number of bytes. Lengths are read without the texts. */
 function fitting(column: 'offset' | 'serial', where: string, order: 'ASC' | 'DESC'): string {
   return `SELECT ${order === 'ASC' ? 'MAX' : 'MIN'}(${column}) AS bound FROM (
     SELECT ${column}, SUM(octet_length(sender) + octet_length(text) + ${OVERHEAD_BYTES})
@@ -77,7 +77,7 @@ interface MessageRow {
 /**
  * The embedded store: one SQLite file that all processes of a machine share.
  *
- * Reads have a connection of their own, which waits for nobody; a page of 50 takes a tenth of a millisecond of this
+ * Reads have a connection of their own, which never waits for the writer; a page of 50 takes a tenth of a millisecond of this
  * thread. For writing see {@link SqliteWriter}.
  */
 export class SqliteHistoryStore implements HistoryStore {
