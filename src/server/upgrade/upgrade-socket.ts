@@ -69,15 +69,14 @@ export class UpgradeSocket extends BridgeSocket {
   }
 
   onDrain(): void {
-    const { waiting } = this;
-    this.waiting = undefined;
-    waiting?.();
+    // If a `drain` handler corks its socket, uWebSockets.js may never write the rest of the waiting bytes.
+    if (this.waiting) setImmediate(() => this.resumeWriting());
   }
 
   onClose(code: number, reason: ArrayBuffer): void {
     this.ws = undefined;
     this.isGone = true;
-    this.onDrain();
+    this.resumeWriting();
     if (this.destroyed) return;
     // 1006 means that there was no close frame. If the application has closed first, this is the client's answer.
     if (code !== 1006) this.push(clientFrame(opcodes.close, closePayload(code, Buffer.from(reason))));
@@ -111,8 +110,14 @@ export class UpgradeSocket extends BridgeSocket {
     if (this.refusal) this.endRefusal();
     else if (this.ws) this.detach()?.close();
     else if (!this.isGone) this.cutOff();
-    this.onDrain();
+    this.resumeWriting();
     super._destroy(error, done);
+  }
+
+  private resumeWriting(): void {
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
   }
 
   private writeHead(chunk: Buffer, done: Done): void {
