@@ -40,6 +40,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     plain,
     accounts,
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
+    onMalformed: (reason) => worker.onMalformed(reason),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   metrics.add(chatMetrics(chat));

@@ -14,6 +14,7 @@ import { echo } from './handlers/echo.js';
 import { type Handler, handlers } from './handlers/index.js';
 import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents } from './in-flight-events.js';
+import { listenToChats } from './inter-server.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { PresenceRegistry } from './presence/registry.js';
@@ -60,12 +61,24 @@ export interface ChatOptions {
   isOverLimit?: (conn: unknown) => boolean;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
+  /** Called when a message of another worker's chat is dropped because it is malformed. */
+  onMalformed?: (reason: string) => void;
 }
 
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
 export function startChat(
   io: ChatServer,
-  { workerId, log, history, archive, plain, accounts, isOverLimit, volatilePresence = false }: ChatOptions,
+  {
+    workerId,
+    log,
+    history,
+    archive,
+    plain,
+    accounts,
+    isOverLimit,
+    volatilePresence = false,
+    onMalformed = () => {},
+  }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
   const presenceRegistry = new PresenceRegistry(randomUUID(), {
@@ -113,12 +126,18 @@ export function startChat(
     counters,
   };
 
-  io.on('roster', (message) => presenceRegistry.receive(message));
-  io.on('news', (news) => conversations?.receive(news));
-  io.on('said', (room, messages) => {
-    for (const message of messages) deliver(room, message);
-  });
-  io.on('heads', (heads) => conversations?.receiveHeads(heads));
+  listenToChats(
+    io,
+    {
+      roster: (message) => presenceRegistry.receive(message),
+      news: (news) => conversations?.receive(news),
+      said: (room, messages) => {
+        for (const message of messages) deliver(room, message);
+      },
+      heads: (heads) => conversations?.receiveHeads(heads),
+    },
+    onMalformed,
+  );
   io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));

@@ -66,10 +66,10 @@ export function buildEngine(config: Config, mesh: Mesh, log: Logger): EnginePart
 /** Builds the Socket.IO server on the engine, with rooms that span the workers. */
 export async function buildServer(
   config: Config,
-  { engine, mesh, problems, log }: { engine: Engine; mesh: Mesh; problems: Set<string>; log: Logger },
+  { engine, mesh, ...reports }: { engine: Engine; mesh: Mesh } & Parameters<typeof backplaneEvents>[1],
 ): Promise<{ io: Server; backplane: Backplane }> {
   const io = new Server({ serveClient: false, parser });
-  const events = backplaneEvents(backplaneNameOf(config), problems, log);
+  const events = backplaneEvents(backplaneNameOf(config), reports);
   const backplane = openBackplane(config, linksOf(mesh), events);
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);

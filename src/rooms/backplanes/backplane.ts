@@ -24,6 +24,8 @@ export interface BackplaneTraffic {
   readonly outages: number;
   /** Bytes sent to the backplane that it has not confirmed; bounded. */
   readonly pendingBytes: number;
+  /** Messages from the backplane dropped since the start because they were malformed. */
+  readonly malformed: number;
 }
 
 /** What a backplane reports about the server that it depends on. */
@@ -35,4 +37,6 @@ export interface BackplaneEvents {
    * @param unsent how many messages were dropped since it was last up
    */
   onUp(unsent: number): void;
+  /** A message from the backplane was malformed and has been dropped. */
+  onMalformed?(reason: string): void;
 }

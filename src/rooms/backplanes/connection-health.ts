@@ -1,4 +1,5 @@
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
+import { Inbox } from './inbox.js';
 
 /** Bytes that may wait for Redis: a Redis that has stopped must not fill this worker's memory. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
@@ -12,6 +13,8 @@ export class ConnectionHealth implements BackplaneTraffic {
   unsent = 0;
   outages = 0;
   pendingBytes = 0;
+  /** What arrives from Redis passes here. */
+  readonly inbox: Inbox;
   /** Why the connection failed: its last error. */
   reason = '';
   private told: boolean | undefined;
@@ -22,7 +25,13 @@ export class ConnectionHealth implements BackplaneTraffic {
   constructor(
     private readonly events: BackplaneEvents,
     private readonly maxPendingBytes = MAX_PENDING_BYTES,
-  ) {}
+  ) {
+    this.inbox = new Inbox(events);
+  }
+
+  get malformed(): number {
+    return this.inbox.malformed;
+  }
 
   /** Notes whether Redis is up, and reports a change. */
   update(isUp: boolean): void {

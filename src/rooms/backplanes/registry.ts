@@ -24,7 +24,7 @@ interface BackplaneKind {
 
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
 const kinds = {
-  embedded: { needsRedis: false, spansMachines: false, open: ({ links }) => embeddedBackplane(links) },
+  embedded: { needsRedis: false, spansMachines: false, open: ({ links, events }) => embeddedBackplane(links, events) },
   redis: { needsRedis: true, spansMachines: true, open: ({ url, events }) => redisBackplane(url, events) },
   'redis-sharded': {
     needsRedis: true,

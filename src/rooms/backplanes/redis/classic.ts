@@ -3,8 +3,11 @@ import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { classicParser, classicReceiver } from './classic-message.js';
 import { connectionOptions, countingServers, keepWatch } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
+
+const PREFIX = 'socket.io';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
 
@@ -25,10 +28,13 @@ export function redisBackplane(url: string, events: BackplaneEvents): Backplane 
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update);
+  const subscriptions = new Subscriptions(subscriber, update, classicReceiver(PREFIX, outage.inbox));
   observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
-  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions);
+  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
+    key: PREFIX,
+    parser: classicParser,
+  });
   return {
     name: 'redis',
     factory: (nsp: Namespace) => countingServers(createFor(nsp)),

@@ -4,6 +4,7 @@ import type { Namespace } from 'socket.io';
 import type { ClusterAdapter, Room, SocketId } from 'socket.io-adapter';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { connectionOptions, countingServers, keepWatch } from './connection.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
@@ -42,10 +43,11 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents): Bac
       outage.send(message.length, () => cluster.spublish(channel, message)),
   };
   const createFor = createShardedAdapter(client, subscriptions);
+  const checkedAdapter = (adapter: unknown) => checked(adapter as ClusterAdapter, outage.inbox);
   return {
     name: 'redis-sharded',
     factory: (nsp: Namespace) =>
-      waitingForRooms(localFirst(countingServers(createFor(nsp) as unknown as ClusterAdapter)), subscriptions),
+      waitingForRooms(localFirst(countingServers(checkedAdapter(createFor(nsp)))), subscriptions),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {

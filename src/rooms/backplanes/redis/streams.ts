@@ -4,10 +4,11 @@ import type { Namespace } from 'socket.io';
 import type { ClusterAdapter } from 'socket.io-adapter';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { observe, publishingClient } from './classic.js';
 import { BLOCK_MS, connectionOptions, countingServers, keepWatch } from './connection.js';
-import { StreamReader } from './stream-reader.js';
+import { readable, StreamReader } from './stream-reader.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** The stream that carries broadcasts: the adapter's default, which other servers and emitters use too. */
@@ -23,8 +24,10 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents): Bac
   const [publisher, subscriber, reading] = redis;
   const update = () =>
     outage.update(publisher.status === 'ready' && reading.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update);
-  const reader = new StreamReader(reading, STREAM);
+  const subscriptions = new Subscriptions(subscriber, update, (_channel, bytes, _isPattern, emit) =>
+    outage.inbox.handOn(() => emit(bytes)),
+  );
+  const reader = new StreamReader(reading, STREAM, outage.inbox);
   observe(redis, outage, update);
   const endWatch = keepWatch(() => [publisher, subscriber]);
   // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
@@ -33,7 +36,7 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents): Bac
   const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK_MS });
   return {
     name: 'redis-streams',
-    factory: (nsp: Namespace) => localFirst(countingServers(createFor(nsp) as ClusterAdapter)),
+    factory: (nsp: Namespace) => localFirst(countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox))),
     ready: async () => {
       await outage.whenUp();
       // The adapter subscribes in a callback of a promise.
@@ -57,7 +60,7 @@ function streamClient(redis: Redis, outage: ConnectionHealth) {
     options: {},
     xadd: (values: (string | number)[]) =>
       outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>),
-    xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to),
+    xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to).then(readable),
     set: (key: string, value: string, unit: 'PX', ms: number) =>
       outage.send(value.length, () => redis.set(key, value, unit, ms)),
     multi: () => redis.multi(),

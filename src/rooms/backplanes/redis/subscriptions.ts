@@ -3,6 +3,9 @@ import type { Redis } from 'ioredis';
 
 type Channels = string | readonly string[];
 
+/** Hands a message to the adapters: calls `emit` with what they shall get. Must not throw. */
+export type Receiver = (channel: Buffer, bytes: Buffer, isPattern: boolean, emit: (message: unknown) => void) => void;
+
 /**
  * The subscriptions of a backplane on one connection, in the form of the client that socket.io's adapters expect. While
  * Redis is unreachable they are kept here, because queued commands would pile up. Each new connection renews them.
@@ -14,16 +17,24 @@ export class Subscriptions extends EventEmitter {
   /** Whether Redis has confirmed all subscriptions since the last connect. */
   isRenewed = false;
 
-  /** @param onChange called when {@link isRenewed} has changed */
+  /**
+   * @param onChange called when {@link isRenewed} has changed
+   * @param receive gets each message
+   */
   constructor(
     private readonly redis: Redis,
     private readonly onChange: () => void,
+    receive: Receiver,
   ) {
     super();
     // Each namespace listens.
     this.setMaxListeners(0);
-    redis.on('messageBuffer', (...values) => this.emit('messageBuffer', ...values));
-    redis.on('pmessageBuffer', (...values) => this.emit('pmessageBuffer', ...values));
+    redis.on('messageBuffer', (channel, bytes) =>
+      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message)),
+    );
+    redis.on('pmessageBuffer', (pattern, channel, bytes) =>
+      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message)),
+    );
     redis.on('ready', () => this.renew());
     redis.on('close', () => {
       this.isRenewed = false;
