@@ -12,6 +12,10 @@
 const PAGE = 500;
 const RETRY_MS = 500;
 const REPLY_TIMEOUT_MS = 10_000;
+/** The server lets eight history reads of a client wait, and rejects more. */
+const MAX_READS = 8;
+/** Errors that pass: the request is repeated. */
+const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
 
 /** The server rejected a request, or did not answer it (`code` is then `LOST`). */
 export class RoomError extends Error {
@@ -26,6 +30,8 @@ export class Rooms {
   #socket;
   #rooms = new Map();
   #listeners;
+  #reads = 0;
+  #waitingReads = [];
 
   constructor(socket) {
     this.#socket = socket;
@@ -40,7 +46,8 @@ export class Rooms {
   /** Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join. */
   async join(name, options = {}) {
     const known = this.#rooms.get(name);
-    const room = known ?? new Room(name, options, (event, payload) => this.#request(event, payload));
+    const request = (event, payload) => (event === 'history' ? this.#read(payload) : this.#request(event, payload));
+    const room = known ?? new Room(name, options, request);
     this.#rooms.set(name, room);
     try {
       return await room.join();
@@ -79,6 +86,18 @@ export class Rooms {
 
   #onDisconnect() {
     for (const room of this.#rooms.values()) room.onDisconnect();
+  }
+
+  /** Reads history, a few pages at a time, however many rooms ask for some after a reconnection. */
+  async #read(payload) {
+    while (this.#reads >= MAX_READS) await new Promise((resolve) => this.#waitingReads.push(resolve));
+    this.#reads += 1;
+    try {
+      return await this.#request('history', payload);
+    } finally {
+      this.#reads -= 1;
+      this.#waitingReads.shift()?.();
+    }
   }
 
   async #request(event, payload) {
@@ -169,8 +188,7 @@ class Room {
 
   /** Retries the join of a room that was joined before the connection was lost, until the server can answer. */
   #retryJoin(error, connection) {
-    const isPassing = error.code === 'LOST' || error.code === 'HISTORY_UNAVAILABLE';
-    if (this.position && isPassing && !this.#isClosed && connection === this.#connection) {
+    if (this.position && PASSING.includes(error.code) && !this.#isClosed && connection === this.#connection) {
       this.#timer = setTimeout(() => this.join().catch((reason) => this.refused(reason)), RETRY_MS);
     }
     throw error;
@@ -216,7 +234,7 @@ class Room {
       if (isOver()) return;
       this.#timer = setTimeout(() => this.#recover(isFirst), RETRY_MS);
       this.#recovering = false;
-      if (error.code !== 'LOST' && error.code !== 'HISTORY_UNAVAILABLE') this.refused(error);
+      if (!PASSING.includes(error.code)) this.refused(error);
       return;
     }
     this.#recovering = false;

@@ -107,6 +107,10 @@ const list = {
     message:
       'The history did not answer in time, so the message may or may not be stored. Check the history before you send it again.',
   },
+  OVERLOADED: {
+    status: 503,
+    message: 'The server is overloaded, so it rejected the request. Try again in a few seconds.',
+  },
   BAD_BATCH: {
     status: 400,
     message: 'Invalid batch. Send { "messages": [ … ] } with 1 to 100 messages of the form { "text": "…" }.',
@@ -168,10 +172,6 @@ const list = {
     message:
       'This client reads too slowly, and too many bytes are waiting for it. Reconnect, and request the messages it missed.',
   },
-  OVERLOADED: {
-    status: 503,
-    message: 'The server is overloaded, so it did not do this. Try again in a few seconds.',
-  },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -187,10 +187,10 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   INTERNAL: 1011,
   ACCOUNTS_UNAVAILABLE: 1013,
   SLOW_CLIENT: 1013,
-  OVERLOADED: 1013,
   HISTORY_UNAVAILABLE: 1013,
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,
+  OVERLOADED: 1013,
 };
 
 /** The close code that a plain WebSocket gets for an error. The close reason is the error's own code. */

@@ -21,6 +21,7 @@ const MAX_UNWRITTEN_BYTES = 1_000_000;
  */
 function shown(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const { name, message, stack } = error;
-  return { name, message, code: (error as NodeJS.ErrnoException).code, stack };
+  const { name, message, stack, cause } = error;
+  const code = (error as NodeJS.ErrnoException).code;
+  return { name, message, code, stack, ...(cause !== undefined && { cause: shown(cause) }) };
 }

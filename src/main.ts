@@ -4,10 +4,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chatApplication } from './chat/application.js';
 import { Primary } from './cluster/primary/primary.js';
-import { helpText } from './config/help.js';
-import { isUnlimited } from './config/is-unlimited.js';
+import { isUnlimited, limitsOf } from './config/limits.js';
 import { loadConfig } from './config/load.js';
-import type { Config } from './config/options.js';
+import { allOptions, type Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
 import { backplaneNameOf } from './rooms/backplanes/registry.js';
@@ -33,7 +32,7 @@ try {
 
 async function main(): Promise<void> {
   const { help, version: isVersion } = readArguments();
-  if (help) return console.log(helpText(version));
+  if (help) return console.log(helpText());
   if (isVersion) return console.log(version);
   const config = loadConfig(process.env);
   // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
@@ -88,6 +87,7 @@ async function runPrimary(config: Config): Promise<void> {
     }
     if (!config.adminUser)
       log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
+    log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
     if (isUnlimited(config)) {
       log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');
     }
@@ -107,4 +107,19 @@ function hasTerminal(): boolean {
   } catch {
     return false;
   }
+}
+
+/** The text of `gjallar --help`. */
+function helpText(): string {
+  const rows = Object.values(allOptions).map(
+    (spec) => `  ${spec.name}\n      ${spec.description}\n      Accepts ${spec.accepts}. Default: ${spec.default}.`,
+  );
+  return `gjallar ${version}: a clustered Socket.IO server
+
+Usage: gjallar [--help] [--version]
+
+Set these environment variables to configure the server. All of them are optional.
+
+${rows.join('\n')}
+`;
 }

@@ -14,7 +14,7 @@ const layers: Record<string, readonly string[]> = {
   log: [],
   'control-characters': [],
   'worker-links': [],
-  config: ['errors', 'control-characters'],
+  config: ['errors', 'control-characters', 'rooms'],
   engine: ['errors', 'worker-links'],
   parser: ['engine'],
   compat: [],
@@ -25,7 +25,7 @@ const layers: Record<string, readonly string[]> = {
   runtime: ['cluster', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms', 'worker-links'],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
-  history: ['errors'],
+  history: ['compat', 'errors', 'operations'],
   plain: ['accounts', 'engine', 'errors', 'http'],
   api: ['accounts', 'engine', 'errors', 'http'],
   chat: [
@@ -41,9 +41,8 @@ const layers: Record<string, readonly string[]> = {
       'operations',
       'plain',
     ],
-    ...['runtime', 'worker-history'],
+    'runtime',
   ],
-  metrics: ['history', 'operations'],
 };
 
 /** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers. */

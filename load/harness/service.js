@@ -19,6 +19,9 @@ export function addressIn(line) {
   return url && { url, port: Number(port) };
 }
 
+/** Turns off what protects the service from a single client, for clients that do the work of thousands. */
+export const WITHOUT_LIMITS = { RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', MAX_BUFFERED: '0' };
+
 /**
  * Starts the service on a free port of the loopback interface, with an empty folder for its data, which goes with it.
  * @param {object} options

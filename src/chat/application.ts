@@ -10,11 +10,14 @@ import { PlainWebSockets } from '../plain/plain-websockets.js';
 import type { Application, DrainReason, HostedWorker, RunningApplication } from '../runtime/application.js';
 import type { DrainGroup } from '../runtime/drain.js';
 import { atMostEvery } from '../runtime/intervals.js';
-import { openHistory } from '../worker-history.js';
 import { startChat } from './chat.js';
+import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
+
+/** How many bytes of history count as much against `RATE_LIMIT` as one event. */
+const HISTORY_BYTES_PER_EVENT = 65_536;
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
 export function chatApplication(config: Config): Application {
@@ -41,6 +44,11 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     accounts,
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     onMalformed: (reason) => worker.onMalformed(reason),
+    isOverloaded: () => engine.load.level >= 3,
+    onHistoryRead: (client, { bytes }) => {
+      const events = Math.floor(bytes / HISTORY_BYTES_PER_EVENT);
+      if (typeof client === 'object' && client !== null) engine.messageLimits?.charge(client, events);
+    },
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   metrics.add(chatMetrics(chat));

@@ -2,25 +2,25 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { errorCodes, GjallarError } from '../errors.js';
-import type { ArchiveReader } from '../history/archive.js';
+import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
+import { Conversations, type ReadCost } from './conversations/conversations.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
-import { Conversations } from './conversations.js';
+import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
 import { echo } from './handlers/echo.js';
 import { type Handler, handlers } from './handlers/index.js';
+import { listenToChats } from './handlers/inter-server.js';
 import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents } from './in-flight-events.js';
-import { listenToChats } from './inter-server.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { PresenceRegistry } from './presence/registry.js';
 import { type ChatStats, readStats } from './presence/stats.js';
 import type { ChatServer, ChatSocket, Failure } from './protocol.js';
-import { type PublishReply, publish, type RoomPage, readRoomPage } from './publish.js';
 
 export interface Chat {
   /** Posts to a room without joining it; see {@link publish}. */
@@ -59,6 +59,10 @@ export interface ChatOptions {
   accounts?: Accounts;
   /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
   isOverLimit?: (conn: unknown) => boolean;
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded?: () => boolean;
+  /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
+  onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
   /** Called when a message of another worker's chat is dropped because it is malformed. */
@@ -76,6 +80,8 @@ export function startChat(
     plain,
     accounts,
     isOverLimit,
+    isOverloaded = () => false,
+    onHistoryRead,
     volatilePresence = false,
     onMalformed = () => {},
   }: ChatOptions,
@@ -100,13 +106,12 @@ export function startChat(
   const conversations =
     history &&
     new Conversations(history, archive, {
-      tellNews: (news) => io.serverSideEmit('news', news),
-      tellHeads: (heads) => io.serverSideEmit('heads', heads),
+      announceMessages: (messages) => io.serverSideEmit('news', messages),
+      announcePositions: (positions) => io.serverSideEmit('heads', positions),
       deliver: (conversation, message) => deliverHere(context, conversation, message),
-      hasMembers: (conversation) =>
-        'room' in conversation
-          ? hasRoom(ioRoomOf(conversation.room)) || plainMembers.has(conversation.room)
-          : conversation.users.some((user) => hasRoom(ioRoomOfUser(user))),
+      hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
+      hasUser: (name) => hasRoom(ioRoomOfUser(name)),
+      onRead: (client, cost) => onHistoryRead?.(client, cost),
     });
   const plainMembers = new PlainMembers(plain);
   const deliver = (room: string, message: Said) => {
@@ -123,6 +128,7 @@ export function startChat(
     accounts,
     expiry: new Expiry(),
     inFlight: new InFlightEvents(),
+    isOverloaded,
     counters,
   };
 
@@ -130,11 +136,11 @@ export function startChat(
     io,
     {
       roster: (message) => presenceRegistry.receive(message),
-      news: (news) => conversations?.receive(news),
+      news: (messages) => conversations?.receive(messages),
       said: (room, messages) => {
         for (const message of messages) deliver(room, message);
       },
-      heads: (heads) => conversations?.receiveHeads(heads),
+      heads: (positions) => conversations?.receivePositions(positions),
     },
     onMalformed,
   );

@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts/identity.js';
 import type { Said } from './conversations/conversation.js';
-import type { Conversations } from './conversations.js';
+import type { Conversations } from './conversations/conversations.js';
 import type { ChatCounters } from './counters.js';
 import type { Expiry } from './expiry.js';
 import type { InFlightEvents } from './in-flight-events.js';
@@ -21,6 +21,8 @@ export interface ChatContext {
   readonly expiry: Expiry;
   readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded(): boolean;
   /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
   deliver(room: string, message: Said): void;
 }

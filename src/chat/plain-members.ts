@@ -43,7 +43,7 @@ export class PlainMembers {
     const { name, grant, expires } = await identify(context.accounts, query, randomBytes(3).toString('hex'));
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
-    return {
+    const member: PlainMember = {
       room,
       expires,
       enter: async () => {
@@ -53,12 +53,12 @@ export class PlainMembers {
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);
         context.presenceBroadcaster.watch(room);
         context.presenceRegistry.add(room, name);
-        await context.conversations?.follow({ room });
+        await context.conversations?.follow(room);
       },
       say: async (text) => {
         if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
         requireRoom(grant, 'publish', room);
-        return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }]);
+        return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
       },
       leave: () => {
         if (state === 'in') {
@@ -71,5 +71,6 @@ export class PlainMembers {
         state = 'gone';
       },
     };
+    return member;
   }
 }

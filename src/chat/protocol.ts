@@ -2,7 +2,7 @@ import type { Server, Socket } from 'socket.io';
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
-import type { ConversationHeads, ConversationNews } from './conversations.js';
+import type { AnnouncedMessages, AnnouncedPositions } from './conversations/announcer.js';
 
 /** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {
@@ -142,9 +142,9 @@ export interface ServerEvents {
 /** The events between the chats of different workers. */
 export interface InterServerEvents {
   roster: (message: PresenceRegistryMessage) => void;
-  news: (news: ConversationNews) => void;
+  news: (messages: AnnouncedMessages) => void;
   said: (room: string, messages: NewMessage[]) => void;
-  heads: (heads: ConversationHeads) => void;
+  heads: (positions: AnnouncedPositions) => void;
 }
 
 /** A worker's users in a room: their names, or only their number if there are too many. */

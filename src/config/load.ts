@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../errors.js';
+import { backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 
 /**
@@ -15,9 +16,17 @@ export function loadConfig(environment: Record<string, string | undefined>): Con
     if (!parsed.success) throw bad(spec, given);
     return [key, parsed.data];
   });
-  const config = Object.freeze(Object.fromEntries(entries)) as Config;
+  const config = Object.freeze(withRoomForPayload(Object.fromEntries(entries), environment)) as Config;
   checkTogether(config);
   return config;
+}
+
+/** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */
+function withRoomForPayload(config: Config, { RATE_LIMIT: given }: Record<string, string | undefined>): Config {
+  const { bytes } = config.rateLimit;
+  if (given || !bytes) return config;
+  const amount = Math.max(bytes.amount, 4 * config.maxPayload);
+  return { ...config, rateLimit: { ...config.rateLimit, bytes: { ...bytes, amount } } };
 }
 
 function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError {
@@ -28,7 +37,7 @@ function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError
 /** Checks options that depend on each other. */
 function checkTogether(config: Config): void {
   const { bus, redisUrl } = config;
-  if (bus.startsWith('redis') && !redisUrl)
+  if (bus !== 'auto' && backplaneKindOf(bus).needsRedis && !redisUrl)
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
   if (redisUrl?.includes(',') && bus !== 'redis-sharded') {
     throw new GjallarError(
@@ -36,6 +45,7 @@ function checkTogether(config: Config): void {
       'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
     );
   }
+  checkHistoryStore(config);
   if (config.archiveUrl && config.historyTtl === 0) {
     throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL requires a history; set HISTORY_TTL to more than 0');
   }
@@ -52,6 +62,21 @@ function checkTogether(config: Config): void {
     throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together; set the missing one');
   }
   if (config.tlsKey && config.tlsCert) checkTls(config.tlsKey, config.tlsCert);
+}
+
+/** Rooms that span machines need a history that does, too: the machines would count messages apart. */
+function checkHistoryStore(config: Config): void {
+  const { historyStore, redisUrl, historyTtl } = config;
+  if (historyStore === 'redis' && !redisUrl) {
+    throw new GjallarError('BAD_CONFIG', 'HISTORY_STORE=redis requires REDIS_URL; set it, or use HISTORY_STORE=sqlite');
+  }
+  const name = backplaneNameOf(config);
+  if (historyStore === 'sqlite' && historyTtl > 0 && backplaneKindOf(name).spansMachines) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `BUS=${name} joins several machines, and HISTORY_STORE=sqlite does not; use HISTORY_STORE=redis, or BUS=embedded`,
+    );
+  }
 }
 
 /** Checked here because uWebSockets.js reports only that it cannot use the files, not why. */

@@ -1,6 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { duration, integer, line, matching, oneOf, origins, rates, redisUrls, text, type Value } from './values.js';
+import { backplaneNames } from '../rooms/backplanes/registry.js';
+import { memoryLimit } from './memory-limit.js';
+import {
+  duration,
+  hosts,
+  integer,
+  line,
+  matching,
+  oneOf,
+  origins,
+  rates,
+  redisUrls,
+  text,
+  type Value,
+} from './values.js';
 
 /** One option: its environment variable, its purpose, its default, and the values it accepts. */
 export interface OptionSpec<T> {
@@ -19,7 +33,8 @@ function option<T>(spec: OptionSpec<T>): OptionSpec<T> {
   return spec;
 }
 
-export const buses = ['auto', 'embedded', 'redis', 'redis-sharded', 'redis-streams'] as const;
+export const buses = ['auto', ...backplaneNames] as const;
+export const historyStores = ['auto', 'sqlite', 'redis'] as const;
 export const slowPolicies = ['close', 'drop', 'drop-volatile'] as const;
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -69,12 +84,28 @@ export const options = {
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),
   }),
+  historyStore: option({
+    name: 'HISTORY_STORE',
+    description:
+      'Where messages are kept: sqlite (DATA_DIR, this machine only) or redis (REDIS_URL); auto means redis if ' +
+      'REDIS_URL is set, and sqlite otherwise.',
+    default: 'auto',
+    accepts: `one of ${historyStores.join(', ')}`,
+    schema: oneOf(historyStores, 'auto'),
+  }),
   historyTtl: option({
     name: 'HISTORY_TTL',
     description: 'How long messages are kept for clients that reconnect: a number with ms, s, m, h or d; 0 keeps none.',
     default: '24h',
     accepts: '0, or a number with ms, s, m, h or d, such as 24h',
     schema: duration('24h'),
+  }),
+  historyMaxBytes: option({
+    name: 'HISTORY_MAX_BYTES',
+    description: 'How many bytes of messages DATA_DIR holds before the oldest are removed; 0 sets no limit.',
+    default: '1073741824',
+    accepts: '0, or an integer from 1048576',
+    schema: integer(0, 1e15, 2 ** 30).refine((bytes) => bytes === 0 || bytes >= 2 ** 20),
   }),
   dataDir: option({
     name: 'DATA_DIR',
@@ -187,6 +218,15 @@ export const options = {
     accepts: 'an integer from 16384 to 1073741824 (bytes)',
     schema: integer(16_384, 1_073_741_824, 4_194_304),
   }),
+  maxBuffered: option({
+    name: 'MAX_BUFFERED',
+    description:
+      'Bytes that may wait for all clients of this machine together; beyond, the clients for which most waits are ' +
+      'disconnected. 0 sets no limit.',
+    default: 'a quarter of the memory',
+    accepts: 'an integer from 0 to 1099511627776 (bytes)',
+    schema: integer(0, 1_099_511_627_776, Math.floor(memoryLimit() / 4)),
+  }),
   slowPolicy: option({
     name: 'SLOW_POLICY',
     description:
@@ -210,20 +250,28 @@ export const options = {
     name: 'RATE_LIMIT',
     description:
       'Limits for the events and bytes of each client and for new connections from each address, such as ' +
-      'events=50/s,bytes=100000/s,connections=60/m; each amount is also the largest burst.',
-    default: 'no limits',
+      'events=50/s,bytes=100000/s,connections=60/m; each amount is also the largest burst; off sets no limits.',
+    default: 'events=2000/s,bytes=4000000/s',
     accepts:
-      'a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
-    schema: rates(),
+      'off, or a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
+    schema: rates('events=2000/s,bytes=4000000/s'),
   }),
   maxConnectionsPerIp: option({
     name: 'MAX_CONNECTIONS_PER_IP',
     description:
       'Maximum number of simultaneous clients of one address on this machine: an IPv4 address, or the first 64 ' +
       'bits of an IPv6 address; 0 means no limit.',
-    default: '0',
+    default: '10000',
     accepts: 'an integer from 0 to 10000000',
-    schema: integer(0, 10_000_000, 0),
+    schema: integer(0, 10_000_000, 10_000),
+  }),
+  allowedHosts: option({
+    name: 'ALLOWED_HOSTS',
+    description:
+      'Host names, without ports, that requests may address this server by, separated by commas; others are rejected.',
+    default: 'every name',
+    accepts: 'host names separated by commas, such as chat.example.com,localhost',
+    schema: hosts(),
   }),
   trustProxy: option({
     name: 'TRUST_PROXY',

@@ -66,18 +66,28 @@ interface Rate {
 
 export type RateLimit = { [what in 'events' | 'bytes' | 'connections']?: Rate };
 
-/** A list such as `events=50/s,connections=60/m`. */
-export function rates(): Value<RateLimit> {
+/** A list such as `events=50/s,connections=60/m`, or `off`. */
+export function rates(fallback: string): Value<RateLimit> {
   return z
     .string()
     .refine((value) => readRates(value) !== undefined)
-    .optional()
-    .transform((value) => (value === undefined ? {} : readRates(value)!));
+    .default(fallback)
+    .transform((value) => readRates(value)!);
+}
+
+/** A list of host names without ports, separated by commas. */
+export function hosts(): Value<string[] | undefined> {
+  return z
+    .string()
+    .transform((value) => value.split(',').map((host) => host.trim().toLowerCase()))
+    .refine((list) => list.every((host) => /^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(host)))
+    .optional();
 }
 
 /** Returns undefined if the list is malformed. */
 function readRates(list: string): RateLimit | undefined {
   const limits: RateLimit = {};
+  if (list === 'off') return limits;
   for (const part of list.split(',')) {
     const found = /^ *(events|bytes|connections)=([1-9]\d{0,11})\/(\d{0,6})(ms|s|m|h) *$/.exec(part);
     const [, what, amount, count, unit = ''] = found ?? [];

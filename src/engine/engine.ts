@@ -112,7 +112,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.closing = new Closing(clock);
     this.frameGuard = new FrameGuard(clock);
     this.requestGuard = new RequestGuard(clock);
-    this.load = new LoadMonitor(clock);
+    // How late the event loop is, a test's clock cannot tell.
+    this.load = new LoadMonitor(systemClock);
     this.bufferBudget = new BufferBudget(this.settings.maxBuffered, () => this.bufferingClients(), clock);
     this.unused = new UnusedSessions(clock);
     this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);

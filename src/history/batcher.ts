@@ -1,7 +1,7 @@
-/** One caller's share of a batch. Whoever commits the batch settles it. */
+/** One caller's share of a batch. The commit of the batch settles it. */
 export interface Entry<Job, Result> {
   readonly job: Job;
-  /** What the job counts towards the batch's size. */
+  /** How much the job adds to the batch's size. */
   readonly weight: number;
   resolve(result: Result): void;
   reject(reason: unknown): void;
@@ -10,77 +10,90 @@ export interface Entry<Job, Result> {
 export interface BatcherOptions<Job, Result> {
   /** Settles every entry. If it throws, the entries that it has not settled are rejected with the reason. */
   commit(entries: Entry<Job, Result>[]): Promise<void>;
-  /** While busy, a batch begins no sooner than this after the one before, in milliseconds. */
+  /** While busy, the least time between the beginnings of two batches. */
   windowMs: number;
   /** A batch is closed once it weighs as much. */
   maxWeight: number;
-  /** How many batches may be under way at once. */
+  /** How many batches may be in progress at once. */
   concurrency: number;
 }
 
 /**
  * Group commit: jobs that come in the same turn of the event loop, within the window after the last batch, or while no
- * further batch may begin share one. Who comes to an idle batcher does not wait.
+ * further batch may begin share one. A job that comes to an idle batcher does not wait.
+ *
+ * Clients take turns: a batch takes one job of each client before it takes a second one of any. The jobs of one client
+ * stay in their order.
  */
 export class Batcher<Job, Result> {
-  readonly #options: BatcherOptions<Job, Result>;
-  #queue: Entry<Job, Result>[] = [];
-  #running = 0;
-  #scheduled = false;
-  #lastBegin = -Infinity;
-  #onIdle: (() => void)[] = [];
+  private readonly queues = new Map<unknown, Entry<Job, Result>[]>();
+  private running = 0;
+  private scheduled = false;
+  private lastBegin = -Infinity;
+  private onIdle: (() => void)[] = [];
 
-  constructor(options: BatcherOptions<Job, Result>) {
-    this.#options = options;
-  }
+  constructor(private readonly options: BatcherOptions<Job, Result>) {}
 
-  add(job: Job, weight = 1): Promise<Result> {
+  /** @param client whatever tells clients apart; jobs without one share a turn */
+  add(job: Job, weight = 1, client?: unknown): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ job, weight, resolve, reject });
-      this.#schedule();
+      const entry = { job, weight, resolve, reject };
+      const queue = this.queues.get(client);
+      if (queue) queue.push(entry);
+      else this.queues.set(client, [entry]);
+      this.schedule();
     });
   }
 
-  /** Resolves once nothing is queued or under way. */
+  /** Resolves once no job is queued or in progress. */
   idle(): Promise<void> {
-    if (this.#queue.length === 0 && this.#running === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    if (this.isIdle) return Promise.resolve();
+    return new Promise((resolve) => this.onIdle.push(resolve));
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#queue.length === 0 || this.#running >= this.#options.concurrency) return;
-    this.#scheduled = true;
-    const wait = this.#lastBegin + this.#options.windowMs - performance.now();
-    // Not a microtask: those run between two sockets' messages, an immediate after all of the turn's messages.
-    if (wait <= 0) setImmediate(() => this.#begin());
-    else setTimeout(() => this.#begin(), Math.ceil(wait));
+  private get isIdle(): boolean {
+    return this.queues.size === 0 && this.running === 0;
   }
 
-  #begin(): void {
-    this.#scheduled = false;
-    this.#lastBegin = performance.now();
-    this.#running++;
-    const batch = this.#take();
-    this.#options
+  private schedule(): void {
+    if (this.scheduled || this.queues.size === 0 || this.running >= this.options.concurrency) return;
+    this.scheduled = true;
+    const wait = this.lastBegin + this.options.windowMs - performance.now();
+    // Not a microtask: those run between two sockets' messages, an immediate after all messages of the turn.
+    if (wait <= 0) setImmediate(() => this.begin());
+    else setTimeout(() => this.begin(), Math.ceil(wait));
+  }
+
+  private begin(): void {
+    this.scheduled = false;
+    this.lastBegin = performance.now();
+    this.running++;
+    const batch = this.take();
+    this.options
       .commit(batch)
       .catch((error: unknown) => {
         for (const entry of batch) entry.reject(error);
       })
       .finally(() => {
-        this.#running--;
-        this.#schedule();
-        if (this.#queue.length === 0 && this.#running === 0) for (const done of this.#onIdle.splice(0)) done();
+        this.running--;
+        this.schedule();
+        if (this.isIdle) for (const done of this.onIdle.splice(0)) done();
       });
-    this.#schedule();
+    this.schedule();
   }
 
-  #take(): Entry<Job, Result>[] {
+  private take(): Entry<Job, Result>[] {
+    const batch: Entry<Job, Result>[] = [];
     let weight = 0;
-    let count = 0;
-    while (count < this.#queue.length && (count === 0 || weight < this.#options.maxWeight)) {
-      weight += this.#queue[count]!.weight;
-      count++;
+    // A map iterates in the order of insertion, and reaches what is inserted meanwhile: each client goes to the end.
+    for (const [client, queue] of this.queues) {
+      const entry = queue.shift()!;
+      batch.push(entry);
+      weight += entry.weight;
+      this.queues.delete(client);
+      if (queue.length > 0) this.queues.set(client, queue);
+      if (weight >= this.options.maxWeight) break;
     }
-    return this.#queue.splice(0, count);
+    return batch;
   }
 }

@@ -1,21 +1,17 @@
-const messages = {
-  HISTORY_UNAVAILABLE: 'The history cannot be reached, so nothing was kept; try again.',
-  HISTORY_REFUSED: 'The history refused to keep the message; look into the log of the server for the reason.',
-  HISTORY_UNCERTAIN:
-    'The history did not answer in time, so the message may or may not be kept; repeat it with its key.',
-} as const;
+import { GjallarError } from '../errors.js';
 
-export type HistoryErrorCode = keyof typeof messages;
+export type HistoryErrorCode = 'HISTORY_UNAVAILABLE' | 'HISTORY_REFUSED' | 'HISTORY_UNCERTAIN';
 
-/** Why the history did not do what it was asked to. Only after `HISTORY_UNCERTAIN` may something have been kept. */
-export class HistoryError extends Error {
-  readonly code: HistoryErrorCode;
+/**
+ * Why the history did not do what it was asked to. Only after `HISTORY_UNCERTAIN` may something have been kept. Clients
+ * get the code and the message of the list of errors; what the database said is the `cause`, which is for the log.
+ */
+export class HistoryError extends GjallarError {
+  declare readonly code: HistoryErrorCode;
 
-  /** @param cause what the database said */
   constructor(code: HistoryErrorCode, cause?: unknown) {
-    const detail = cause instanceof Error ? ` (${cause.message})` : '';
-    super(messages[code] + detail, { cause });
+    super(code);
     this.name = 'HistoryError';
-    this.code = code;
+    this.cause = cause;
   }
 }

@@ -1,18 +1,29 @@
-import { MAX_APPEND, MAX_NAME, MAX_PAGE, type NewMessage, type PageQuery } from './store.js';
+import { bytesOf } from './page.js';
+import { type AppendOptions, MAX_APPEND, MAX_NAME, MAX_PAGE, type NewMessage, type PageQuery } from './store.js';
 
-/** Input that no store could keep is refused before it can share a transaction with anybody else's. */
-export function checkAppend(conversation: string, messages: readonly NewMessage[]): void {
+/** One append, as it waits for its batch. */
+export interface AppendJob extends AppendOptions {
+  conversation: string;
+  messages: readonly NewMessage[];
+}
+
+/** How many bytes weigh as much in a batch as one short message. */
+const BYTES_PER_WEIGHT = 2048;
+
+/** How much an append adds to the size of its batch. Its time depends on the number of messages and on their bytes. */
+export function weightOf({ messages }: AppendJob): number {
+  return Math.max(messages.length, Math.ceil(bytesOf(messages) / BYTES_PER_WEIGHT));
+}
+
+/** Rejects input that no store could keep, before it can share a transaction with other appends. */
+export function checkAppend({ conversation, messages, key }: AppendJob): void {
   checkName('conversation', conversation);
+  if (key !== undefined) checkName('key', key);
   if (messages.length > MAX_APPEND) throw new RangeError(`An append takes at most ${MAX_APPEND} messages.`);
   for (const message of messages) {
     checkName('from', message.from, 0);
     if (typeof message.text !== 'string') throw new TypeError('The text must be a string.');
     checkCount('at', message.at, 0);
-    if (message.key !== undefined) checkName('key', message.key);
-    if (message.claim) {
-      checkName('claim', message.claim.name);
-      checkCount('claim', message.claim.number, 1);
-    }
   }
 }
 

@@ -1,18 +1,28 @@
-import type { Page, PageQuery, StoredMessage } from './store.js';
+import { MAX_PAGE_BYTES, type NewMessage, type Page, type PageQuery, type StoredMessage } from './store.js';
 
-/** An epoch that the present log has grown out of. */
+/** An earlier epoch, which the present log continues. */
 export interface FormerEpoch {
   epoch: string;
-  /** Up to here its offsets are those of the present log. */
+  /** Up to this one its offsets are those of the present log. */
   offset: number;
   /** Whether nothing can have been lost when it ended. */
   kept: boolean;
 }
 
-/** What there is of a conversation. */
+/** What a message takes besides its text and author: its fields' names, numbers and punctuation. */
+export const OVERHEAD_BYTES = 128;
+
+/** Roughly how many bytes messages take in memory, on disk and on the wire. */
+export function bytesOf(messages: readonly Pick<NewMessage, 'from' | 'text'>[]): number {
+  let bytes = 0;
+  for (const { from, text } of messages) bytes += OVERHEAD_BYTES + Buffer.byteLength(from) + Buffer.byteLength(text);
+  return bytes;
+}
+
+/** The part of a conversation that is kept. */
 export interface LogState {
   epoch: string;
-  /** The newest offset, 0 if nothing was ever said. */
+  /** The newest offset, 0 if there never was a message. */
   offset: number;
   /** The oldest offset still kept; `offset + 1` if there is none. */
   first: number;
@@ -27,7 +37,7 @@ export interface PageRange {
   complete: boolean;
 }
 
-/** Which offsets answer a query, and whether anything of what was asked for is missing. Pure. */
+/** The offsets that answer a query, and whether part of the asked range is missing. */
 export function planPage(log: LogState, query: PageQuery): PageRange {
   const standing = standingOf(log, query);
   const after = standing.known ? query.after : query.after === undefined ? undefined : 0;
@@ -42,17 +52,40 @@ export function planPage(log: LogState, query: PageQuery): PageRange {
   };
 }
 
-/**
- * @param messages what the store found in the range. Fewer than planned means that somebody trimmed in between.
- */
-export function buildPage(log: LogState, range: PageRange, messages: StoredMessage[]): Page {
-  const expected = Math.max(0, range.to - range.from + 1);
-  return {
-    messages,
-    epoch: log.epoch,
-    offset: log.offset,
-    complete: range.complete && messages.length === expected,
+/** Whether a page begins with its oldest message, and goes on to newer ones. */
+export const isForwards = ({ after }: PageQuery): boolean => after !== undefined;
+
+/** The messages that fit into a page: from the first one on if it was read forwards, else up to the last one. */
+export function fitPage(messages: StoredMessage[], query: PageQuery): StoredMessage[] {
+  let left = MAX_PAGE_BYTES;
+  const fits = (message: StoredMessage, index: number) => {
+    left -= OVERHEAD_BYTES + jsonBytesOf(message.from) + jsonBytesOf(message.text);
+    return left >= 0 || index === 0;
   };
+  if (isForwards(query)) {
+    const end = messages.findIndex((message, index) => !fits(message, index));
+    return end < 0 ? messages : messages.slice(0, end);
+  }
+  const { length } = messages;
+  for (let taken = 0; taken < length; taken++) {
+    if (!fits(messages[length - 1 - taken]!, taken)) return messages.slice(length - taken);
+  }
+  return messages;
+}
+
+const jsonBytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text));
+
+/**
+ * @param found what the store found in the planned range, up to {@link MAX_PAGE_BYTES} or more
+ * @param isCut whether the store stopped reading at {@link MAX_PAGE_BYTES}. Otherwise fewer messages than planned mean
+ *   that some were trimmed in between.
+ */
+export function buildPage(log: LogState, query: PageQuery, found: StoredMessage[], isCut = false): Page {
+  const messages = fitPage(found, query);
+  const limit = isCut || messages.length < found.length ? Math.max(1, messages.length) : query.limit;
+  const { from, to, complete } = planPage(log, { ...query, limit });
+  const isWhole = messages.length === Math.max(0, to - from + 1) && (messages[0]?.offset ?? from) === from;
+  return { messages, epoch: log.epoch, offset: log.offset, complete: complete && isWhole };
 }
 
 function standingOf(log: LogState, { epoch, after, before }: PageQuery): { known: boolean; kept: boolean } {

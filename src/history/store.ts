@@ -1,42 +1,43 @@
 /**
- * The fast store of chat history: what an implementation must do, and must not.
+ * The fast store of chat history: what an implementation must do, and must not do.
  *
- * A conversation is a log: every message in it has an offset, counted from 1 without gaps, given out by the store
- * itself, so that it is one sequence over all workers and machines that share the store. The epoch names the log. Two
- * positions can be compared only if their epochs are the same; a new epoch says that the log was lost, in whole or in
- * part, or that the store cannot rule that out.
+ * A conversation is a log. Every message in it has an offset, counted from 1 without gaps. The store gives out the
+ * offsets, so all workers and machines that share it see one sequence. The epoch names the log. Two positions can be
+ * compared only if their epochs are the same. A new epoch says that the log was lost, in whole or in part, or that the
+ * store cannot rule that out.
  */
 
-/** A message as it is handed in. Text is kept as well-formed Unicode: a lone surrogate comes back as U+FFFD. */
+/** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate is read as U+FFFD. */
 export interface NewMessage {
   from: string;
   text: string;
-  /** When it was said, in milliseconds since 1970. Its age is counted from here. */
+  /** When it was posted, in milliseconds since 1970. Its age counts from here. */
   at: number;
-  /**
-   * Idempotency key, unique within the conversation. The store remembers it for its TTL; whoever does not know whether
-   * an append arrived repeats it with the same key.
-   */
-  key?: string;
-  /**
-   * What the messages of one append have in common: a name, unique within the conversation and told apart from keys by
-   * whoever chooses both, and a number that belongs to it. With another number than within the TTL before it is taken,
-   * and the message is not kept.
-   */
-  claim?: { name: string; number: number };
 }
 
-/** Where a message stands. Offset 0 stands before the first message. */
+export interface AppendOptions {
+  /**
+   * Idempotency key of the append, unique within the conversation. The store remembers it for its TTL. A caller that
+   * does not know whether an append arrived repeats it with the same key.
+   */
+  key?: string;
+  /** Whatever tells clients apart: while the store is busy they take turns. */
+  client?: unknown;
+}
+
+/** The position of a message. Offset 0 is before the first message. */
 export interface Position {
   epoch: string;
   offset: number;
 }
 
-/**
- * The position a message has got; `duplicate` says that it had it already, from an earlier append with its key. `taken`
- * says that it was not kept because of its claim, and has no position.
- */
-export type AppendResult = Position & { duplicate?: true; taken?: true };
+/** The position of an appended message; `duplicate` says that an earlier append with the same key has kept it. */
+export type AppendResult = Position & { duplicate?: true };
+
+/** The results of a repeated append of `count` messages, where the earlier one ended with offset `last`. */
+export function earlierResults(epoch: string, last: number, count: number): AppendResult[] {
+  return Array.from({ length: count }, (_, index) => ({ epoch, offset: last - count + 1 + index, duplicate: true }));
+}
 
 /** A message as it was kept. */
 export interface StoredMessage extends Position {
@@ -46,18 +47,22 @@ export interface StoredMessage extends Position {
 }
 
 export interface PageQuery {
-  /** The epoch that `after` or `before` belong to. Left out: they are taken as positions in the present log. */
+  /** The epoch that `after` or `before` belong to. Default: that of the present log. */
   epoch?: string;
   /** Messages with a higher offset, the oldest of them first: forwards. 0 is from the beginning. */
   after?: number;
   /** Messages with a lower offset; without `after` the newest of them: backwards. */
   before?: number;
-  /** At most so many messages; at least 1, at most {@link MAX_PAGE}. */
+  /** The most messages of the page; at least 1, at most {@link MAX_PAGE}. */
   limit: number;
 }
 
 export interface Page extends Position {
-  /** Oldest first, without gaps. With neither `after` nor `before` these are the newest. */
+  /**
+   * Oldest first, without gaps. With neither `after` nor `before` these are the newest. There may be fewer than `limit`
+   * because of {@link MAX_PAGE_BYTES}: a page that is not empty and does not reach `offset`, or `before`, can be
+   * continued after its last message. One that was read backwards can be continued before its first message.
+   */
   messages: StoredMessage[];
   /** The epoch of the log as it is now. */
   epoch: string;
@@ -67,62 +72,69 @@ export interface Page extends Position {
    * False when part of the asked range is gone: trimmed, or lost with an earlier epoch. The asked range is what a
    * reader would have got had nothing ever been removed: the `limit` messages next to the position asked for.
    *
-   * A position that is not of this log (an epoch nobody remembers, an offset beyond the newest) cannot be continued
-   * from. The page is then the one that a reader gets who knows nothing: for `after` from the beginning, else the
-   * newest. Where the store knows that an earlier epoch's log has gone over into the present one, the position stays
-   * good, and `complete` stays true if nothing can have been lost in between: read on with the page's new epoch.
+   * A position that is not of this log (an unknown epoch, an offset beyond the newest) cannot be continued. The page is
+   * then the one for a reader without a position: for `after` from the beginning, else the newest. If the store knows
+   * that the present log continues an earlier epoch's, the position stays valid, and `complete` stays true if nothing
+   * can have been lost in between: read on with the page's new epoch.
    */
   complete: boolean;
 }
 
-/** A message as the log of changes tells it. */
+/** A message in the log of changes. */
 export interface Change extends StoredMessage {
   conversation: string;
-  /** Where the epoch's log has gone on from an earlier epoch's: up to this position the two are one. */
+  /** The position up to which the epoch's log is the same as an earlier epoch's. */
   follows?: Position;
 }
 
 export interface Changes {
   changes: Change[];
-  /** Pass it to the next call. It stays good over restarts. */
+  /** Pass it to the next call. It stays valid over restarts. */
   cursor: string;
 }
 
 /** The most messages of one append, and of one page. */
 export const MAX_APPEND = 1000;
 export const MAX_PAGE = 1000;
+/**
+ * The most bytes of one page, as JSON. A page that would be larger ends early, as if a smaller `limit` had been asked
+ * for, but it has at least one message.
+ */
+export const MAX_PAGE_BYTES = 1 << 20;
 
 export interface HistoryStore {
   /**
    * Keeps messages at the end of a conversation, all or none, next to each other.
    *
-   * Offsets are given out atomically over all who share the store. It resolves only once the messages are kept as well
-   * as the store keeps anything, one result per message in their order. A message whose `key` was used in this
-   * conversation within the TTL is not kept again: its result is the earlier position.
+   * Offsets are given out atomically among all processes that share the store. It resolves once the messages are as safe
+   * as the store can make them, with one result per message in their order. If `key` was used in this conversation within
+   * the TTL, nothing is kept: the results are the positions up to the last message of the earlier append. The store
+   * does not compare the messages; an offset below 1 says that the earlier append had fewer of them.
    *
    * @param conversation any string of 1 to {@link MAX_NAME} characters
    * @param messages at most {@link MAX_APPEND}
-   * @throws HistoryError if the store refuses or cannot be reached, in bounded time. Nothing is kept then, unless the
-   *   code is `HISTORY_UNCERTAIN`: the answer was lost, and only a repetition with the same key can tell.
+   * @throws HistoryError in bounded time, if the store rejects the append or cannot be reached. Nothing is kept then,
+   *   unless the code is `HISTORY_UNCERTAIN`: the answer was lost, and only a repetition with the same key can tell.
    * @throws TypeError, RangeError for input that no store could keep
    */
-  append(conversation: string, messages: readonly NewMessage[]): Promise<AppendResult[]>;
+  append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]>;
 
   /**
-   * Reads a page, in time that does not depend on how long the conversation is or where in it the page lies.
+   * Reads a page, in time that depends neither on the length of the conversation nor on the place of the page in it.
+   * A read creates nothing.
    *
    * @throws HistoryError if the store cannot be reached
    */
   read(conversation: string, query: PageQuery): Promise<Page>;
 
-  /** The newest position. A conversation without messages has offset 0, and an epoch that its first message will have. */
+  /** The newest position. Without messages it has offset 0 and the epoch that the first message will have. */
   head(conversation: string): Promise<Position>;
 
   /**
-   * Removes, from each conversation's oldest message on, what is older than the TTL, up to the first message that is
-   * not. Offsets stay as they are. The maximum count needs no trimming: an append removes what goes beyond it. An
-   * empty conversation is forgotten, and its epoch with it, when nothing was said in it for {@link retentionOf} its TTL.
-   * One caller per store suffices, once a minute or so; several do no harm.
+   * Removes messages older than the TTL, in each conversation from the oldest up to the first that is not. Offsets do
+   * not change. The maximum count needs no trimming: an append removes what exceeds it. An empty conversation is
+   * forgotten, and its epoch with it, after {@link retentionOf} its TTL without a message. One caller per store, about
+   * once a minute, is enough; several do no harm.
    *
    * @param now milliseconds since 1970
    * @returns how many messages were removed
@@ -130,25 +142,31 @@ export interface HistoryStore {
   trim(now: number): Promise<number>;
 
   /**
-   * Tails everything that is appended to any conversation: an archiver's source. A conversation's messages come in the
-   * order of their offsets; between conversations no order is promised. What is trimmed before it is read here is not
-   * in it. A message can come again after a store was restored from a backup: its conversation, epoch and offset are
-   * the same then.
+   * Tails all appends to all conversations, for an archiver. The messages of one conversation come in the order of their
+   * offsets; the order between conversations is not defined. Messages that are trimmed before they are read here are
+   * missing. After the store was restored from a backup a message may come again, with the same conversation, epoch and
+   * offset.
    *
-   * @param after the cursor of the call before; undefined from the oldest on
-   * @param limit at most so many changes
-   * @returns what followed; nothing when the tail is reached
+   * @param after the cursor of the previous call; undefined to start with the oldest
+   * @param limit the most changes; fewer where they are large
+   * @returns the next changes; none at the end of the log
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;
 
-  /** Finishes what was begun and lets go of the store. Whatever is asked afterwards is rejected. */
+  /** How much the store holds at present, in bytes; undefined where it cannot tell cheaply. */
+  readonly bytes?: number;
+
+  /** How many messages this process has removed because the store was too large. */
+  readonly trimmedForSize?: number;
+
+  /** Finishes the calls in progress and closes the store. Later calls are rejected. */
   close(): Promise<void>;
 }
 
 /** The longest name of a conversation, author or key, in UTF-16 code units. */
 export const MAX_NAME = 1024;
 
-/** What both stores can be told. */
+/** The options of every store. */
 export interface HistoryLimits {
   /** How long a message is kept, in milliseconds. Default 24 hours. */
   ttlMs?: number;
@@ -159,5 +177,5 @@ export interface HistoryLimits {
 export const DEFAULT_TTL_MS = 24 * 3_600_000;
 export const DEFAULT_MAX_MESSAGES = 100_000;
 
-/** How long an empty conversation keeps its epoch and its count, in milliseconds: a week, or twice the TTL. */
+/** How long an empty conversation keeps its epoch and its offset, in milliseconds: a week, or twice the TTL. */
 export const retentionOf = (ttlMs: number): number => Math.max(2 * ttlMs, 7 * 24 * 3_600_000);

@@ -90,7 +90,7 @@ class NativeRooms {
     const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
     rooms.sort((a, b) => this.topics.sizeOf(b) - this.topics.sizeOf(a));
     const [largest, ...others] = rooms as [RoomKey, ...RoomKey[]];
-    // The first that gives way when the worker is overloaded.
+    // A busy worker drops volatile messages first.
     if (options.flags?.volatile && this.engine.load.level > 0) return true;
     if (this.topics.sizeOf(largest) < MIN_TOPIC_MEMBERS) return false;
 

@@ -1,20 +1,19 @@
 import { App, SSLApp, type TemplatedApp } from 'uWebSockets.js';
 import cluster from 'node:cluster';
+import { rmdirSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { Server } from 'socket.io';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
-import { removeWhereOrphaned } from '../cluster/orphaned.js';
 import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
-import type { CloseReason } from '../engine/protocol/close-reasons.js';
-import type { Session } from '../engine/session/session.js';
 import * as parser from '../parser/parser.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { withNativeRooms } from '../rooms/native-rooms.js';
 import { backplaneEvents, linksOf, readyInTime } from './backplane.js';
+import { reportEngine } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './orders.js';
 
 /** Links this worker with the other workers of its machine. */
@@ -30,6 +29,21 @@ export async function joinMachine(): Promise<{ mesh: Mesh; orders: Orders }> {
   return { mesh, orders };
 }
 
+/**
+ * Removes the folder of the workers' sockets when this worker exits, if the primary was killed and could not do it.
+ * Call it once this worker's own socket exists, so that the socket is removed first.
+ */
+function removeWhereOrphaned(directory: string): void {
+  process.once('exit', () => {
+    if (process.connected) return;
+    try {
+      rmdirSync(directory);
+    } catch {
+      // Other workers still have sockets in it. The last worker removes it.
+    }
+  });
+}
+
 export interface EngineParts {
   app: TemplatedApp;
   secure: boolean;
@@ -38,7 +52,10 @@ export interface EngineParts {
 }
 
 /** Builds the engine on its app, with the relay to the other workers. */
-export function buildEngine(config: Config, mesh: Mesh, log: Logger): EngineParts {
+export function buildEngine(
+  config: Config,
+  { mesh, problems, log }: { mesh: Mesh; problems: Set<string>; log: Logger },
+): EngineParts {
   const secure = config.tlsKey !== undefined;
   const app = secure ? SSLApp({ key_file_name: config.tlsKey, cert_file_name: config.tlsCert }) : App();
   const engine = new Engine({
@@ -47,6 +64,8 @@ export function buildEngine(config: Config, mesh: Mesh, log: Logger): EnginePart
     flushMs: config.flushMs,
     maxBackpressure: config.maxBackpressure,
     slowPolicy: config.slowPolicy,
+    maxBuffered: Math.floor(config.maxBuffered / config.workers),
+    allowedHosts: config.allowedHosts,
     rateLimit: config.rateLimit,
     maxConnectionsPerIp: config.maxConnectionsPerIp,
     trustProxy: config.trustProxy,
@@ -57,9 +76,7 @@ export function buildEngine(config: Config, mesh: Mesh, log: Logger): EnginePart
   engine.relay = relay;
   engine.addresses?.share(linksOf(mesh, kinds.addresses));
   engine.attach(app, { secure });
-  engine.on('limit', ({ remoteAddress: address }: Session, reason: CloseReason) => {
-    log.info({ reason, address }, 'a client was disconnected');
-  });
+  reportEngine(engine, problems, log);
   return { app, secure, engine, relay };
 }
 

@@ -27,7 +27,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   const malformed = new MalformedMessages(log);
   reportMalformed(mesh, malformed);
   metrics.add(malformed.metrics());
-  const { app, secure, engine, relay } = buildEngine(config, mesh, log);
+  const { app, secure, engine, relay } = buildEngine(config, { mesh, problems, log });
   const { io, backplane } = await buildServer(config, { engine, mesh, problems, malformed, log });
   const running = await application.start({
     id: mesh.id,

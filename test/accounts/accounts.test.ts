@@ -229,7 +229,7 @@ describe('with JWKS_URL', () => {
     }
   });
 
-  test('nobody comes in while the keys cannot be had', async () => {
+  test('no client is admitted while the keys are unavailable', async () => {
     const away = await startServer({ JWKS_URL: 'http://127.0.0.1:1/keys', WORKERS: '1' });
     try {
       expect(await refusalOf(away, await sign('RS256'))).toMatchObject({ code: 'ACCOUNTS_UNAVAILABLE' });

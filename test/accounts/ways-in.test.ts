@@ -94,7 +94,7 @@ const ways: Record<string, Way> = {
 /** Those that no room can be entered, read or written with. */
 const others = ['event leave', 'event direct', 'event token', 'GET /api/stats', 'POST /api/drain'];
 
-test('every way in is walked', () => {
+test('every way in is tried', () => {
   const events = Object.keys(handlers).map((event) => `event ${event}`);
   const calls = Object.entries(routes).flatMap(([path, methods]) =>
     Object.keys(methods).map((one) => `${one} ${path}`),
@@ -109,7 +109,7 @@ describe.each(Object.entries(ways))('%s', (_, walk) => {
     expect(await walk('open')).toMatchObject({ ok: true });
   });
 
-  test('stops before a closed one, under whatever name', async () => {
+  test('is rejected at a closed room, under any name', async () => {
     await populate();
     for (const room of disguises) {
       const result = await walk(room);
@@ -125,7 +125,7 @@ describe.each(Object.entries(ways))('%s', (_, walk) => {
   });
 });
 
-test('who was let into no room hears nothing of what goes on in it', async () => {
+test('a user without access to a room receives none of its messages', async () => {
   await populate();
   const heard: unknown[] = [];
   outsider.onAny((...event) => heard.push(event));
@@ -140,7 +140,7 @@ test('who was let into no room hears nothing of what goes on in it', async () =>
   expect(heard.filter((event) => JSON.stringify(event).includes(CLOSED))).toEqual([]);
 });
 
-test('nobody reads what two others said to each other', async () => {
+test('no user reads the messages of two others', async () => {
   await populate();
   expectOk(await insider.emitWithAck('direct', { to: 'bob', text: SECRET_TEXT }));
   // A conversation has a key of its own, which must not pass for a room's.
@@ -153,7 +153,7 @@ test('nobody reads what two others said to each other', async () => {
   }
 });
 
-test('/api/stats names no room to who is not the operator', async () => {
+test('/api/stats names no room to other callers than the operator', async () => {
   await populate();
   const response = await fetch(`${server.url}/api/stats`, { headers: { Authorization: `Bearer ${token}` } });
   const text = await response.text();

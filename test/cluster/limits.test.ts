@@ -97,7 +97,7 @@ describe('RATE_LIMIT', () => {
 
   const from = (address: string) => ({ ...quick, extraHeaders: { 'X-Forwarded-For': address } });
 
-  test('refuses events in their replies, and disconnects who goes on', async () => {
+  test('rejects events in their replies, and disconnects a client that continues', async () => {
     const client = connect(server.url, from('9.9.9.1'));
     await connected(client);
     const disconnected = nextEvent<[string, { context?: { code: number; reason: string } }]>(client, 'disconnect');

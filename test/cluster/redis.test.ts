@@ -140,14 +140,16 @@ test('a server that keeps history starts without its Redis, says so, and is read
   await redis.stop();
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
   try {
-    const told = await server.logged(({ msg }) => msg?.startsWith('Redis is away: messages cannot be kept') ?? false);
+    const told = await server.logged(
+      ({ msg }) => msg?.startsWith('Redis is unreachable: messages cannot be stored') ?? false,
+    );
     expect(told).toMatchObject({ level: 50, reason: expect.stringContaining('ECONNREFUSED') });
     expect(await readiness(server)).toEqual({ status: 503, state: 'not ready', problems: 2 });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     const client = connect(server.url);
     await upgraded(client);
     expect(await client.emitWithAck('join', 'early')).toMatchObject({ ok: false, code: 'HISTORY_UNAVAILABLE' });
-    const [up, kept] = [busIs(server, true), server.logged(({ msg }) => msg === 'Redis has come: messages are kept')];
+    const [up, kept] = [busIs(server, true), server.logged(({ msg }) => msg === 'Redis is up: messages are stored')];
     await redis.start();
     await Promise.all([up, kept]);
     expect(await readiness(server)).toEqual({ status: 200, state: 'ready', problems: 0 });

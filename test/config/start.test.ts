@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isUnlimited } from '../../src/config/is-unlimited.js';
+import { isUnlimited } from '../../src/config/limits.js';
 import { loadConfig } from '../../src/config/load.js';
 import { runToEnd, startServer } from '../support/server.js';
 import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
@@ -23,9 +23,10 @@ test.each([['--workers'], ['4']])('the unknown argument %s stops the start with 
 });
 
 test.each([
-  [{}, true],
-  [{ HOST: '::' }, true],
-  [{ HOST: '127.0.0.1' }, false],
+  [{}, false],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0' }, true],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', HOST: '::' }, true],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', HOST: '127.0.0.1' }, false],
   [{ HOST: '::1' }, false],
   [{ HOST: 'localhost' }, false],
   [{ RATE_LIMIT: 'events=5/s' }, false],

@@ -134,7 +134,7 @@ describe('a client that sends more than it may', () => {
     expect(over.at(-1)).toBe(false);
   });
 
-  test('is closed with a named reason when it goes on', async () => {
+  test('is closed with a named reason if it continues', async () => {
     const { engine, client, session, over } = await start({ events: { amount: 5, per: 1000 } });
     const closed = eventOf<[string]>(session, 'close');
     const closeFrame = once(client.socket, 'close') as Promise<[number, Buffer]>;

@@ -69,7 +69,7 @@ describe('a WebSocket whose client is too far behind', () => {
     expect(await client.closed).toBe(1006);
   });
 
-  test('is closed for what is published to its topics too, and the others get everything', async () => {
+  test('is closed because of messages to its topics too, and the others receive everything', async () => {
     const { engine, url, nextSession } = await startEngine({ maxBackpressure: LIMIT });
     const sessions: Session[] = [];
     const clients = [];

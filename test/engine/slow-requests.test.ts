@@ -27,7 +27,7 @@ function drip(port: number, beginning: string, rest: string): Promise<void> {
   });
 }
 
-test('requests that come too slowly are cut off, and whoever waits for a poll is not', async () => {
+test('requests that arrive too slowly are closed, and waiting polls are not', async () => {
   const { engine, port, url } = await startEngine();
   const polling = await openPolling(url);
   const poll = polling.poll();

@@ -19,7 +19,7 @@ async function shortForm(scenario: string): Promise<(name: string) => number | u
   return (name) => figures.find((figure) => figure.name === name)?.value;
 }
 
-test('thousands of bad inputs get the right answers, and disturb nobody', async () => {
+test('thousands of bad inputs get the right answers, and disturb no other client', async () => {
   const figure = await shortForm('fuzz');
   expect(figure('inputs')).toBeGreaterThan(3_900);
   expect(figure('messages of the control pair')).toBeGreaterThan(20);

@@ -23,7 +23,7 @@ async function overWebSocket(): Promise<ChatClient> {
   return client;
 }
 
-test('data nested deeper than the stack ends its connection, not the worker', async () => {
+test('data nested deeper than the stack allows ends its connection, not the worker', async () => {
   const hostile = await overWebSocket();
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const gone = nextEvent(hostile, 'disconnect');
@@ -57,7 +57,7 @@ test.each([50, 50_000])('a client that connects %d times at once is cut off', as
   }
 });
 
-test('lone surrogates are refused wherever they stand, since others could not read them', async () => {
+test('lone surrogates are rejected anywhere, since other clients could not read them', async () => {
   const plain = new WebSocket(`${server.url.replace('http', 'ws')}/unicode?name=plain`);
   await once(plain, 'open');
   const client = await overWebSocket();
@@ -84,7 +84,7 @@ test('lone surrogates are refused wherever they stand, since others could not re
 test.each([
   ['two lengths', 'Content-Length: 12\r\nContent-Length: 0'],
   ['a transfer coding that is none', 'Transfer-Encoding: xchunked'],
-])('a request with %s ends the connection, and what is behind it is not read', async (_, header) => {
+])('a request with %s ends the connection, and the bytes after it are not read', async (_, header) => {
   const socket = createConnection(server.port, '127.0.0.1');
   socket.write(
     `POST /api/rooms/hall/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key\r\n${header}\r\n\r\n` +
@@ -98,7 +98,7 @@ test.each([
   expect(received).toBe('');
 });
 
-test('a client that is gone before its request is read does no harm', async () => {
+test('a client that disconnects before its request is read causes no failure', async () => {
   const pids = await Promise.all([1, 2].map((worker) => server.pidOfWorker(worker)));
   for (const pid of pids) process.kill(pid, 'SIGSTOP');
   for (const path of ['/socket.io/?EIO=4&transport=polling', '/api/rooms/hall/messages', '/hall']) {

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Archive, ArchiveConflict } from '../../src/history/archive.js';
-import { Archiver } from '../../src/history/archiver.js';
+import { Archive, ArchiveConflict } from '../../src/history/archive/archive.js';
+import { Archiver } from '../../src/history/archive/archiver.js';
 import { readThrough } from '../../src/history/read-through.js';
-import { RedisHistoryStore } from '../../src/history/redis.js';
-import { SqliteHistoryStore } from '../../src/history/sqlite.js';
-import type { Change, HistoryStore } from '../../src/history/store.js';
+import { RedisHistoryStore } from '../../src/history/redis/store.js';
+import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
+import { type Change, type HistoryStore, MAX_PAGE_BYTES } from '../../src/history/store.js';
 import { RedisProcess } from '../support/redis.js';
 import { HOUR, say, texts } from './contract/subject.js';
 import { mariadb, postgres } from './support/databases.js';
@@ -66,7 +66,7 @@ describe.each([
     expect(offsets((await archive.read('room', { before: 10, limit: 5 })).messages)).toEqual(count(5, 9));
     expect(offsets((await archive.read('room', { after: 3, before: 6, limit: 5 })).messages)).toEqual([4, 5]);
     expect(offsets((await archive.read('Room', { after: 0, limit: 3 })).messages)).toEqual([61, 62, 63]);
-    expect(await archive.read('nobody', { limit: 3 })).toEqual({ epoch: '', offset: 0, messages: [] });
+    expect(await archive.read('nobody', { limit: 3 })).toMatchObject({ epoch: '', offset: 0, messages: [] });
     expect((await archive.read('room', { epoch: 'other', limit: 3 })).messages).toEqual([]);
   });
 
@@ -127,6 +127,36 @@ describe.each([
     // This one begins anew.
     await write([change('epochs', 1, 'three', 'three 1')]);
     expect(texts((await archive.read('epochs', { after: 0, limit: 9 })).messages)).toEqual(['three 1']);
+  });
+
+  test('ends a page early at a number of bytes, and so does a page of the store that goes on here', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
+    const store = await SqliteHistoryStore.open({ dataDir, ttlMs: HOUR });
+    const now = Date.now();
+    const long = (n: number) => `${n} ${'ü"'.repeat(10_000)}`;
+    await store.append(
+      'large',
+      count(1, 100).map((n) => say(long(n), n <= 60 ? now - 2 * HOUR : now)),
+    );
+    await archived(store, [archive], 50);
+    expect(await store.trim(now)).toBe(60);
+    const read: number[] = [];
+    for (let after = 0; after < 100; after = read.at(-1)!) {
+      const page = await readThrough(store, archive, 'large', { after, limit: 1000 });
+      expect(page.complete).toBe(true);
+      expect(JSON.stringify(page.messages).length).toBeLessThan(MAX_PAGE_BYTES);
+      read.push(...offsets(page.messages));
+    }
+    expect(read).toEqual(count(1, 100));
+    const back: number[] = [];
+    for (let before = 101; before > 1; before = back[0]!) {
+      const page = await readThrough(store, archive, 'large', { before, limit: 1000 });
+      expect(page.complete).toBe(true);
+      back.unshift(...offsets(page.messages));
+    }
+    expect(back).toEqual(read);
+    await store.close();
+    await rm(dataDir, { recursive: true, force: true });
   });
 
   test('has one archiver at a time', async () => {

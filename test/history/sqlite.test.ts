@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
-import { queries, SqliteHistoryStore } from '../../src/history/sqlite.js';
+import { queries, SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import type { HistoryStore } from '../../src/history/store.js';
-import { type Harness, say } from './contract/subject.js';
+import { changesFrom, type Harness, say } from './contract/subject.js';
 import { storeContract } from './store.contract.js';
 import { modelContract } from './store.model.js';
 
@@ -18,7 +18,7 @@ async function start(): Promise<Harness> {
   return {
     options: { dataDir },
     async open(limits) {
-      const store = await SqliteHistoryStore.open({ dataDir, windowMs: 1, maxBytes: 64 << 20, ...limits });
+      const store = await SqliteHistoryStore.open({ dataDir, windowMs: 1, maxFileBytes: 64 << 20, ...limits });
       stores.push(store);
       return store;
     },
@@ -71,8 +71,14 @@ describe('SQLite', () => {
     expect(plan(queries.page, 1, 5, 54)).toEqual([
       'SEARCH messages USING INDEX messages_page (conversation=? AND offset>? AND offset<?)',
     ]);
-    expect(plan(queries.changes, 99_000, 10)).toEqual([
-      'SEARCH m USING INTEGER PRIMARY KEY (rowid>?)',
+    for (const sql of [queries.lastThatFits, queries.firstThatFits]) {
+      const steps = plan(sql, 1, 5, 54);
+      expect(steps).toContain('SEARCH messages USING INDEX messages_page (conversation=? AND offset>? AND offset<?)');
+      expect(steps.filter((step) => /TEMP B-TREE|^SCAN messages/.test(step))).toEqual([]);
+    }
+    expect(plan(queries.lastChangeThatFits, 99_000, 10).filter((step) => /^SCAN messages/.test(step))).toEqual([]);
+    expect(plan(queries.changes, 99_000, 99_010, 10)).toEqual([
+      'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
       'SEARCH c USING INTEGER PRIMARY KEY (rowid=?)',
     ]);
     db.close();
@@ -81,12 +87,12 @@ describe('SQLite', () => {
 
   test('keeps everything over a restart', async () => {
     const one = await SqliteHistoryStore.open({ dataDir });
-    const [first] = await one.append('room', [say('1', Date.now(), 'key')]);
-    const { cursor } = await one.changes(undefined, 1_000_000);
+    const [first] = await one.append('room', [say('1')], { key: 'key' });
+    const { cursor } = await changesFrom(one, undefined, 10_000);
     await one.close();
     const two = await SqliteHistoryStore.open({ dataDir });
     expect(await two.head('room')).toEqual(first);
-    expect(await two.append('room', [say('1', Date.now(), 'key')])).toEqual([{ ...first!, duplicate: true }]);
+    expect(await two.append('room', [say('1')], { key: 'key' })).toEqual([{ ...first!, duplicate: true }]);
     expect(await two.append('room', [say('2')])).toEqual([{ epoch: first!.epoch, offset: 2 }]);
     expect((await two.changes(cursor, 10)).changes.map(({ text }) => text)).toEqual(['2']);
     await two.close();
@@ -96,11 +102,11 @@ describe('SQLite', () => {
     const day = 24 * 3_600_000;
     const store = await SqliteHistoryStore.open({ dataDir });
     const now = Date.now();
-    const [first] = await store.append('quiet', [say('1', now, 'key')]);
+    const [first] = await store.append('quiet', [say('1', now)], { key: 'key' });
     await store.trim(now + day);
-    expect(await store.append('quiet', [say('1', now, 'key')])).toMatchObject([{ duplicate: true }]);
+    expect(await store.append('quiet', [say('1', now)], { key: 'key' })).toMatchObject([{ duplicate: true }]);
     await store.trim(now + day + 1);
-    expect(await store.append('quiet', [say('1', now, 'key')])).toEqual([{ epoch: first!.epoch, offset: 2 }]);
+    expect(await store.append('quiet', [say('1', now)], { key: 'key' })).toEqual([{ epoch: first!.epoch, offset: 2 }]);
     await store.trim(now + 6 * day);
     expect(await store.head('quiet')).toEqual({ epoch: first!.epoch, offset: 2 });
     await store.trim(Date.now() + 7 * day + 1000);
@@ -130,6 +136,9 @@ describe('SQLite', () => {
     const db = new Database(join(dataDir, 'new', 'deep', 'history.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await expect(SqliteHistoryStore.open({ dataDir: join(dataDir, 'new', 'deep') })).rejects.toThrow(/later gjallar/);
+    await expect(SqliteHistoryStore.open({ dataDir: join(dataDir, 'new', 'deep') })).rejects.toMatchObject({
+      ...unavailable,
+      cause: { message: expect.stringMatching(/later gjallar/) },
+    });
   });
 });

@@ -15,29 +15,29 @@ class Model {
     gone: 0,
     keys: new Map<string, { offset: number; at: number }>(),
   }));
-  #horizon = 0;
+  private horizon = 0;
 
-  append(conversation: number, messages: NewMessage[]): { offset: number; duplicate?: true }[] {
+  append(conversation: number, messages: NewMessage[], key?: string): { offset: number; duplicate?: true }[] {
     const log = this.logs[conversation]!;
-    const results = messages.map((message) => {
-      const earlier = message.key === undefined ? undefined : log.keys.get(message.key);
-      if (earlier) return { offset: earlier.offset, duplicate: true as const };
-      const offset = log.messages.push(message);
-      if (message.key !== undefined) log.keys.set(message.key, { offset, at: message.at });
-      return { offset };
-    });
+    const earlier = key === undefined ? undefined : log.keys.get(key);
+    if (earlier) {
+      const first = earlier.offset - messages.length + 1;
+      return messages.map((_, index) => ({ offset: first + index, duplicate: true as const }));
+    }
+    const results = messages.map((message) => ({ offset: log.messages.push(message) }));
+    if (key !== undefined) log.keys.set(key, { offset: log.messages.length, at: messages.at(-1)!.at });
     log.gone = Math.max(log.gone, log.messages.length - MAX_MESSAGES);
     return results;
   }
 
   /** A store may remember a key for longer than its message is kept; neither way is wrong, so neither is tried. */
-  usable(conversation: number, { key }: NewMessage): boolean {
+  usable(conversation: number, key: string | undefined): boolean {
     const earlier = key === undefined ? undefined : this.logs[conversation]!.keys.get(key);
-    return !earlier || earlier.at >= this.#horizon;
+    return !earlier || earlier.at >= this.horizon;
   }
 
   trim(now: number): void {
-    this.#horizon = Math.max(this.#horizon, now - HOUR);
+    this.horizon = Math.max(this.horizon, now - HOUR);
     for (const log of this.logs) {
       while (log.gone < log.messages.length && log.messages[log.gone]!.at < now - HOUR) log.gone++;
     }
@@ -63,11 +63,14 @@ const message = fc.record({
   from: fc.constantFrom('a', 'b'),
   text: fc.string({ maxLength: 5 }),
   at: minutes.map((n) => base + n * 60_000),
-  key: fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 }),
 });
+const key = fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 });
 const bound = fc.option(fc.nat(30), { nil: undefined });
 const operation = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ conversation, append: fc.array(message, { minLength: 1, maxLength: 6 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ conversation, key, append: fc.array(message, { minLength: 1, maxLength: 6 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ trim: minutes.map((n) => base + n * 60_000) }) },
   {
     weight: 4,
@@ -100,9 +103,11 @@ export function modelContract(start: () => Promise<Harness>): void {
       for (const [turn, step] of operations.entries()) {
         const store = stores[turn % 2]!;
         if ('append' in step) {
-          const messages = step.append.filter((one) => model.usable(step.conversation, one));
-          const results = await store.append(`${prefix}${step.conversation}`, messages);
-          expect(results.map(({ epoch: _, ...rest }) => rest)).toEqual(model.append(step.conversation, messages));
+          const key = model.usable(step.conversation, step.key) ? step.key : undefined;
+          const results = await store.append(`${prefix}${step.conversation}`, step.append, { key });
+          expect(results.map(({ epoch: _, ...rest }) => rest)).toEqual(
+            model.append(step.conversation, step.append, key),
+          );
         } else if ('trim' in step) {
           await store.trim(step.trim);
           model.trim(step.trim);
@@ -127,6 +132,6 @@ export function modelContract(start: () => Promise<Harness>): void {
 }
 
 type Step =
-  | { conversation: number; append: NewMessage[] }
+  | { conversation: number; key: string | undefined; append: NewMessage[] }
   | { trim: number }
   | { conversation: number; read: PageQuery };

@@ -204,7 +204,7 @@ describe('what is refused', () => {
     expect((await call('/api/rooms/a/messages')).body).toMatchObject({ messages: [], offset: 0 });
   });
 
-  test('a body that comes in chunks is bounded too, and callers who go away leave the server well', async () => {
+  test('a chunked body is bounded too, and callers that disconnect cause no failure', async () => {
     const head = `POST /api/rooms/a/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${API_KEY}\r\n`;
     const chunked = openSocket(server.port, '127.0.0.1');
     chunked.write(`${head}Transfer-Encoding: chunked\r\n\r\n1388\r\n${'x'.repeat(5000)}\r\n0\r\n\r\n`);
@@ -219,7 +219,7 @@ describe('what is refused', () => {
     expect((await call('/api/rooms/a/messages')).body.ok).toBe(true);
   });
 
-  test('everything, where the operator set no key, and the answer says how to turn it on', async () => {
+  test('everything if the operator set no key, and the response says how to turn it on', async () => {
     const bare = await startServer({ WORKERS: '1' });
     try {
       for (const body of [undefined, good]) {

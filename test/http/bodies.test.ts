@@ -43,7 +43,7 @@ function tokenOf(claims: object): Promise<string> {
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h').sign(key);
 }
 
-test('who may not publish is told before the body comes', async () => {
+test('a caller that may not publish is rejected before the body arrives', async () => {
   server = await startServer({ WORKERS: '1', API_KEY, JWT_SECRET: SECRET });
   const allowed = await tokenOf({ sub: 'eve', rooms: { publish: ['open'] } });
   expect(await firstAnswer(announce('', 1000))).toEqual({ status: 401, code: 'UNAUTHORIZED' });
@@ -57,7 +57,7 @@ test('who may not publish is told before the body comes', async () => {
   });
 });
 
-test('what comes behind a refusal is not kept, and the connection serves the next request', async () => {
+test('the rest of a rejected body is dropped, and the connection serves the next request', async () => {
   server = await startServer({ WORKERS: '1', API_KEY, MAX_PAYLOAD });
   const body = Buffer.alloc(LARGE, 'x');
   const socket = announce('Authorization: Bearer wrong\r\n', LARGE);

@@ -27,17 +27,20 @@ describe('what comes with every answer', () => {
   const pages = ['/', '/index.html', '/app.js', '/style.css', '/socket.io/socket.io.min.js'];
   const data = ['/healthz', '/readyz', '/metrics', '/api/stats', '/api/openapi.json', '/api/rooms/a/messages', '/none'];
 
-  test.each([...pages, ...data])('%s: its type holds, nobody is told who asks, no frame shows it', async (path) => {
-    const response = await ask(path);
-    const { headers } = response;
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    expect(policyOf(response).get('default-src')).toBe("'none'");
-    expect(policyOf(response).get('frame-ancestors')).toBe("'none'");
-    expect(headers.get('content-security-policy')).not.toMatch(/unsafe|\*|data:/);
-    // Without TLS it would be a lie that browsers ignore.
-    expect(headers.get('strict-transport-security')).toBeNull();
-  });
+  test.each([...pages, ...data])(
+    '%s: its content type is fixed, it sends no referrer, and it cannot be framed',
+    async (path) => {
+      const response = await ask(path);
+      const { headers } = response;
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(policyOf(response).get('default-src')).toBe("'none'");
+      expect(policyOf(response).get('frame-ancestors')).toBe("'none'");
+      expect(headers.get('content-security-policy')).not.toMatch(/unsafe|\*|data:/);
+      // Without TLS it would be a lie that browsers ignore.
+      expect(headers.get('strict-transport-security')).toBeNull();
+    },
+  );
 
   test.each(pages)('%s: loads from here alone, without inline code', async (path) => {
     const response = await ask(path);

@@ -151,7 +151,7 @@ describe.each([
     expect(await listener.until('😀'.repeat(10_000))).toHaveLength(1);
   });
 
-  test('are refused where there is no room, and leave the server its own addresses', async () => {
+  test('are rejected without a room, and cannot use paths of the server', async () => {
     const refused: [string, keyof typeof errorCodes][] = [
       ['/', 'BAD_ROOM'],
       ['/%0a', 'BAD_ROOM'],

@@ -1,5 +1,5 @@
 import { createWriteStream, existsSync } from 'node:fs';
-import { program, startService } from '../../harness/service.js';
+import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
 import { Failure } from './failure.js';
 
 // The virtual users know neither tokens nor the certificate of the server.
@@ -17,7 +17,10 @@ export async function startServer(logFile, environment = process.env) {
   const env = { ...environment };
   for (const name of LEFT_OUT) delete env[name];
   const log = createWriteStream(logFile);
-  const { url, pid, stop } = await startService({ env, onLine: (line) => log.write(`${line}\n`) }).catch((error) => {
+  const { url, pid, stop } = await startService({
+    env: { ...WITHOUT_LIMITS, ...env },
+    onLine: (line) => log.write(`${line}\n`),
+  }).catch((error) => {
     throw new Failure(error.message);
   });
   return {

@@ -36,6 +36,10 @@ export async function runRow(attack, pass, options) {
   const environment = {
     DRAIN_TIMEOUT: '0',
     WORKERS: String(WORKERS),
+    // As a new user has it.
+    RATE_LIMIT: '',
+    MAX_CONNECTIONS_PER_IP: '',
+    MAX_BUFFERED: '',
     ...pass.environment,
     ...attack.environment,
     ...(redis && { REDIS_URL: redis.url }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childrenOf } from '../../harness/processes.js';
-import { addressIn, program } from '../../harness/service.js';
+import { addressIn, program, WITHOUT_LIMITS } from '../../harness/service.js';
 import { own } from '../support/at-exit.js';
 import { bareEnvironment } from '../support/service.js';
 
@@ -54,7 +54,7 @@ export class SupervisedService {
     this.openLog();
     const output = openSync(this.#pipe, constants.O_WRONLY);
     const basics = { HOST: '127.0.0.1', PORT: String(this.port ?? 0), CLOCK: this.clock };
-    const env = { ...bareEnvironment(), ...basics, ...this.#environment };
+    const env = { ...bareEnvironment(), ...WITHOUT_LIMITS, ...basics, ...this.#environment };
     this.#process = own(
       this.#launch(process.execPath, ['--require', clock, program], {
         env,

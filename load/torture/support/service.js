@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { descriptorsOf } from '../../harness/processes.js';
-import { startService } from '../../harness/service.js';
+import { startService, WITHOUT_LIMITS } from '../../harness/service.js';
 import { own } from './at-exit.js';
 
 /** What a service needs of the environment; what is set here for another does not hold for it. */
@@ -34,7 +34,7 @@ export class Service {
   static async start(environment = {}, nodeOptions = []) {
     const service = new Service();
     service.#running = await startService({
-      env: { ...bareEnvironment(), WORKERS: '2', ...environment },
+      env: { ...bareEnvironment(), WORKERS: '2', ...WITHOUT_LIMITS, ...environment },
       nodeOptions,
       onLine: (line, stream) => service.#hear(line, stream),
       onSpawn: own,

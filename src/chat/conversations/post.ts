@@ -1,4 +1,5 @@
-import type { NewMessage, StoredMessage } from '../../history/store.js';
+import { GjallarError } from '../../errors.js';
+import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
 import { type ChatContext, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
 import { type Conversation, directBetween, type Said } from './conversation.js';
@@ -22,13 +23,15 @@ export function asDirectMessage(
  * @throws GjallarError HISTORY_… if the history does not store them; no member receives them then
  */
 export async function postToRoom(
-  { io, conversations, deliver, counters }: ChatContext,
+  { io, conversations, deliver, counters, isOverloaded }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
-): Promise<(PostReply & { duplicate?: true; taken?: true })[]> {
+  options?: AppendOptions,
+): Promise<(PostReply & { duplicate?: true })[]> {
+  if (isOverloaded()) throw new GjallarError('OVERLOADED');
   if (conversations) {
-    const results = await conversations.post({ room }, messages);
-    for (const { duplicate, taken } of results) if (!duplicate && !taken) counters.roomMessages++;
+    const results = await conversations.post({ room }, messages, options);
+    for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
     return results;
   }
   counters.roomMessages += messages.length;
@@ -43,12 +46,14 @@ export async function postToRoom(
  * @throws GjallarError HISTORY_… if the history does not store it; no user receives it then
  */
 export async function postDirect(
-  { io, conversations, counters }: ChatContext,
+  { io, conversations, counters, isOverloaded }: ChatContext,
   to: string,
   message: NewMessage,
+  client: unknown,
 ): Promise<PostReply> {
+  if (isOverloaded()) throw new GjallarError('OVERLOADED');
   const users = [message.from, to] as const;
-  const [kept] = conversations ? await conversations.post(directBetween(...users), [message]) : [];
+  const [kept] = conversations ? await conversations.post(directBetween(...users), [message], { client }) : [];
   counters.directMessages++;
   if (kept) return kept;
   io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));

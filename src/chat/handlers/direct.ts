@@ -7,5 +7,5 @@ export async function direct(context: ChatContext, socket: ChatSocket, input: un
   const fields = readObject(input);
   const to = readName(fields.to);
   const text = readText(fields.text);
-  return postDirect(context, to, { from: socket.data.name, text, at: Date.now() });
+  return postDirect(context, to, { from: socket.data.name, text, at: Date.now() }, socket.conn);
 }

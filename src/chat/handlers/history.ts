@@ -14,11 +14,11 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
   if (fields.with === undefined) {
     const room = readRoom(fields.room);
     requireRoom(socket.data.grant, 'join', room);
-    const { messages, ...rest } = await conversations.read({ room }, page);
+    const { messages, ...rest } = await conversations.read({ room }, page, socket.conn);
     return { messages: messages.map((message) => asChatMessage(room, message)), ...rest };
   }
   const other = readName(fields.with);
   const own = socket.data.name;
-  const { messages, ...rest } = await conversations.read(directBetween(own, other), page);
+  const { messages, ...rest } = await conversations.read(directBetween(own, other), page, socket.conn);
   return { messages: messages.map((message) => asDirectMessage([own, other], message)), ...rest };
 }

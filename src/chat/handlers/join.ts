@@ -18,6 +18,6 @@ export async function join(context: ChatContext, socket: ChatSocket, input: unkn
     // The socket may have disconnected while the backplane was joining the room.
     if (socket.connected) presenceRegistry.add(room, socket.data.name);
   }
-  const position = await context.conversations?.follow({ room });
+  const position = await context.conversations?.follow(room);
   return { room, members: presenceRegistry.usersOf(room).members, worker: workerId, ...position };
 }

@@ -11,6 +11,8 @@ export async function message(context: ChatContext, socket: ChatSocket, input: u
   const text = readText(fields.text);
   if (!socket.rooms.has(ioRoomOf(room))) throw new GjallarError('NOT_IN_ROOM');
   requireRoom(socket.data.grant, 'publish', room);
-  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }]);
+  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }], {
+    client: socket.conn,
+  });
   return position!;
 }

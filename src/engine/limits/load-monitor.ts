@@ -5,6 +5,9 @@ const INTERVAL_MS = 100;
 /** The number of measurements for which a level is kept, so that it does not flap. */
 const HELD_FOR = 5;
 
+/** From this share of a core on, a process is late because of what it does itself. */
+const BUSY_SHARE = 0.7;
+
 /** The levels, each from a delay of the event loop on, in ms. An accepted message waits about as long as the delay. */
 export const levels = [
   { name: 'normal', fromMs: 0 },
@@ -26,11 +29,16 @@ export class LoadMonitor {
   /** Called with each new level. */
   onChange: ((level: LoadLevel) => void) | undefined;
   private due: number;
+  /** The delays of the last looks: one long turn alone is no overload. */
+  private readonly recent = [0, 0, 0];
+  private lookedAt: number;
+  private cpuUsed = 0;
   private heldFor = 0;
   private timer: unknown;
 
   constructor(private readonly clock: Clock) {
-    this.due = clock.now() + INTERVAL_MS;
+    this.lookedAt = clock.now();
+    this.due = this.lookedAt + INTERVAL_MS;
   }
 
   start(): void {
@@ -45,7 +53,9 @@ export class LoadMonitor {
 
   private readonly look = (): void => {
     const now = this.clock.now();
-    this.delayMs = Math.max(0, now - this.due);
+    this.recent.shift();
+    this.recent.push(this.isBusy(now) ? Math.max(0, now - this.due) : 0);
+    this.delayMs = Math.min(...this.recent);
     const level = levelOf(this.delayMs);
     if (level >= this.level) this.heldFor = HELD_FOR;
     else this.heldFor--;
@@ -54,6 +64,16 @@ export class LoadMonitor {
     this.timer = undefined;
     this.start();
   };
+
+  /** Whether this process has used the time itself. A process that gets no CPU is late as well, and not overloaded. */
+  private isBusy(now: number): boolean {
+    const { user, system } = process.cpuUsage();
+    const used = (user + system) / 1000;
+    const share = (used - this.cpuUsed) / (now - this.lookedAt);
+    this.cpuUsed = used;
+    this.lookedAt = now;
+    return share > BUSY_SHARE;
+  }
 
   private change(level: LoadLevel): void {
     this.heldFor = HELD_FOR;

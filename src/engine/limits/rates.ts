@@ -34,6 +34,11 @@ export class Allowance {
     this.at = now;
   }
 
+  /** Takes what is left of the cost, without overdrawing. */
+  drain(cost: number, now: number): void {
+    this.consume(Math.min(cost, Math.max(0, this.leftAt(now))), now);
+  }
+
   has(cost: number, now: number): boolean {
     return this.leftAt(now) >= cost;
   }

@@ -109,6 +109,27 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       'Bytes of WebSocket messages that wait to be handled because clients send faster than the worker can follow.',
       () => engine.frameGuard.waitingBytes,
     ),
+    gauge('gjallar_connections_open', 'Open connections on the port, HTTP and WebSockets.', () => {
+      return engine.connectionGuard.open;
+    }),
+    counter(
+      'gjallar_connections_turned_away_total',
+      'Connections closed at once because the worker was about to run out of file descriptors.',
+      () => engine.connectionGuard.refused,
+    ),
+    gauge('gjallar_buffered_bytes', 'Bytes that wait for slow clients, all together.', () => {
+      return engine.bufferBudget.buffered;
+    }),
+    counter(
+      'gjallar_buffered_closed_total',
+      'Clients disconnected because too many bytes waited for all clients together (MAX_BUFFERED).',
+      () => engine.bufferBudget.closed,
+    ),
+    gauge(
+      'gjallar_load_level',
+      'What gives way: 0 nothing, 1 volatile messages, 2 new clients, 3 new messages too.',
+      () => engine.load.level,
+    ),
     gauge('gjallar_outbox_messages', 'Messages that the outbox holds until its next flush.', () => outbox.waiting),
   ];
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { memoryLimit } from '../../../src/config/memory-limit.js';
 import type { Config } from '../../../src/config/options.js';
 import { cert, key, text } from './files.js';
 
@@ -69,6 +70,15 @@ export const expectations: Record<keyof Config, Expectation> = {
     bad: ['24', '-1h', '1.5h', '1w', 'day'],
   },
   // Any text is a path.
+  historyMaxBytes: {
+    default: 1_073_741_824,
+    good: [
+      ['0', 0],
+      ['1048576', 1_048_576],
+      ['100000000000', 100_000_000_000],
+    ],
+    bad: ['1', '1048575', '-1', '1GB', '1e9'],
+  },
   dataDir: { good: [['/srv/gjallar', '/srv/gjallar']], bad: [] },
   archiveUrl: {
     default: undefined,
@@ -135,8 +145,9 @@ export const expectations: Record<keyof Config, Expectation> = {
     bad: ['10', '-1s', '25h', 'soon'],
   },
   rateLimit: {
-    default: {},
+    default: { events: { amount: 2000, per: 1000 }, bytes: { amount: 4_000_000, per: 1000 } },
     good: [
+      ['off', {}],
       ['events=50/s', { events: { amount: 50, per: 1000 } }],
       [
         'connections=60/5m, bytes=100000/500ms',
@@ -145,6 +156,23 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['50/s', 'events=50', 'events=0/s', 'events=5/0s', 'events=5/s,events=6/s', 'events=5/s,', 'users=5/s'],
   },
+  maxBuffered: {
+    default: Math.floor(memoryLimit() / 4),
+    good: [
+      ['0', 0],
+      ['1000000000', 1_000_000_000],
+    ],
+    bad: ['-1', '1GB', 'none'],
+  },
+  allowedHosts: {
+    default: undefined,
+    good: [
+      ['Chat.example.com, localhost', ['chat.example.com', 'localhost']],
+      ['[::1]', ['[::1]']],
+    ],
+    bad: ['https://example.com', 'example.com:3000', 'a,,b', '*'],
+  },
+  historyStore: { good: ['auto', 'sqlite'].map((store) => [store, store]), bad: ['Redis', 'postgres', 'none'] },
   maxConnectionsPerIp: {
     good: [
       ['0', 0],

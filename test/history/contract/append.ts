@@ -64,7 +64,7 @@ export function appendContract(subject: Subject): void {
       async (text) => {
         const at = Date.now();
         const name = `${subject.room} ${text.slice(0, 20)}}{`;
-        await subject.store.append(name, [{ from: text.slice(0, 20), text, at, key: `${text.slice(0, 9)}:` }]);
+        await subject.store.append(name, [{ from: text.slice(0, 20), text, at }], { key: `${text.slice(0, 9)}:` });
         const { messages, epoch } = await subject.store.read(name, { after: 0, limit: 10 });
         expect(messages).toEqual([{ from: text.slice(0, 20), text, at, epoch, offset: 1 }]);
       },
@@ -79,7 +79,7 @@ export function appendContract(subject: Subject): void {
         `${subject.room}:1`,
         ' ',
       ]) {
-        expect(offsets(await subject.store.append(name, [say('x', Date.now(), 'k')]))).toEqual([1]);
+        expect(offsets(await subject.store.append(name, [say('x')], { key: 'k' }))).toEqual([1]);
       }
     });
 
@@ -115,62 +115,45 @@ export function appendContract(subject: Subject): void {
 export function keyContract(subject: Subject): void {
   describe('an idempotency key', () => {
     test('leads to the earlier position, over all stores', async () => {
-      const [first] = await subject.store.append(subject.room, [say('once', Date.now(), 'key')]);
+      const [first] = await subject.store.append(subject.room, [say('once')], { key: 'key' });
       const other = await subject.open();
-      expect(await other.append(subject.room, [say('again', Date.now(), 'key')])).toEqual([
+      expect(await other.append(subject.room, [say('again')], { key: 'key' })).toEqual([
         { ...first!, duplicate: true },
       ]);
       expect(texts(await readAll(subject.store, subject.room))).toEqual(['once']);
     });
 
-    test('counts within one append and among appends at the same time', async () => {
-      const twice = [say('a', Date.now(), '1'), say('b'), say('a', Date.now(), '1')];
-      const results = await Promise.all([
-        subject.store.append(subject.room, twice),
-        subject.store.append(subject.room, twice),
+    test('counts among appends at the same time', async () => {
+      const append = (key: string) => subject.store.append(subject.room, [say('a'), say('b')], { key });
+      const results = await Promise.all([append('1'), append('1'), append('2'), append('1')]);
+      expect(results.map(offsets)).toEqual([
+        [1, 2],
+        [1, 2],
+        [3, 4],
+        [1, 2],
       ]);
-      expect(offsets(results.flat())).toEqual([1, 2, 1, 1, 3, 1]);
-      expect(results.flat().map(({ duplicate }) => duplicate ?? false)).toEqual([
-        false,
-        false,
-        true,
-        true,
-        false,
-        true,
-      ]);
-      expect(texts(await readAll(subject.store, subject.room))).toEqual(['a', 'b', 'b']);
+      expect(results.map(([first]) => first!.duplicate ?? false)).toEqual([false, true, false, true]);
+      expect(texts(await readAll(subject.store, subject.room))).toEqual(['a', 'b', 'a', 'b']);
     });
 
-    test('is refused with a claim that another number has taken, over all stores', async () => {
-      const batch = (name: string, size: number) =>
-        count(1, size).map((n) => ({
-          ...say(`${n}`, Date.now(), `${name} ${n}/${size}`),
-          claim: { name, number: size },
-        }));
-      const other = await subject.open();
-      const [two, three] = await Promise.all([
-        subject.store.append(subject.room, batch('a', 2)),
-        other.append(subject.room, batch('a', 3)),
-      ]);
-      // Whoever came first has it.
-      const [kept, refused] = two[0]!.taken ? [three, two] : [two, three];
-      expect(offsets(kept)).toEqual(count(1, kept.length));
-      expect(refused).toEqual(refused.map(() => ({ epoch: kept[0]!.epoch, offset: 0, taken: true })));
-      expect(await other.append(subject.room, batch('a', kept.length))).toEqual(
-        kept.map((position) => ({ ...position, duplicate: true })),
-      );
-      for (const size of [1, 4]) {
-        const [first] = await subject.store.append(subject.room, batch('a', size));
-        expect(first).toMatchObject({ offset: 0, taken: true });
-      }
-      expect(offsets(await subject.store.append(`${subject.room} 2`, batch('a', 1)))).toEqual([1]);
-      expect(offsets(await subject.store.append(subject.room, batch('b', 1)))).toEqual([kept.length + 1]);
-      expect(offsets(await readAll(subject.store, subject.room))).toEqual(count(1, kept.length + 1));
+    test('keeps nothing of a repetition with more or fewer messages, and counts them back from the last', async () => {
+      const append = (size: number) =>
+        subject.store.append(
+          subject.room,
+          count(1, size).map((n) => say(`${n}`)),
+          { key: 'k' },
+        );
+      await subject.store.append(subject.room, [say('before')]);
+      expect(offsets(await append(3))).toEqual([2, 3, 4]);
+      expect(offsets(await append(1))).toEqual([4]);
+      expect(offsets(await append(5))).toEqual([0, 1, 2, 3, 4]);
+      expect((await append(2)).every(({ duplicate }) => duplicate)).toBe(true);
+      expect(texts(await readAll(subject.store, subject.room))).toEqual(['before', '1', '2', '3']);
     });
 
     test('is the conversation’s own', async () => {
-      await subject.store.append(subject.room, [say('a', Date.now(), 'k')]);
-      const [other] = await subject.store.append(`${subject.room}:k`, [say('b', Date.now(), 'k')]);
+      await subject.store.append(subject.room, [say('a')], { key: 'k' });
+      const [other] = await subject.store.append(`${subject.room}:k`, [say('b')], { key: 'k' });
       expect(other).not.toHaveProperty('duplicate');
     });
   });

@@ -27,8 +27,8 @@ export function changesContract(subject: Subject): void {
     test('leaves out duplicates and what is trimmed', async () => {
       const short = await subject.open({ ttlMs: HOUR });
       const { cursor } = await changesFrom(short, undefined, 1000);
-      await short.append(subject.room, [say('old', Date.now() - 2 * HOUR), say('new', Date.now(), 'k')]);
-      await short.append(subject.room, [say('new', Date.now(), 'k')]);
+      await short.append(subject.room, [say('old', Date.now() - 2 * HOUR), say('new')], { key: 'k' });
+      await short.append(subject.room, [say('new')], { key: 'k' });
       await short.trim(Date.now());
       expect(texts((await changesFrom(short, cursor, 10)).changes)).toEqual(['new']);
     });

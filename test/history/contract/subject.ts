@@ -18,7 +18,7 @@ export interface Harness {
 
 export const HOUR = 3_600_000;
 
-export const say = (text: string, at = Date.now(), key?: string): NewMessage => ({ from: 'alice', text, at, key });
+export const say = (text: string, at = Date.now()): NewMessage => ({ from: 'alice', text, at });
 export const texts = (messages: readonly { text: string }[]): string[] => messages.map(({ text }) => text);
 export const offsets = (positions: readonly Position[]): number[] => positions.map(({ offset }) => offset);
 export const count = (from: number, to: number): number[] =>

@@ -2,8 +2,8 @@
  * A process that appends to one conversation, several appends at a time, and writes a line for each one that the store
  * has acknowledged. Arguments: the store's options as JSON, the conversation, an author, how many messages.
  */
-import { RedisHistoryStore } from '../../../src/history/redis.js';
-import { SqliteHistoryStore } from '../../../src/history/sqlite.js';
+import { RedisHistoryStore } from '../../../src/history/redis/store.js';
+import { SqliteHistoryStore } from '../../../src/history/sqlite/store.js';
 
 const [options, conversation, from, count] = process.argv.slice(2) as [string, string, string, string];
 const { redis, dataDir } = JSON.parse(options) as { redis?: string; dataDir?: string };

@@ -46,7 +46,7 @@ export const weight = 4;
 export const arbitrary = (tokens) =>
   fc.record({ path, token: token(tokens), texts: fc.array(said, { minLength: 1, maxLength: 20, size: 'max' }) });
 
-const MAX_FRAME_BYTES = 40_960;
+const MAX_FRAME_BYTES = 1_048_576;
 let rooms = 0;
 
 export async function play({ path: given, token: shown, texts }, { port, user, tokens }) {

@@ -1,0 +1,161 @@
+import { bytesOf } from '../../history/page.js';
+import { readThrough } from '../../history/read-through.js';
+import type {
+  AppendOptions,
+  AppendResult,
+  HistoryStore,
+  NewMessage,
+  Page,
+  PageQuery,
+  Position,
+  StoredMessage,
+} from '../../history/store.js';
+import { type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
+import { AppendBudget } from './append-budget.js';
+import { type Conversation, keyOf } from './conversation.js';
+import { FollowedConversations, type LocalMembers } from './followed.js';
+import { ReadQueue } from './read-queue.js';
+import { Resequencer } from './resequencer.js';
+
+/** What a read has cost. */
+export interface ReadCost {
+  bytes: number;
+  ms: number;
+}
+
+export interface ConversationEvents extends LocalMembers {
+  /** Announces new messages to all other workers. {@link ConversationEvents.announcePositions} makes up for lost ones. */
+  announceMessages(messages: AnnouncedMessages): void;
+  /** Announces to all other workers the newest positions of the conversations that this one has posted to. */
+  announcePositions(positions: AnnouncedPositions): void;
+  /** Delivers to this worker's members. */
+  deliver(conversation: Conversation, message: StoredMessage): void;
+  /** Told the cost of each read that a client has asked for. */
+  onRead(client: unknown, cost: ReadCost): void;
+}
+
+type Archive = Parameters<typeof readThrough>[1];
+
+/** How often idle conversations are looked for. */
+const IDLE_INTERVAL_MS = 1000;
+
+/**
+ * Conversations that are kept: a message is acknowledged when the history has it, and reaches all members in the order
+ * of the offsets that the history gave out.
+ */
+export class Conversations {
+  private readonly followed: FollowedConversations;
+  private readonly starting = new Map<Resequencer, Promise<void>>();
+  private readonly announcer: Announcer;
+  private readonly reads = new ReadQueue();
+  private readonly budget = new AppendBudget();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly store: HistoryStore,
+    private readonly archive: Archive,
+    private readonly events: ConversationEvents,
+  ) {
+    this.announcer = new Announcer({
+      announceMessages: (messages) => {
+        events.announceMessages(messages);
+        this.receive(messages);
+      },
+      announcePositions: (positions) => events.announcePositions(positions),
+    });
+    this.followed = new FollowedConversations(
+      events,
+      (key, conversation) => new Resequencer(key, store, (message) => events.deliver(conversation, message)),
+    );
+    this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS);
+  }
+
+  /** How many conversations this worker delivers at present. */
+  get followedCount(): number {
+    return this.followed.size;
+  }
+
+  /**
+   * Keeps messages and has them delivered to all members. Resolves once they are kept.
+   * @param options its `client` bounds how much one client has waiting
+   * @throws GjallarError HISTORY_REFUSED, HISTORY_UNAVAILABLE, HISTORY_UNCERTAIN or OVERLOADED
+   */
+  async post(
+    conversation: Conversation,
+    messages: readonly NewMessage[],
+    options: AppendOptions = {},
+  ): Promise<AppendResult[]> {
+    const key = keyOf(conversation);
+    const client = options.client ?? {};
+    const release = this.budget.reserve(client, bytesOf(messages));
+    try {
+      const results = await this.store.append(key, messages, { ...options, client });
+      const posted = messages.flatMap((message, index): StoredMessage[] => {
+        const { epoch, offset, duplicate } = results[index]!;
+        return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
+      });
+      if (posted.length > 0) this.announcer.announce(key, posted);
+      return results;
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * Reads a page when it is the client's turn.
+   * @throws GjallarError HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
+   */
+  async read(conversation: Conversation, query: PageQuery, client: unknown = {}): Promise<Page> {
+    return this.reads.run(client, async () => {
+      const start = performance.now();
+      const page = await readThrough(this.store, this.archive, keyOf(conversation), query);
+      this.events.onRead(client, { bytes: bytesOf(page.messages), ms: performance.now() - start });
+      return page;
+    });
+  }
+
+  /**
+   * Follows a room as long as it has members here. Call it after the member has joined: it resolves with the last
+   * message before those that the member receives as they come.
+   * @throws GjallarError HISTORY_UNAVAILABLE
+   */
+  async follow(room: string): Promise<Position> {
+    const resequencer = this.followed.room(room);
+    if (resequencer.isStarted) return resequencer.position;
+    const started = this.starting.get(resequencer) ?? resequencer.start();
+    this.starting.set(resequencer, started);
+    try {
+      await started;
+      return resequencer.position;
+    } catch (error) {
+      this.followed.dropRoom(room, resequencer);
+      throw error;
+    } finally {
+      this.starting.delete(resequencer);
+    }
+  }
+
+  /** Takes what another worker has announced. */
+  receive(announced: AnnouncedMessages): void {
+    for (const { key, messages } of announced) {
+      const resequencer = this.followed.resequencerFor(key, messages[0]!);
+      for (const message of messages) resequencer?.receive(message);
+    }
+  }
+
+  /** Takes the positions that another worker has announced. */
+  receivePositions(announced: AnnouncedPositions): void {
+    for (const { key, first, last } of announced) this.followed.resequencerFor(key, first)?.receivePosition(last);
+  }
+
+  /** Reads all conversations from the history, because announcements may have been lost. */
+  verify(): void {
+    for (const resequencer of this.followed) resequencer.catchUp();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.announcer.close();
+    this.followed.close();
+  }
+}

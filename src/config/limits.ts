@@ -1,0 +1,20 @@
+import type { Config } from './options.js';
+
+/** Whether clients on other machines can reach the server while no rate or connection limit is set. */
+export function isUnlimited({ host, rateLimit, maxConnectionsPerIp }: Config): boolean {
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  return !isLoopback && Object.keys(rateLimit).length === 0 && maxConnectionsPerIp === 0;
+}
+
+/** What limits clients, under the names of the variables that change it. */
+export function limitsOf(config: Config): Record<string, string | number> {
+  const rates = Object.entries(config.rateLimit).map(([what, rate]) => `${what}=${rate.amount}/${rate.per}ms`);
+  return {
+    RATE_LIMIT: rates.join(',') || 'off',
+    MAX_CONNECTIONS_PER_IP: config.maxConnectionsPerIp,
+    MAX_PAYLOAD: config.maxPayload,
+    MAX_BACKPRESSURE: config.maxBackpressure,
+    MAX_BUFFERED: config.maxBuffered,
+    HISTORY_MAX_BYTES: config.historyMaxBytes,
+  };
+}

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import type { Knex } from 'knex';
+import { HistoryError } from '../errors.js';
+import { checkQuery } from '../input.js';
+import type { Change, PageQuery } from '../store.js';
+import { connect, retryBusy } from './database.js';
+import { type ArchivePage, readArchive } from './read.js';
+import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './schema.js';
+
+/** Another process has archived since the cursor was read. Nothing was written: read the cursor again. */
+export class ArchiveConflict extends Error {
+  constructor() {
+    super('Another process has archived in the meantime.');
+    this.name = 'ArchiveConflict';
+  }
+}
+
+/** Rows in one statement: SQLite takes 32,766 parameters, and MySQL as little as a megabyte. */
+const MAX_ROWS = 500;
+const MAX_TEXT = 250_000;
+
+/** The part of an archive that readers use. */
+export type ArchiveReader = Pick<Archive, 'read'>;
+
+/**
+ * The permanent store: a database behind the fast store. An archiver copies messages into it, so it lags behind.
+ */
+export class Archive {
+  private readonly knex: Knex;
+
+  private constructor(knex: Knex) {
+    this.knex = knex;
+  }
+
+  /**
+   * Connects and migrates the tables.
+   *
+   * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
+   * @throws RangeError for another scheme
+   * @throws HistoryError `HISTORY_UNAVAILABLE` if the database cannot be reached or used
+   */
+  static async open(url: string): Promise<Archive> {
+    let knex: Knex | undefined;
+    try {
+      const database = connect(url);
+      knex = database.knex;
+      await migrate(knex, database.dialect);
+      return new Archive(knex);
+    } catch (error) {
+      await knex?.destroy();
+      throw error instanceof RangeError ? error : new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+  }
+
+  /** The position in the fast store's changes up to which they are archived; undefined before the first. */
+  async cursor(): Promise<string | undefined> {
+    const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'cursor').first());
+    return row?.value || undefined;
+  }
+
+  /**
+   * Writes a batch of changes and moves the cursor, in one transaction. A message that the archive has
+   * already is not written again.
+   *
+   * @param from the cursor that the changes were read with
+   * @param to the cursor that came with them
+   * @throws ArchiveConflict if the archive's cursor is not `from`
+   */
+  async write(changes: readonly Change[], from: string | undefined, to: string): Promise<void> {
+    const work = async (trx: Knex) => {
+      // The first statement, because it takes the lock: another writer waits here, and then finds the cursor moved.
+      const cursor = trx<StateRow>(tables.state).where({ name: 'cursor', value: from ?? '' });
+      if ((await cursor.update({ value: to })) !== 1) throw new ArchiveConflict();
+      const logs = await openLogs(trx, changes);
+      const rows = new Map<string, MessageRow>();
+      for (const change of changes) {
+        const log = logs.get(logKey(change))!;
+        const { offset, at: said_at } = change;
+        rows.set(`${log}:${offset}`, { log, offset, said_at, sender: encode(change.from), text: encode(change.text) });
+      }
+      for (const chunk of chunks([...rows.values()])) {
+        // Merging a column of the key changes nothing. INSERT IGNORE of MySQL would ignore other errors too.
+        await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
+      }
+    };
+    await retryBusy(() => this.knex.transaction(work));
+  }
+
+  /**
+   * Reads like {@link HistoryStore.read}, but without `complete`: missing messages show as gaps between offsets.
+   *
+   * @returns the messages that are there, and the newest position archived; offset 0 if the epoch is not known
+   */
+  async read(conversation: string, query: PageQuery): Promise<ArchivePage> {
+    checkQuery(conversation, query);
+    try {
+      return await retryBusy(() => readArchive(this.knex, hashOf(conversation), query));
+    } catch (error) {
+      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+  }
+
+  /**
+   * Makes one of many processes the archiver, by its own clock. Where clocks differ, two processes may archive for a
+   * while; the cursor keeps the second from writing.
+   *
+   * @param forMs how long, in milliseconds; 0 ends the lease
+   * @returns whether the owner is the archiver now
+   */
+  async lease(owner: string, forMs: number): Promise<boolean> {
+    const now = Date.now();
+    const free = (row: Knex.QueryBuilder) => row.where('value', owner).orWhere('until', '<', now);
+    const lease = { value: owner, until: forMs === 0 ? 0 : now + forMs };
+    const updated = await retryBusy(() =>
+      this.knex.transaction((trx) =>
+        trx<StateRow>(tables.state).where('name', 'archiver').andWhere(free).update(lease),
+      ),
+    );
+    return updated === 1;
+  }
+
+  async close(): Promise<void> {
+    await this.knex.destroy();
+  }
+}
+
+const hashOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex');
+const logKey = ({ conversation, epoch }: Change): string => `${epoch} ${conversation}`;
+
+/** The ids of the logs that the changes belong to. Creates new logs, and updates the newest offset of each. */
+async function openLogs(trx: Knex, changes: readonly Change[]): Promise<Map<string, number>> {
+  const newest = new Map<string, Change>();
+  for (const change of changes) {
+    const before = newest.get(logKey(change));
+    if (!before || before.offset < change.offset) newest.set(logKey(change), change);
+  }
+  const ids = new Map<string, number>();
+  for (const [key, change] of newest) {
+    const { conversation, epoch, follows, offset } = change;
+    const own = { conversation_hash: hashOf(conversation), epoch };
+    const known = await trx<LogRow>(tables.logs).where(own).first('id', 'last_offset');
+    if (!known) {
+      await trx(tables.logs).insert({
+        ...own,
+        conversation: encode(conversation),
+        follows_epoch: follows?.epoch ?? null,
+        follows_offset: follows?.offset ?? null,
+        last_offset: offset,
+      });
+    } else if (Number(known.last_offset) < offset) {
+      await trx<LogRow>(tables.logs).where('id', known.id).update({ last_offset: offset });
+    }
+    const { id } = known ?? (await trx<LogRow>(tables.logs).where(own).first('id'))!;
+    ids.set(key, Number(id));
+  }
+  return ids;
+}
+
+function* chunks(rows: MessageRow[]): Generator<MessageRow[]> {
+  let chunk: MessageRow[] = [];
+  let size = 0;
+  for (const row of rows) {
+    if (chunk.length > 0 && (chunk.length === MAX_ROWS || size + row.text.length > MAX_TEXT)) {
+      yield chunk;
+      chunk = [];
+      size = 0;
+    }
+    chunk.push(row);
+    size += row.text.length;
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -1,0 +1,33 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Files that SQLite puts beside the database. It gives them the database's mode, but only when it creates them. */
+const COMPANIONS = ['-wal', '-shm'];
+
+/**
+ * Makes sure that only this user can read a SQLite file: everyone who can read it reads the messages. The folder is
+ * created if it is missing. An existing folder keeps its mode.
+ * @returns the mode of a folder that others can look into, for a warning
+ */
+export function createPrivately(path: string): number | undefined {
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createEmpty(path);
+  for (const file of [path, ...COMPANIONS.map((ending) => path + ending)]) {
+    if (existsSync(file) && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+  }
+  const mode = statSync(folder).mode & 0o777;
+  return (mode & 0o077) !== 0 ? mode : undefined;
+}
+
+/**
+ * Creates the file if it is missing. An existing one is not opened: to close it would end the locks that SQLite holds on
+ * it in this process.
+ */
+function createEmpty(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}

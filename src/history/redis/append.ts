@@ -1,0 +1,124 @@
+import { type Cluster, Redis } from 'ioredis';
+import { Batcher, type Entry } from '../batcher.js';
+import { freshEpoch } from '../epoch.js';
+import { HistoryError } from '../errors.js';
+import { type AppendJob, weightOf } from '../input.js';
+import { type AppendResult, earlierResults, retentionOf } from '../store.js';
+import { appendError } from './errors.js';
+import type { Keys } from './keys.js';
+import type { Scripts } from './scripts.js';
+
+export interface AppenderOptions {
+  ttlMs: number;
+  maxMessages: number;
+  windowMs: number;
+}
+
+/** The epoch, and per append the offset of its last message, negative for a duplicate. */
+type Reply = [epoch: string, ...lasts: number[]];
+type JobEntry = Entry<AppendJob, AppendResult[]>;
+
+/** The weight of one batch; see {@link weightOf}. */
+const MAX_BATCH = 2000;
+/** The weight of one script call: about a millisecond, in which Redis serves no other client. */
+const MAX_SCRIPT = 200;
+
+/** Group commit for Redis: the appends of one turn share a pipeline, with one script call per conversation. */
+export class RedisAppender {
+  private readonly client: (Redis | Cluster) & Scripts;
+  private readonly keys: Keys;
+  private readonly options: AppenderOptions;
+  private readonly batcher: Batcher<AppendJob, AppendResult[]>;
+
+  constructor(client: (Redis | Cluster) & Scripts, keys: Keys, options: AppenderOptions) {
+    this.client = client;
+    this.keys = keys;
+    this.options = options;
+    this.batcher = new Batcher({
+      commit: (entries) => this.send(entries),
+      windowMs: options.windowMs,
+      maxWeight: MAX_BATCH,
+      // Redis keeps the order of a connection, so the next batch need not wait for an answer.
+      concurrency: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  append(job: AppendJob): Promise<AppendResult[]> {
+    return this.batcher.add(job, weightOf(job), job.client);
+  }
+
+  idle(): Promise<void> {
+    return this.batcher.idle();
+  }
+
+  private async send(entries: JobEntry[]): Promise<void> {
+    // Without a connection it would wait for one, and might be kept long after its caller has stopped waiting.
+    if (this.client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
+    const calls = groupByConversation(entries);
+    const commands = calls.map((call) => this.command(call));
+    if (this.client instanceof Redis && commands.length > 1) {
+      const pipeline = this.client.pipeline() as ReturnType<Redis['pipeline']> & Scripts;
+      // The promise is the pipeline's; exec() returns the outcome of each command.
+      for (const [keys, ...args] of commands) void pipeline.gjallarAppend(keys, ...args);
+      const replies = (await pipeline.exec()) ?? [];
+      for (const [index, call] of calls.entries()) {
+        const [error, reply] = replies[index] ?? [new Error('no reply'), undefined];
+        if (error) fail(call, error);
+        else settle(call, reply as Reply);
+      }
+    } else {
+      await Promise.all(
+        commands.map(([keys, ...args], index) =>
+          this.client.gjallarAppend(keys, ...args).then(
+            (reply) => settle(calls[index]!, reply),
+            (error: unknown) => fail(calls[index]!, error),
+          ),
+        ),
+      );
+    }
+  }
+
+  private command(call: JobEntry[]): [number, ...(string | number)[]] {
+    const { conversation } = call[0]!.job;
+    const { ttlMs, maxMessages } = this.options;
+    const { meta, stream, log, due, seed } = this.keys.of(conversation);
+    const keys: string[] = [meta, stream, log, due, seed];
+    const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.keys.key(conversation, key)));
+    const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
+    for (const { job } of call) {
+      args.push(placeOf(job.key), job.messages.length);
+      for (const { from, text, at } of job.messages) args.push(from, text, at);
+    }
+    return [keys.length, ...keys, ...args];
+  }
+}
+
+function groupByConversation(entries: JobEntry[]): JobEntry[][] {
+  const calls: JobEntry[][] = [];
+  const open = new Map<string, { entries: JobEntry[]; weight: number }>();
+  for (const entry of entries) {
+    const { conversation } = entry.job;
+    let call = open.get(conversation);
+    if (!call || call.weight + entry.weight > MAX_SCRIPT) {
+      call = { entries: [], weight: 0 };
+      open.set(conversation, call);
+      calls.push(call.entries);
+    }
+    call.entries.push(entry);
+    call.weight += entry.weight;
+  }
+  return calls;
+}
+
+function settle(call: JobEntry[], [epoch, ...lasts]: Reply): void {
+  for (const [index, entry] of call.entries()) {
+    const last = lasts[index]!;
+    const { length } = entry.job.messages;
+    if (last < 0) entry.resolve(earlierResults(epoch, -last, length));
+    else entry.resolve(entry.job.messages.map((_, at) => ({ epoch, offset: last - length + 1 + at })));
+  }
+}
+
+function fail(call: JobEntry[], error: unknown): void {
+  for (const entry of call) entry.reject(appendError(error));
+}

@@ -1,0 +1,122 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { Change, Changes, Position, StoredMessage } from '../store.js';
+import { BUCKETS, type Keys } from './keys.js';
+
+export type StreamEntry = [id: string, fields: string[]];
+
+/** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */
+interface Mark {
+  id: string;
+  partly?: number;
+}
+
+/** Consecutive messages of one conversation, as an entry of the log names them. */
+interface Stretch {
+  bucket: number;
+  conversation: string;
+  epoch: string;
+  follows?: Position;
+  first: number;
+  count: number;
+  /** The entry, and how many of its messages come before these. */
+  id: string;
+  skipped: number;
+}
+
+/** Reads the logs of all buckets. Each gets an equal share of the limit until it is used up. */
+export async function readChanges(
+  client: Redis | Cluster,
+  keys: Keys,
+  after: string | undefined,
+  limit: number,
+): Promise<Changes> {
+  const marks = parseCursor(after);
+  const changes: Change[] = [];
+  let active = [...marks.keys()];
+  while (active.length > 0 && changes.length < limit) {
+    const share = Math.ceil((limit - changes.length) / active.length);
+    const found = await Promise.all(active.map((bucket) => readLog(client, keys, bucket, marks[bucket]!, share)));
+    active = active.filter((_, index) => found[index]!.more);
+    const taken = take(
+      found.flatMap((log) => log.stretches),
+      limit - changes.length,
+      marks,
+    );
+    for (const messages of await Promise.all(taken.map((stretch) => fetch(client, keys, stretch)))) {
+      changes.push(...messages);
+    }
+    if (taken.length === 0) break;
+  }
+  return { changes, cursor: marks.map(formatMark).join(',') };
+}
+
+async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark: Mark, share: number) {
+  const start = mark.partly ? mark.id : `(${mark.id}`;
+  const entries = (await client.xrange(keys.log(bucket), start, '+', 'COUNT', share)) as StreamEntry[];
+  const stretches: Stretch[] = [];
+  let total = 0;
+  for (const [id, [, conversation, , epoch, , first, , count, , former]] of entries) {
+    if (total >= share) break;
+    const skipped = id === mark.id ? (mark.partly ?? 0) : 0;
+    const left = Number(count) - skipped;
+    total += left;
+    stretches.push({
+      bucket,
+      conversation: conversation!,
+      epoch: epoch!,
+      ...(former && { follows: parseFollows(former) }),
+      first: Number(first) + skipped,
+      count: left,
+      id,
+      skipped,
+    });
+  }
+  return { stretches, more: total >= share };
+}
+
+/** Takes the stretches, or parts of them, that fit, and moves the marks behind them. */
+function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
+  const taken: Stretch[] = [];
+  let left = limit;
+  for (const stretch of stretches) {
+    if (left === 0) break;
+    const count = Math.min(stretch.count, left);
+    left -= count;
+    taken.push({ ...stretch, count });
+    const partly = count < stretch.count;
+    marks[stretch.bucket] = partly ? { id: stretch.id, partly: stretch.skipped + count } : { id: stretch.id };
+  }
+  return taken;
+}
+
+/** Messages that have been trimmed in the meantime are missing. */
+async function fetch(client: Redis | Cluster, keys: Keys, stretch: Stretch): Promise<Change[]> {
+  const { bucket, conversation, epoch, follows, first, count } = stretch;
+  const entries = await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${first + count - 1}-0`);
+  return (entries as StreamEntry[]).map((entry) => ({
+    conversation,
+    ...messageOf(entry, epoch),
+    ...(follows && { follows }),
+  }));
+}
+
+export function messageOf([id, [, from, , text, , at]]: StreamEntry, epoch: string): StoredMessage {
+  return { from: from!, text: text!, at: Number(at), epoch, offset: Number.parseInt(id, 10) };
+}
+
+/** A former epoch as the scripts write it. */
+function parseFollows(former: string): Position {
+  const [epoch, offset] = former.split(':');
+  return { epoch: epoch!, offset: Number(offset) };
+}
+
+const formatMark = ({ id, partly }: Mark): string => (id === '0-0' ? '' : partly ? `${id}+${partly}` : id);
+
+function parseCursor(cursor = ''): Mark[] {
+  const parts = cursor.split(',');
+  return Array.from({ length: BUCKETS }, (_, bucket) => {
+    const [id, partly] = parts[bucket]?.split('+') ?? [];
+    // The cursor of another store means nothing here, so reading starts at the beginning.
+    return /^\d+-\d+$/.test(id ?? '') ? { id: id!, partly: Number(partly ?? 0) } : { id: '0-0' };
+  });
+}

@@ -1,0 +1,46 @@
+import type { Cluster, Redis } from 'ioredis';
+import { OVERHEAD_BYTES } from '../page.js';
+import { MAX_PAGE_BYTES } from '../store.js';
+import type { StreamEntry } from './changes.js';
+import type { Scripts } from './scripts.js';
+
+/** How many entries are read without regard to their lengths. */
+const CHUNK = 64;
+
+interface Range {
+  from: number;
+  to: number;
+  forwards: boolean;
+}
+
+/**
+ * Reads a range of a stream, oldest first, up to about {@link MAX_PAGE_BYTES}. After the first entries a script reads on,
+ * so that entries beyond the limit do not leave Redis.
+ */
+export async function readRange(
+  client: (Redis | Cluster) & Scripts,
+  stream: string,
+  { from, to, forwards }: Range,
+): Promise<{ entries: StreamEntry[]; isCut: boolean }> {
+  const [low, high] = [`${from}-0`, `${to}-0`];
+  const reading = forwards
+    ? client.xrange(stream, low, high, 'COUNT', CHUNK)
+    : client.xrevrange(stream, high, low, 'COUNT', CHUNK);
+  const entries = (await reading) as StreamEntry[];
+  const bytes = entries.reduce((sum, entry) => sum + bytesOfEntry(entry), 0);
+  const last = entries.at(-1);
+  const next = last && Number.parseInt(last[0], 10) + (forwards ? 1 : -1);
+  const isAll = next === undefined || entries.length < CHUNK || (forwards ? next > to : next < from);
+  if (isAll) return { entries: forwards ? entries : entries.reverse(), isCut: false };
+  if (bytes >= MAX_PAGE_BYTES) return { entries: forwards ? entries : entries.reverse(), isCut: true };
+
+  const [start, end] = forwards ? [next, to] : [next, from];
+  const args = [start, end, forwards ? 1 : 0, MAX_PAGE_BYTES - bytes, CHUNK, OVERHEAD_BYTES];
+  const [more, isCut] = await client.gjallarRange(1, stream, ...args);
+  for (const entry of more) entries.push(entry);
+  return { entries: forwards ? entries : entries.reverse(), isCut: isCut === 1 };
+}
+
+function bytesOfEntry([, [, from, , text]]: StreamEntry): number {
+  return OVERHEAD_BYTES + Buffer.byteLength(from!) + Buffer.byteLength(text!);
+}

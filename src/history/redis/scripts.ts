@@ -1,0 +1,183 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { StreamEntry } from './changes.js';
+
+/**
+ * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that
+ * wrote last) and `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas). The stream's ids are
+ * `<offset>-0`, so a page is found by its offsets, wherever it is.
+ */
+const open = `
+local function run_id()
+  -- The script asks each time (two microseconds): after a failover, or in a cluster, the client does not know the id.
+  local info = redis.pcall('INFO', 'server')
+  if type(info) ~= 'string' then return '' end
+  local _, at = string.find(info, 'run_id:', 1, true)
+  return at and string.sub(info, at + 1, at + 40) or ''
+end
+
+-- Whether a Redis with a new run id has everything that the previous one acknowledged. It has if it reads an append-only
+-- file. A snapshot is older, and a replica that was promoted may have missed the end.
+local function survived()
+  local persistence = redis.pcall('INFO', 'persistence')
+  local replication = redis.pcall('INFO', 'replication')
+  return type(persistence) == 'string' and type(replication) == 'string'
+    and string.find(persistence, 'aof_enabled:1', 1, true) ~= nil
+    and string.find(replication, 'second_repl_offset:-1', 1, true) ~= nil
+end
+
+-- The epoch of a conversation that has no entry. It follows from the bucket's seed, so that all readers agree on
+-- it although nothing is written for them. The seed lives no longer than any conversation, and the epoch changes with the
+-- Redis process: so a conversation that was forgotten or lost never gets the same epoch again.
+local function epoch_from(seed_key, fresh, run, conversation)
+  local seed = redis.call('GET', seed_key)
+  if not seed then
+    seed = fresh
+    redis.pcall('SET', seed_key, seed, 'PX', 604800000)
+  end
+  return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. conversation), 1, 18)
+end
+
+-- The epoch, newest offset and former epochs of the conversation, and whether it is new. The epoch changes where the
+-- end of the log may have been lost.
+local function open(meta, seed_key, conversation, fresh)
+  local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former')
+  local run = run_id()
+  if not m[1] then return epoch_from(seed_key, fresh, run, conversation), 0, '', run end
+  if m[3] == run then return m[1], tonumber(m[2]), m[4] end
+  local former = m[1] .. ':' .. m[2] .. ':' .. (survived() and '1' or '0')
+  if m[4] ~= '' then former = former .. ',' .. m[4] end
+  -- It is enough to remember a dozen restarts within the life of a message.
+  local at = 0
+  for _ = 1, 12 do
+    at = string.find(former, ',', at + 1, true)
+    if not at then break end
+  end
+  if at then former = string.sub(former, 1, at - 1) end
+  redis.call('HSET', meta, 'epoch', fresh, 'run', run, 'former', former)
+  return fresh, tonumber(m[2]), former
+end
+`;
+
+/**
+ * KEYS meta, stream, log, due, seed, then the idempotency keys.
+ * ARGV conversation, fresh epoch, ttl, retention, most messages, then per append the place of its idempotency key in
+ * KEYS or 0, the number of its messages, and per message from, text, at. Returns the epoch, then per append the offset of
+ * its last message, negative for a duplicate.
+ */
+const append = `${open}
+local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local conversation, fresh, ttl, retention, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local epoch, offset, former, new_run = open(meta, KEYS[5], conversation, fresh)
+if new_run then
+  -- HSET before DEL: a script that has written may go on writing when the memory is full.
+  redis.call('HSET', meta, 'epoch', epoch, 'offset', 0, 'run', new_run, 'former', '')
+  redis.call('DEL', stream)
+end
+local result = { epoch }
+local first = offset + 1
+local empty = redis.call('XLEN', stream) == 0
+local i = 6
+while i <= #ARGV do
+  local key, count = KEYS[tonumber(ARGV[i])], tonumber(ARGV[i + 1])
+  local earlier = key and tonumber(redis.call('GET', key) or 0) or 0
+  if earlier > 0 and earlier <= offset then
+    result[#result + 1] = -earlier
+  else
+    for at = i + 2, i + 3 * count - 1, 3 do
+      offset = offset + 1
+      redis.call('XADD', stream, string.format('%d-0', offset), 'f', ARGV[at], 't', ARGV[at + 1], 'a', ARGV[at + 2])
+      if empty then
+        empty = false
+        redis.call('ZADD', due, ARGV[at + 2] + ttl, conversation)
+        redis.call('PEXPIRE', due, retention)
+      end
+    end
+    if key then redis.call('SET', key, offset, 'PX', ttl) end
+    result[#result + 1] = offset
+  end
+  i = i + 2 + 3 * count
+end
+if offset >= first then
+  redis.call('HSET', meta, 'offset', offset)
+  if offset > most and redis.call('XTRIM', stream, 'MAXLEN', most) > 0 then
+    local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+    redis.call('ZADD', due, oldest[2][6] + ttl, conversation)
+  end
+  redis.call('PEXPIRE', meta, retention)
+  redis.call('PEXPIRE', stream, ttl)
+  local horizon = math.max(0, redis.call('TIME')[1] * 1000 - ttl)
+  redis.call('XADD', log, 'MINID', '~', string.format('%d', horizon), '*',
+    'c', conversation, 'e', epoch, 'o', first, 'n', offset - first + 1, 'f', string.match(former, '^[^,]*'))
+  redis.call('PEXPIRE', log, ttl)
+end
+return result
+`;
+
+/** KEYS meta, stream, seed. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset. */
+const head = `${open}
+local epoch, offset, former, new_run = open(KEYS[1], KEYS[3], ARGV[1], ARGV[2])
+if new_run then return { epoch, 0, '', 1 } end
+local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
+return { epoch, offset, former, oldest and tonumber(string.match(oldest[1], '^%d+')) or offset + 1 }
+`;
+
+/** KEYS stream, due. ARGV conversation, horizon, ttl. Returns how many messages were removed. */
+const trim = `
+local stream, due = KEYS[1], KEYS[2]
+local conversation, horizon, ttl = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local entries = redis.call('XRANGE', stream, '-', '+', 'COUNT', 500)
+for i, entry in ipairs(entries) do
+  local at = tonumber(entry[2][6])
+  if at >= horizon then
+    if i > 1 then redis.call('XTRIM', stream, 'MINID', entry[1]) end
+    redis.call('ZADD', due, at + ttl, conversation)
+    return i - 1
+  end
+end
+if #entries == redis.call('XLEN', stream) then
+  redis.call('DEL', stream)
+  redis.call('ZREM', due, conversation)
+else
+  -- The conversation stays due, so the next call continues.
+  redis.call('XTRIM', stream, 'MINID', string.format('%d-0', string.match(entries[#entries][1], '^%d+') + 1))
+end
+return #entries
+`;
+
+/**
+ * KEYS stream. ARGV first and last offset in the order of reading, 1 to read forwards, bytes, entries in one step,
+ * overhead of an entry. Returns the entries that fit, in the order of reading, and 1 if there are more.
+ */
+const range = `
+local stream, first, last = KEYS[1], tonumber(ARGV[1]), ARGV[2] .. '-0'
+local forwards, left, step, overhead = ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local found = {}
+while true do
+  local entries = redis.call(forwards and 'XRANGE' or 'XREVRANGE', stream, string.format('%d-0', first), last, 'COUNT', step)
+  for _, entry in ipairs(entries) do
+    left = left - overhead - #entry[2][2] - #entry[2][4]
+    if left < 0 then return { found, 1 } end
+    found[#found + 1] = entry
+  end
+  if #entries < step then return { found, 0 } end
+  first = tonumber(string.match(entries[step][1], '^%d+')) + (forwards and 1 or -1)
+  if first < 1 then return { found, 0 } end
+end
+`;
+
+/** The scripts as methods. The number of keys comes first, since it varies. */
+export interface Scripts {
+  gjallarAppend(keys: number, ...args: (string | number)[]): Promise<[epoch: string, ...offsets: number[]]>;
+  gjallarHead(keys: number, ...args: (string | number)[]): Promise<[string, number, string, number]>;
+  gjallarRange(keys: number, ...args: (string | number)[]): Promise<[entries: StreamEntry[], isCut: number]>;
+  gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
+}
+
+/** Adds the scripts to a client. They are sent as a hash, and in full if Redis does not know them yet. */
+export function withScripts<Client extends Redis | Cluster>(client: Client): Client & Scripts {
+  client.defineCommand('gjallarAppend', { lua: append });
+  client.defineCommand('gjallarHead', { lua: head });
+  client.defineCommand('gjallarRange', { lua: range });
+  client.defineCommand('gjallarTrim', { lua: trim });
+  return client as Client & Scripts;
+}

@@ -1,0 +1,195 @@
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { freshEpoch } from '../epoch.js';
+import { HistoryError } from '../errors.js';
+import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
+import { buildPage, type FormerEpoch, isForwards, type LogState, planPage } from '../page.js';
+import {
+  type AppendOptions,
+  type AppendResult,
+  type Changes,
+  DEFAULT_MAX_MESSAGES,
+  DEFAULT_TTL_MS,
+  type HistoryLimits,
+  type HistoryStore,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type Position,
+} from '../store.js';
+import { RedisAppender } from './append.js';
+import { messageOf, readChanges } from './changes.js';
+import { readError } from './errors.js';
+import { BUCKETS, Keys } from './keys.js';
+import { readRange } from './range.js';
+import { type Scripts, withScripts } from './scripts.js';
+
+export interface RedisHistoryOptions extends HistoryLimits {
+  /** `redis://…`, or the caller's own client with {@link redisClientOptions}, which a cluster takes as `redisOptions`. */
+  redis: string | Redis | Cluster;
+  /** How long Redis may take to answer before a call is rejected, in milliseconds. Only with a URL. Default 2000. */
+  timeoutMs?: number;
+  /** While busy, the least time between two pipelines, in milliseconds. Default 1. An idle store sends at once. */
+  windowMs?: number;
+  /** The prefix of all keys. Default `gjallar:`. */
+  keyPrefix?: string;
+  /** Called with each error of the connection. The client then connects again. Only with a URL. */
+  onError?: (error: Error) => void;
+}
+
+const TIMEOUT_MS = 2000;
+
+/** A client that rejects instead of waiting: an append must not arrive after its caller has stopped waiting. */
+export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
+  return {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: timeoutMs,
+    connectTimeout: timeoutMs,
+    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1000),
+  };
+}
+
+/**
+ * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
+ *
+ * Messages are as safe as Redis keeps them. Set `appendonly yes`: without it a restart loses the messages since the last
+ * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history, and `maxmemory-policy
+ * noeviction`, with which Redis rejects appends when it is full.
+ */
+export class RedisHistoryStore implements HistoryStore {
+  private readonly client: (Redis | Cluster) & Scripts;
+  private readonly owned: boolean;
+  private readonly keys: Keys;
+  private readonly ttlMs: number;
+  private readonly appender: RedisAppender;
+  private closed = false;
+
+  private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
+    const { ttlMs = DEFAULT_TTL_MS, maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
+    this.client = withScripts(client);
+    this.owned = typeof options.redis === 'string';
+    this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
+    this.ttlMs = ttlMs;
+    this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
+  }
+
+  /** @throws HistoryError `HISTORY_UNAVAILABLE` if Redis does not answer within the timeout */
+  static async open(options: RedisHistoryOptions): Promise<RedisHistoryStore> {
+    const store = RedisHistoryStore.connect(options);
+    try {
+      await store.ready(AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS));
+      return store;
+    } catch (error) {
+      await store.close();
+      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+  }
+
+  /** Returns a store at once. As long as Redis cannot be reached, it rejects with `HISTORY_UNAVAILABLE`. */
+  static connect(options: RedisHistoryOptions): RedisHistoryStore {
+    const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
+    const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
+    if (typeof redis === 'string') client.on('error', onError);
+    return new RedisHistoryStore(client, options);
+  }
+
+  /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */
+  ready(signal?: AbortSignal): Promise<void> {
+    if (this.client.status === 'ready') return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.client.once('ready', resolve);
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
+
+  async append(
+    conversation: string,
+    messages: readonly NewMessage[],
+    options?: AppendOptions,
+  ): Promise<AppendResult[]> {
+    const job = { conversation, messages, ...options };
+    checkAppend(job);
+    this.opened();
+    return messages.length === 0 ? [] : this.appender.append(job);
+  }
+
+  async read(conversation: string, query: PageQuery): Promise<Page> {
+    checkQuery(conversation, query);
+    const state = await this.state(conversation);
+    const { from, to } = planPage(state, query);
+    if (from > to) return buildPage(state, query, []);
+    const { stream } = this.keys.of(conversation);
+    const forwards = isForwards(query);
+    const { entries, isCut } = await this.ask(() => readRange(this.client, stream, { from, to, forwards }));
+    const messages = entries.map((entry) => messageOf(entry, state.epoch));
+    return buildPage(state, query, messages, isCut);
+  }
+
+  async head(conversation: string): Promise<Position> {
+    checkName('conversation', conversation);
+    const { epoch, offset } = await this.state(conversation);
+    return { epoch, offset };
+  }
+
+  async trim(now: number): Promise<number> {
+    checkCount('now', now, 0);
+    const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.trimBucket(bucket, now)));
+    return removed.reduce((sum, count) => sum + count, 0);
+  }
+
+  async changes(after: string | undefined, limit: number): Promise<Changes> {
+    checkCount('limit', limit, 1);
+    return this.ask(() => readChanges(this.client, this.keys, after, limit));
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await this.appender.idle();
+    // Not quit(): that would wait for a Redis that does not answer.
+    if (this.owned) this.client.disconnect();
+  }
+
+  /** A few conversations at a time, so that a bucket's trimming never holds Redis up for long. */
+  private async trimBucket(bucket: number, now: number): Promise<number> {
+    const due = this.keys.due(bucket);
+    let total = 0;
+    for (;;) {
+      const late = await this.ask(() => this.client.zrangebyscore(due, '-inf', `(${now}`, 'LIMIT', 0, 16));
+      if (late.length === 0) return total;
+      for (const conversation of late) {
+        const stream = this.keys.stream(bucket, conversation);
+        total += await this.ask(() =>
+          this.client.gjallarTrim(2, stream, due, conversation, now - this.ttlMs, this.ttlMs),
+        );
+      }
+    }
+  }
+
+  private async state(conversation: string): Promise<LogState> {
+    const { meta, stream, seed } = this.keys.of(conversation);
+    const [epoch, offset, former, first] = await this.ask(() =>
+      this.client.gjallarHead(3, meta, stream, seed, conversation, freshEpoch()),
+    );
+    return { epoch, offset, first, former: former === '' ? [] : former.split(',').map(parseFormer) };
+  }
+
+  private async ask<Result>(command: () => Promise<Result>): Promise<Result> {
+    this.opened();
+    try {
+      return await command();
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
+  private opened(): void {
+    if (this.closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the store is closed'));
+  }
+}
+
+function parseFormer(text: string): FormerEpoch {
+  const [epoch, offset, kept] = text.split(':');
+  return { epoch: epoch!, offset: Number(offset), kept: kept === '1' };
+}

@@ -1,0 +1,101 @@
+import Database from 'libsql';
+import AsyncDatabase from 'libsql/promise';
+import { freshEpoch } from '../epoch.js';
+import type { Writer } from './connection.js';
+import { createSeed } from './seed.js';
+
+/** `oldest` is the time of the oldest message kept, null if there is none; `first` its offset, else `offset + 1`. */
+const schema = `
+  CREATE TABLE log (id TEXT NOT NULL);
+  CREATE TABLE conversations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name NOT NULL UNIQUE,
+    epoch TEXT NOT NULL,
+    offset INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    oldest INTEGER,
+    touched INTEGER NOT NULL
+  );
+  CREATE INDEX conversations_due ON conversations (oldest) WHERE oldest IS NOT NULL;
+  CREATE INDEX conversations_empty ON conversations (touched) WHERE oldest IS NULL;
+  CREATE TABLE messages (
+    serial INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    sender NOT NULL,
+    text NOT NULL
+  );
+  CREATE UNIQUE INDEX messages_page ON messages (conversation, offset);
+  CREATE TABLE keys (
+    conversation INTEGER NOT NULL,
+    key NOT NULL,
+    offset INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (conversation, key)
+  ) WITHOUT ROWID;
+  CREATE INDEX keys_due ON keys (at);
+`;
+
+const VERSION = 1;
+/** SQLite's default. */
+const PAGE_BYTES = 4096;
+
+export interface SqliteFile {
+  writer: Writer;
+  reader: Database.Database;
+  /** A new one after the file, and every conversation's log with it, was lost. */
+  logId: string;
+}
+
+/**
+ * Opens the file, or creates it; many processes may do so at once.
+ *
+ * @param maxFileBytes how large the file may grow
+ * @param retry runs an attempt again while another process has the lock
+ */
+export async function openFile(
+  path: string,
+  maxFileBytes: number | undefined,
+  retry: <T>(attempt: () => Promise<T> | T) => Promise<T>,
+): Promise<SqliteFile> {
+  const writer = await retry(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
+  // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
+  const reader = await retry(() => new Database(path, { timeout: 5000 }));
+  try {
+    await retry(() => writer.exec('PRAGMA journal_mode = WAL'));
+    // A commit must survive a power cut. Otherwise the offset of an acknowledged message could be given out twice.
+    // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
+    await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
+    await retry(() => migrate(writer));
+    if (maxFileBytes !== undefined) {
+      await writer.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / PAGE_BYTES)}`);
+    }
+    const row = reader.prepare('SELECT id FROM log').get() as { id: string };
+    return { writer, reader, logId: row.id };
+  } catch (error) {
+    writer.close();
+    reader.close();
+    throw error;
+  }
+}
+
+async function migrate(writer: Writer): Promise<void> {
+  await writer.exec('BEGIN IMMEDIATE');
+  try {
+    const { user_version: version } = (await writer.prepare('PRAGMA user_version')).get([]) as { user_version: number };
+    if (version > VERSION)
+      throw new Error(`The history file is of a later gjallar (format ${version}, not ${VERSION}).`);
+    if (version === 0) {
+      await writer.exec(schema);
+      (await writer.prepare('INSERT INTO log VALUES (?)')).run([freshEpoch()]);
+      await writer.exec(`PRAGMA user_version = ${VERSION}`);
+    }
+    // Without a version of its own: an older gjallar that uses the same file meanwhile need not know of it.
+    await createSeed(writer);
+    await writer.exec('COMMIT');
+  } catch (error) {
+    if (writer.inTransaction) await writer.exec('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import { Batcher, type Entry } from '../batcher.js';
+import { isBusy, retryWhileBusy } from '../busy.js';
+import { HistoryError } from '../errors.js';
+import { type AppendJob, weightOf } from '../input.js';
+import type { AppendResult } from '../store.js';
+import { Appender } from './append.js';
+import type { Statement, Writer } from './connection.js';
+import { Forgetter } from './seed.js';
+import { SizeLimit } from './size.js';
+import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
+
+export interface WriterOptions {
+  maxMessages: number;
+  maxBytes: number | undefined;
+  windowMs: number;
+  busyTimeoutMs: number;
+}
+
+type Job = { append: AppendJob } | { trim: TrimJob } | 'trim to size';
+type Outcome = AppendResult[] | TrimOutcome;
+
+/** The weight of one transaction: about three milliseconds of this thread. See {@link weightOf}. */
+const MAX_BATCH = 500;
+
+/**
+ * Everything that this process writes, one transaction after the other.
+ *
+ * libsql's calls are synchronous, so what could take long is kept off this thread or out of the lock:
+ *
+ *     BEGIN IMMEDIATE   here, without waiting: while another process writes, try again a millisecond later
+ *     INSERT …          here, a few microseconds each, into pages in memory
+ *     COMMIT            on libsql's thread: writing, syncing and checkpointing do not block the event loop, and the
+ *                       lock is released there, however busy the event loop is
+ *
+ * What is appended meanwhile makes the next transaction.
+ */
+export class SqliteWriter {
+  private readonly busyTimeoutMs: number;
+  private readonly batcher: Batcher<Job, Outcome>;
+
+  /** How many messages were removed because the file was too large. */
+  trimmedForSize = 0;
+
+  private constructor(
+    private readonly connection: Writer,
+    private readonly parts: { begin: Statement; appender: Appender; trimmer: Trimmer; size: SizeLimit },
+    options: WriterOptions,
+  ) {
+    this.busyTimeoutMs = options.busyTimeoutMs;
+    this.batcher = new Batcher({
+      commit: (entries) => this.transact(entries),
+      windowMs: options.windowMs,
+      maxWeight: MAX_BATCH,
+      concurrency: 1,
+    });
+  }
+
+  static async prepare(connection: Writer, options: WriterOptions): Promise<SqliteWriter> {
+    const begin = await connection.prepare('BEGIN IMMEDIATE');
+    const forgetter = await Forgetter.prepare(connection);
+    const appender = await Appender.prepare(connection, forgetter, options.maxMessages);
+    const trimmer = await Trimmer.prepare(connection, forgetter);
+    const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
+    return new SqliteWriter(connection, { begin, appender, trimmer, size }, options);
+  }
+
+  async append(append: AppendJob): Promise<AppendResult[]> {
+    return (await this.batcher.add({ append }, weightOf(append), append.client)) as AppendResult[];
+  }
+
+  /** Fills a transaction of its own, so that appends get their turn between two of them. */
+  async trim(trim: TrimJob): Promise<TrimOutcome> {
+    return (await this.batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
+  }
+
+  /** Applies the {@link SizeLimit} in a transaction without an append. */
+  async trimToSize(): Promise<TrimOutcome> {
+    return (await this.batcher.add('trim to size', MAX_BATCH)) as TrimOutcome;
+  }
+
+  /** Finishes what is queued. */
+  async close(): Promise<void> {
+    await this.batcher.idle();
+    this.connection.close();
+  }
+
+  private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
+    const { begin, appender, trimmer, size } = this.parts;
+    try {
+      await retryWhileBusy(() => begin.run([]), this.busyTimeoutMs);
+      const outcomes = entries.map(({ job }) => {
+        if (job === 'trim to size') return undefined;
+        return 'append' in job ? appender.append(job.append) : trimmer.chunk(job.trim);
+      });
+      appender.finish();
+      const trimmed = size.trim();
+      await this.connection.exec('COMMIT');
+      this.trimmedForSize += trimmed.removed;
+      for (const [index, entry] of entries.entries()) entry.resolve(outcomes[index] ?? trimmed);
+    } catch (error) {
+      appender.forget();
+      // SQLite has already rolled back by itself where the disk is full.
+      if (this.connection.inTransaction) await this.connection.exec('ROLLBACK');
+      throw historyError(error);
+    }
+  }
+}
+
+export function historyError(error: unknown): HistoryError {
+  if (error instanceof HistoryError) return error;
+  return new HistoryError(isBusy(error) ? 'HISTORY_UNAVAILABLE' : 'HISTORY_REFUSED', error);
+}
