@@ -7,6 +7,7 @@ import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import type { Config } from '../config/options.js';
+import { redisNamesOf } from '../config/redis-names.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
@@ -87,7 +88,7 @@ export async function buildServer(
 ): Promise<{ io: Server; backplane: Backplane }> {
   const io = new Server({ serveClient: false, parser });
   const events = backplaneEvents(backplaneNameOf(config), reports);
-  const backplane = openBackplane(config, linksOf(mesh), events);
+  const backplane = openBackplane(config, { links: linksOf(mesh), prefix: redisNamesOf(config).channels, events });
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);
   await readyInTime(backplane);

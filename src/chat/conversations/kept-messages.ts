@@ -4,6 +4,7 @@ import { type Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/options.js';
+import { redisNamesOf } from '../../config/redis-names.js';
 import { Archive, type ArchiveReader } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
 import { HistoryError } from '../../history/errors.js';
@@ -54,7 +55,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   }
   const opened =
     redisUrl && historyStore !== 'sqlite'
-      ? connectRedis(redisUrl, ttlMs, surroundings)
+      ? connectRedis(redisUrl, { ttlMs, keyPrefix: redisNamesOf(config).keys }, surroundings)
       : await openSqlite(config, surroundings);
   const outages = new OutageLog(log, 'the history');
   const onOutcome = (error: HistoryError | undefined) => outages.note(error);
@@ -81,14 +82,18 @@ interface OpenedStore {
   isReady(): boolean;
 }
 
-function connectRedis(url: string, ttlMs: number, { log, problems }: HistorySurroundings): OpenedStore {
+function connectRedis(
+  url: string,
+  options: { ttlMs: number; keyPrefix: string },
+  { log, problems }: HistorySurroundings,
+): OpenedStore {
   let isReady = false;
   let reason = 'no answer';
   const onError = (error: Error) => {
     reason = error.message || reason;
     log.debug({ error }, 'connection of the history');
   };
-  const store = RedisHistoryStore.connect({ redis: clientOf(url, onError), ttlMs });
+  const store = RedisHistoryStore.connect({ redis: clientOf(url, onError), ...options });
   const timer = setTimeout(() => {
     problems.add(NO_REDIS);
     log.error({ reason }, `${NO_REDIS}; this worker is not ready until it can connect (REDIS_URL)`);

@@ -4,10 +4,8 @@ import type { Namespace } from 'socket.io';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { classicParser, classicReceiver } from './classic-message.js';
-import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
-
-const PREFIX = 'socket.io';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
 
@@ -23,16 +21,16 @@ interface PublishingClient {
  * The classic Redis backplane, over pub/sub. It connects workers on any number of machines, and other Socket.IO servers
  * and emitters that use `@socket.io/redis-adapter`.
  */
-export function redisBackplane(url: string, events: BackplaneEvents): Backplane {
+export function redisBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const outage = new ConnectionHealth(events);
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update, classicReceiver(PREFIX, outage.inbox));
+  const subscriptions = new Subscriptions(subscriber, update, classicReceiver(prefix, outage.inbox));
   observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
-    key: PREFIX,
+    key: prefix,
     parser: classicParser,
   });
   return {

@@ -1,5 +1,8 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
+/** The prefix of the channels of stock servers and emitters. */
+export const DEFAULT_PREFIX = 'socket.io';
+
 /** How often a connection is pinged, in ms. */
 const PING_INTERVAL_MS = 1000;
 /** How long Redis may take to answer a command, in ms. */

@@ -6,7 +6,7 @@ import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
-import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
 import { clusterAddress } from './urls.js';
 
@@ -15,7 +15,7 @@ import { clusterAddress } from './urls.js';
  * on one master, so a larger cluster carries more messages. Messages to different rooms have no common order.
  * @param url one or more nodes of the cluster, separated by commas
  */
-export function redisShardedBackplane(url: string, events: BackplaneEvents): Backplane {
+export function redisShardedBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const { nodes, options } = clusterAddress(url);
   const outage = new ConnectionHealth(events);
   const cluster = new Cluster(nodes, {
@@ -42,7 +42,7 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents): Bac
     spublish: (channel: string, message: string | Buffer) =>
       outage.send(message.length, () => cluster.spublish(channel, message)),
   };
-  const createFor = createShardedAdapter(client, subscriptions);
+  const createFor = createShardedAdapter(client, subscriptions, { channelPrefix: prefix });
   const checkedAdapter = (adapter: unknown) => checked(adapter as ClusterAdapter, outage.inbox);
   return {
     name: 'redis-sharded',

@@ -7,18 +7,15 @@ import { ConnectionHealth } from '../connection-health.js';
 import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { observe, publishingClient } from './classic.js';
-import { BLOCK_MS, connectionOptions, countingServers, keepWatch } from './connection.js';
+import { BLOCK_MS, connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { readable, StreamReader } from './stream-reader.js';
 import { Subscriptions } from './subscriptions.js';
-
-/** The stream that carries broadcasts: the adapter's default, which other servers and emitters use too. */
-const STREAM = 'socket.io';
 
 /**
  * The backplane on `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream. A worker that lost its
  * connection reads the messages that it missed.
  */
-export function redisStreamsBackplane(url: string, events: BackplaneEvents): Backplane {
+export function redisStreamsBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const outage = new ConnectionHealth(events);
   const redis = [1, 2, 3].map(() => new Redis(url, connectionOptions)) as [Redis, Redis, Redis];
   const [publisher, subscriber, reading] = redis;
@@ -27,13 +24,18 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents): Bac
   const subscriptions = new Subscriptions(subscriber, update, (_channel, bytes, _isPattern, emit) =>
     outage.inbox.handOn(() => emit(bytes)),
   );
-  const reader = new StreamReader(reading, STREAM, outage.inbox);
+  const reader = new StreamReader(reading, prefix, outage.inbox);
   observe(redis, outage, update);
   const endWatch = keepWatch(() => [publisher, subscriber]);
   // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
   const duplicates: unknown[] = [reader, subscriptions];
   const client = { ...streamClient(publisher, outage), duplicate: () => duplicates.shift() };
-  const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK_MS });
+  const createFor = createAdapter(client, {
+    streamName: prefix,
+    channelPrefix: prefix,
+    ...(prefix !== DEFAULT_PREFIX && { sessionKeyPrefix: `${prefix}:session:` }),
+    blockTimeInMs: BLOCK_MS,
+  });
   return {
     name: 'redis-streams',
     factory: (nsp: Namespace) => localFirst(countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox))),
