@@ -35,10 +35,15 @@ export function backplaneEvents(
   bus: string,
   { problems, malformed, log }: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
 ): BackplaneEvents {
-  const problem = 'Redis is unreachable: rooms do not span workers and machines';
+  let problem = '';
   return {
-    onDown: (reason) => {
+    onDown: (reason, rejected) => {
+      problems.delete(problem);
+      problem = rejected
+        ? `Redis rejects the command ${rejected}: rooms do not fully span workers and machines`
+        : 'Redis is unreachable: rooms do not span workers and machines';
       problems.add(problem);
+      // Only the log has the words of Redis, which may name users and channels.
       log.error({ bus, reason }, problem);
     },
     onUp: (unsent) => {

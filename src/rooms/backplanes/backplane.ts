@@ -30,8 +30,13 @@ export interface BackplaneTraffic {
 
 /** What a backplane reports about the server that it depends on. */
 export interface BackplaneEvents {
-  /** The server is down, for the first time or again. Local delivery continues. */
-  onDown(reason: string): void;
+  /**
+   * The server is down, for the first time or again. Local delivery continues. Called once more in an outage if the
+   * server turns out to be up, but to reject commands.
+   * @param reason what happened, in the words of the server if it said something
+   * @param rejected the command that the server rejects; undefined if it cannot be reached
+   */
+  onDown(reason: string, rejected?: string): void;
   /**
    * The server is up, for the first time or again.
    * @param unsent how many messages were dropped since it was last up

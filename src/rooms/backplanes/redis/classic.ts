@@ -5,6 +5,7 @@ import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { classicParser, classicReceiver } from './classic-message.js';
 import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
@@ -26,20 +27,22 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update, classicReceiver(prefix, outage.inbox));
+  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, classicReceiver(prefix, outage.inbox));
   observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
+  outage.wouldAccept = (command) => wouldAccept(publisher, command);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
     key: prefix,
     parser: classicParser,
   });
   return {
     name: 'redis',
-    factory: (nsp: Namespace) => countingServers(createFor(nsp)),
+    factory: (nsp: Namespace) => countingServers(createFor(nsp), outage.rejections),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
       endWatch();
+      outage.close();
       for (const connection of redis) connection.disconnect();
     },
   };
@@ -59,7 +62,8 @@ export function observe(connections: Iterable<Redis>, outage: ConnectionHealth, 
 /** A client to publish with that counts what it cannot send. */
 export function publishingClient(redis: Redis, outage: ConnectionHealth): PublishingClient {
   return {
-    publish: (channel, message) => outage.send(message.length, () => redis.publish(channel, message)),
+    publish: (channel, message) =>
+      outage.send(message.length, () => redis.publish(channel, message), ['PUBLISH', channel, 'x']),
     send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),
     // The connection's errors have a listener already.
     on: () => {},

@@ -7,6 +7,7 @@ import { ConnectionHealth } from '../connection-health.js';
 import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
 import { clusterAddress } from './urls.js';
 
@@ -24,11 +25,21 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents, pref
     slotsRefreshInterval: 5000,
     redisOptions: { ...withoutQueue, ...options },
   });
-  const update = () => outage.update(cluster.status === 'ready' && subscriptions.isComplete);
+  let wasConfirmed = false;
+  const update = () => {
+    // Later, a request for the channel of a new room is no outage.
+    wasConfirmed ||= subscriptions.isComplete && !subscriptions.isPending;
+    outage.update(cluster.status === 'ready' && subscriptions.isComplete && wasConfirmed);
+  };
   const onError = (error: Error) => {
     outage.reason = error.message || error.name;
   };
-  const subscriptions = new ShardedSubscriptions(cluster, options, update, onError);
+  const subscriptions = new ShardedSubscriptions(cluster, options, {
+    onChange: update,
+    onError,
+    rejections: outage.rejections,
+  });
+  outage.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
   cluster.on('error', onError);
   cluster.on('node error', onError);
   for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
@@ -40,18 +51,19 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents, pref
         send_command: (command: string, args: string[]) => node.call(command, args),
       })),
     spublish: (channel: string, message: string | Buffer) =>
-      outage.send(message.length, () => cluster.spublish(channel, message)),
+      outage.send(message.length, () => cluster.spublish(channel, message), ['SPUBLISH', channel, 'x']),
   };
   const createFor = createShardedAdapter(client, subscriptions, { channelPrefix: prefix });
   const checkedAdapter = (adapter: unknown) => checked(adapter as ClusterAdapter, outage.inbox);
   return {
     name: 'redis-sharded',
     factory: (nsp: Namespace) =>
-      waitingForRooms(localFirst(countingServers(checkedAdapter(createFor(nsp)))), subscriptions),
+      waitingForRooms(localFirst(countingServers(checkedAdapter(createFor(nsp)), outage.rejections)), subscriptions),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
       endWatch();
+      outage.close();
       subscriptions.close();
       cluster.disconnect();
     },

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { MalformedMessage } from '../../../errors.js';
 import { checkClusterMessage } from '../checks.js';
-import type { Inbox } from '../inbox.js';
+import type { ConnectionHealth } from '../connection-health.js';
 
 type Entry = [id: string, fields: string[]];
 type ReadReply = [stream: string, entries: Entry[]][] | null;
@@ -48,7 +48,7 @@ export class StreamReader extends EventEmitter {
   constructor(
     private readonly redis: Redis,
     private readonly stream: string,
-    private readonly inbox: Inbox,
+    private readonly outage: Pick<ConnectionHealth, 'inbox' | 'rejections'>,
   ) {
     super();
     this.started = this.start();
@@ -64,9 +64,11 @@ export class StreamReader extends EventEmitter {
       await this.whenReady();
       try {
         const reply = await read(...options, from);
+        this.outage.rejections.note(['XREAD']);
         for (const [, entries] of reply ?? []) for (const entry of entries) this.note(entry);
         return reply;
-      } catch {
+      } catch (error) {
+        this.outage.rejections.note(['XREAD'], error, true);
         // The next connection continues from the same position.
         if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
       }
@@ -86,7 +88,7 @@ export class StreamReader extends EventEmitter {
   /** The adapter silently ignores entries without a namespace. */
   private note([id, fields]: Entry): void {
     if (fieldOf(fields, 'nsp')) return;
-    this.inbox.drop(new MalformedMessage(`entry ${id} of the stream has no namespace`));
+    this.outage.inbox.drop(new MalformedMessage(`entry ${id} of the stream has no namespace`));
   }
 
   private async start(): Promise<void> {
@@ -94,9 +96,11 @@ export class StreamReader extends EventEmitter {
       await this.whenReady();
       try {
         const [last] = await this.redis.xrevrange(this.stream, '+', '-', 'COUNT', 1);
+        this.outage.rejections.note(['XREVRANGE']);
         this.position = last?.[0] ?? BEGINNING;
         return;
-      } catch {
+      } catch (error) {
+        this.outage.rejections.note(['XREVRANGE'], error, true);
         if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }

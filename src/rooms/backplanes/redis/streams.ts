@@ -8,6 +8,7 @@ import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { observe, publishingClient } from './classic.js';
 import { BLOCK_MS, connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
 import { readable, StreamReader } from './stream-reader.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -21,10 +22,11 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents, pref
   const [publisher, subscriber, reading] = redis;
   const update = () =>
     outage.update(publisher.status === 'ready' && reading.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update, (_channel, bytes, _isPattern, emit) =>
+  outage.wouldAccept = (command) => wouldAccept(publisher, command);
+  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, (_channel, bytes, _isPattern, emit) =>
     outage.inbox.handOn(() => emit(bytes)),
   );
-  const reader = new StreamReader(reading, prefix, outage.inbox);
+  const reader = new StreamReader(reading, prefix, outage);
   observe(redis, outage, update);
   const endWatch = keepWatch(() => [publisher, subscriber]);
   // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
@@ -38,7 +40,8 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents, pref
   });
   return {
     name: 'redis-streams',
-    factory: (nsp: Namespace) => localFirst(countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox))),
+    factory: (nsp: Namespace) =>
+      localFirst(countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox), outage.rejections)),
     ready: async () => {
       await outage.whenUp();
       // The adapter subscribes in a callback of a promise.
@@ -48,6 +51,7 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents, pref
     traffic: outage,
     close: () => {
       endWatch();
+      outage.close();
       reader.close();
       for (const connection of redis) connection.disconnect();
     },
@@ -61,7 +65,11 @@ function streamClient(redis: Redis, outage: ConnectionHealth) {
     ...publishingClient(redis, outage),
     options: {},
     xadd: (values: (string | number)[]) =>
-      outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>),
+      outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>, [
+        'XADD',
+        String(values[0]),
+        ...['*', 'x', 'y'],
+      ]),
     xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to).then(readable),
     set: (key: string, value: string, unit: 'PX', ms: number) =>
       outage.send(value.length, () => redis.set(key, value, unit, ms)),
