@@ -73,7 +73,7 @@ function start() {
 
   const known = recall();
   showRoom(known.room);
-  showPeople({ members: 0, users: null }, '');
+  showPeople({ members: 0, users: null, names: room.names }, '');
   if (known.name) begin(known);
   else askEntry({ ...known, focus: 'name', first: true }, begin);
 }
@@ -132,7 +132,10 @@ function watchRoom(room, list, connection, ask) {
     showBanner(text, { label: 'Choose another room', run: () => ask('room') });
     announceState(text);
   });
-  room.addEventListener('people', ({ detail }) => showPeople(detail, connection.name));
+  room.addEventListener('people', ({ detail }) => {
+    list.setNames(detail.names);
+    showPeople(detail, connection.name);
+  });
   room.addEventListener('presence', ({ detail }) => {
     const others = (names) => names.filter((name) => name !== connection.name);
     list.presence(others(detail.joined), others(detail.left));
@@ -147,7 +150,7 @@ function watchRoom(room, list, connection, ask) {
     if (detail.earlier) return;
     soundHorn();
     if (detail.own) return;
-    announceMessage(detail.message);
+    announceMessage(detail.message, room.names);
     if (document.hidden) countUnseen(room.name);
   });
 }

@@ -1,5 +1,5 @@
 // Builds the elements of messages: bubbles, times, days, and who joined or left.
-import { avatar, element, worldOf } from './view.js';
+import { avatar, element, nameNode, worldOf } from './view.js';
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
@@ -7,9 +7,9 @@ const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeSty
 
 const itemStates = { waiting: 'Waiting for the connection', sending: 'Sending…', sent: '', failed: 'Not sent' };
 
-export function messageNode({ from, text, at }, own) {
+export function messageNode({ from, text, at }, own, names) {
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
-  const sender = element('bdi', { class: own ? 'sender sr-only' : 'sender' }, own ? 'You' : from);
+  const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
   const node = element(
     'li',
     { class: own ? 'message own' : 'message', 'data-world': String(worldOf(from)) },
@@ -20,8 +20,14 @@ export function messageNode({ from, text, at }, own) {
       element('p', { class: 'text', dir: 'auto' }, text),
     ),
   );
-  if (!own) node.prepend(avatar(from));
+  if (!own) node.prepend(avatar(from, names.get(from)));
   return node;
+}
+
+/** Shows another user's message under the name that `names` has for it now. */
+export function renameSender(node, { from }, names) {
+  node.querySelector('.sender').replaceWith(nameNode(from, names, 'sender'));
+  node.querySelector('.avatar').replaceWith(avatar(from, names.get(from)));
 }
 
 /** A message that is not sent yet, with the buttons that its state allows: `actions` has retry(id) and discard(id). */
@@ -59,12 +65,15 @@ export function dayLabel(at) {
   return dayOf(at) === yesterday.toDateString() ? 'Yesterday' : dayName.format(at);
 }
 
-/** Formats who joined and who left, from a map of names to `joined` or `left`. */
-export function presenceText(changes) {
+/** Formats who joined and who left, from a map of users to `joined` or `left`. */
+export function presenceText(changes, names) {
   return ['joined', 'left']
-    .map((what) => [[...changes].filter(([, change]) => change === what).map(([name]) => name), what])
-    .filter(([names]) => names.length > 0)
-    .map(([names, what]) => `${nameList(names)} ${what}`)
+    .map((what) => [
+      [...changes].filter(([, change]) => change === what).map(([user]) => names.get(user) ?? user),
+      what,
+    ])
+    .filter(([users]) => users.length > 0)
+    .map(([users, what]) => `${nameList(users)} ${what}`)
     .join(' · ');
 }
 

@@ -1,6 +1,6 @@
 // The list of messages: ordered, bounded, and stable while the reader has scrolled up.
 
-import { dayLabel, dayOf, messageNode, outgoingNode, presenceText } from './bubbles.js';
+import { dayLabel, dayOf, messageNode, outgoingNode, presenceText, renameSender } from './bubbles.js';
 import { keyOf } from './room.js';
 import { element } from './view.js';
 
@@ -13,7 +13,7 @@ const NEAR_BOTTOM_PX = 60;
 export class MessageList {
   #parts;
   #actions;
-  /** What is in the list, in order: `{ node, message }` for a message, `{ node }` for a note. */
+  /** What is in the list, in order: `{ node, message, own }` for a message, `{ node }` for a note. */
   #entries = [];
   #keys = new Set();
   #outgoing = new Map();
@@ -22,6 +22,8 @@ export class MessageList {
   #atBottom = true;
   #unread = 0;
   #presence = null;
+  /** Display names by user. */
+  #names = new Map();
 
   /** `parts`: the elements scroller, list, outbox, empty, jump. `actions`: retry(id), discard(id). */
   constructor(parts, actions) {
@@ -70,6 +72,16 @@ export class MessageList {
     this.#settle();
   }
 
+  /** Shows the messages of these users under their display names, those that are in the list included. */
+  setNames(names) {
+    const known = this.#names;
+    if (names === known) return;
+    this.#names = names;
+    for (const { node, message, own } of this.#entries) {
+      if (message && !own && known.get(message.from) !== names.get(message.from)) renameSender(node, message, names);
+    }
+  }
+
   removeOutgoing(id) {
     this.#outgoing.get(id)?.remove();
     this.#outgoing.delete(id);
@@ -97,7 +109,7 @@ export class MessageList {
         else changes.set(name, what);
       }
     }
-    const text = presenceText(changes);
+    const text = presenceText(changes, this.#names);
     if (!this.#presence) this.#presence = { changes, node: this.#appendNote(text) };
     this.#presence.node.textContent = text;
     this.#presence.node.hidden = text === '';
@@ -135,7 +147,7 @@ export class MessageList {
     if (key !== undefined) this.#keys.add(key);
 
     const index = this.#placeFor(message);
-    const entry = { message, node: messageNode(message, own) };
+    const entry = { message, own, node: messageNode(message, own, this.#names) };
     const last = index === this.#entries.length;
     this.#parts.list.insertBefore(entry.node, this.#entries[index]?.node ?? null);
     this.#entries.splice(index, 0, entry);

@@ -2,6 +2,7 @@
 // messages that were missed while the connection was lost.
 
 import { Rooms } from './gjallar-client.js';
+import { learnNames } from './names.js';
 
 /** Number of earlier messages to show. */
 const EARLIER = 50;
@@ -12,7 +13,7 @@ const WHO_DELAY_MS = 500;
 /**
  * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection,
  * missing: number of earlier messages that follow }, `recovered` (they have arrived) { complete, isFirst },
- * `refused` { message }, `people` { members, users }, `presence` { joined, left },
+ * `refused` { message }, `people` { members, users, names: display names by user }, `presence` { joined, left },
  * `message` { message, own, replaces, earlier: published before the join },
  * `outgoing` (an item of the outbox is new or has changed), `discarded` (an item is gone).
  *
@@ -31,6 +32,7 @@ export class Room extends EventTarget {
   #joinedAs = '';
   #members = 0;
   #users = null;
+  #names = new Map();
   #whoTimer = 0;
   /** Offsets of our own messages that have arrived, for acknowledgements that come after their message. */
   #heard = new Set();
@@ -54,6 +56,7 @@ export class Room extends EventTarget {
     this.#joinedAs = '';
     this.#outbox = this.#outbox.filter((item) => item.state !== 'sent');
     this.#heard.clear();
+    this.#names = new Map();
     this.#setPeople(0, null);
     this.#announce('entered', { left, leftWaiting });
     for (const item of this.#ofThisRoom()) this.#announce('outgoing', item);
@@ -156,7 +159,7 @@ export class Room extends EventTarget {
     else if (item) item.echoed = true;
   }
 
-  #onPresence({ room, members, joined, left }) {
+  #onPresence({ room, members, joined, left, names }) {
     if (room !== this.name) return;
     if (!joined && !left) {
       this.#setPeople(members, null);
@@ -168,6 +171,7 @@ export class Room extends EventTarget {
     const users = this.#users && new Set(this.#users);
     for (const name of went) users?.delete(name);
     for (const name of came) users?.add(name);
+    this.#names = learnNames(this.#names, [...came, ...went], names);
     this.#setPeople(members, users);
     this.#announce('presence', { joined: came, left: went });
     // One user can be connected twice, or join and leave within one event: then the server's list is needed.
@@ -181,6 +185,7 @@ export class Room extends EventTarget {
       if (!this.joined || this.#members > NAMED_MEMBERS) return;
       const reply = await this.#connection.request('who', name).catch(() => null);
       if (!reply || name !== this.name) return;
+      this.#names = learnNames(this.#names, reply.users ?? [], reply.names);
       this.#setPeople(reply.members ?? this.#members, reply.users ? new Set(reply.users) : null);
     }, delay);
   }
@@ -188,7 +193,12 @@ export class Room extends EventTarget {
   #setPeople(members, users) {
     this.#members = members;
     this.#users = members > NAMED_MEMBERS ? null : users;
-    this.#announce('people', { members, users: this.#users && [...this.#users] });
+    this.#announce('people', { members, users: this.#users && [...this.#users], names: this.names });
+  }
+
+  /** Display names by user. A new map after each change. */
+  get names() {
+    return this.#names;
   }
 
   #ofThisRoom() {

@@ -31,11 +31,23 @@ export function worldOf(name) {
   return hash % WORLDS;
 }
 
-export function avatar(name) {
-  const [initial = '?'] = name.trim();
+/**
+ * A user's display name with the identity beside it, because anybody may have any display name; or the identity alone.
+ * `names` has the display names by identity.
+ */
+export function nameNode(user, names, kind = 'name') {
+  const shown = names.get(user) ?? user;
+  if (shown === user) return element('bdi', { class: kind }, user);
+  const identity = element('bdi', { class: 'identity' }, user);
+  return element('span', { class: kind, title: user }, element('bdi', {}, shown), ' ', identity);
+}
+
+/** The colour is that of the identity, the initial that of the name shown. */
+export function avatar(user, shown = user) {
+  const [initial = '?'] = shown.trim();
   return element(
     'span',
-    { class: 'avatar', 'data-world': String(worldOf(name)), 'aria-hidden': 'true' },
+    { class: 'avatar', 'data-world': String(worldOf(user)), 'aria-hidden': 'true' },
     initial.toUpperCase(),
   );
 }
@@ -72,17 +84,19 @@ export function showRoom(name) {
   setText(byId('empty-room'), name);
 }
 
-/** `users` is null if the room is too large to list names, or if they are not known yet. */
-export function showPeople({ members, users }, me) {
+/** `users` is null if the room is too large to list names, or if they are not known yet. `names`: see nameNode. */
+export function showPeople({ members, users, names }, me) {
   setText(byId('people-count'), members.toLocaleString());
   setText(byId('people-toggle-count'), members.toLocaleString());
-  const names = [...(users ?? [])].sort((a, b) => Number(b === me) - Number(a === me) || a.localeCompare(b));
-  byId('people-list').replaceChildren(...names.map((name) => person(name, name === me)));
+  const shown = (user) => names.get(user) ?? user;
+  const order = (a, b) => Number(b === me) - Number(a === me) || shown(a).localeCompare(shown(b)) || (a < b ? -1 : 1);
+  const sorted = [...(users ?? [])].sort(order);
+  byId('people-list').replaceChildren(...sorted.map((user) => person(user, names, user === me)));
   byId('people-note').hidden = members <= 100;
 }
 
-function person(name, isMe) {
-  const node = element('li', {}, avatar(name), element('bdi', {}, name));
+function person(user, names, isMe) {
+  const node = element('li', {}, avatar(user, names.get(user)), nameNode(user, names));
   if (isMe) node.append(element('span', { class: 'you' }, 'you'));
   return node;
 }
@@ -113,8 +127,8 @@ const unsaid = [];
 let announcing = 0;
 
 /** Announces messages to a screen reader, at most once a second: up to three one by one, more as a number. */
-export function announceMessage({ from, text }) {
-  unsaid.push(`${from}: ${text}`);
+export function announceMessage({ from, text }, names) {
+  unsaid.push(`${names.get(from) ?? from}: ${text}`);
   if (!announcing) announcing = setTimeout(flushAnnouncements, FIRST_ANNOUNCE_MS);
 }
 

@@ -41,7 +41,7 @@ const list = {
   BAD_NAME: {
     status: 400,
     message:
-      'Invalid user name. Use a string of 1 to 64 characters without control characters or lone surrogates; a client sets its own name with auth.name (Socket.IO) or ?name= (plain WebSocket).',
+      'Invalid user name. Use a string of 1 to 64 characters without control characters, invisible characters (such as zero-width ones) or lone surrogates; a client sets its own name with auth.name (Socket.IO) or ?name= (plain WebSocket).',
   },
   TOKEN_MISSING: {
     status: 401,

@@ -85,6 +85,12 @@ async function runPrimary(config: Config): Promise<void> {
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
       log.warn('JWT_SECRET is shorter than 32 bytes and could be guessed; set a longer one (RFC 7518, section 3.2)');
     }
+    const unchecked = [!config.jwtIssuer && 'JWT_ISSUER', !config.jwtAudience && 'JWT_AUDIENCE'].filter(Boolean);
+    if (config.jwksUrl && unchecked.length > 0) {
+      log.warn(
+        `set ${unchecked.join(' and ')}; with JWKS_URL alone, tokens that the provider issued for other applications are accepted`,
+      );
+    }
     if (!config.adminUser)
       log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
     log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');

@@ -2,18 +2,21 @@ import { GjallarError } from '../errors.js';
 
 /**
  * The rights of a user in rooms. A pattern is the name of a room, or a prefix of names followed by `*`. If a list is
- * missing, every room is allowed; an empty list allows none.
+ * missing, it sets no limit; an empty list allows no room.
  */
 export interface Grant {
   /** Rooms that the user may join, and whose history and members they may read. */
   join?: readonly string[];
-  /** Rooms that the user may publish to. */
+  /** Rooms that the user may publish to. If it is missing, these are the rooms that they may join. */
   publish?: readonly string[];
 }
 
 /** A user as the server has verified them. */
 export interface Identity {
+  /** Identifies the user: unique, and stable from token to token. */
   name: string;
+  /** The name to show beside the identity; neither unique nor stable. Undefined if there is none, or the same. */
+  displayName?: string;
   grant: Grant;
   /** When the identity expires, in ms since 1970; undefined for never. */
   expires?: number;
@@ -21,6 +24,8 @@ export interface Identity {
 
 /** Verifies tokens. */
 export interface Accounts {
+  /** The claim that identifies the user, for error messages. */
+  readonly userClaim: string;
   /** @throws GjallarError TOKEN_… or ACCOUNTS_UNAVAILABLE */
   identify(token: unknown): Promise<Identity>;
 }
@@ -31,7 +36,11 @@ export function requireRoom(grant: Grant, right: keyof Grant, room: string): voi
 }
 
 export function isAllowed(grant: Grant, right: keyof Grant, room: string): boolean {
-  const patterns = grant[right];
+  // A token that names rooms to join, and says nothing of publishing, must not reach other rooms over HTTP.
+  return covers(right === 'publish' ? (grant.publish ?? grant.join) : grant.join, room);
+}
+
+function covers(patterns: readonly string[] | undefined, room: string): boolean {
   return !patterns || patterns.some((pattern) => matches(pattern, room));
 }
 

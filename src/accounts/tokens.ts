@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { z } from 'zod';
 import { GjallarError } from '../errors.js';
-import type { Accounts, Identity } from './identity.js';
+import type { Accounts, Grant, Identity } from './identity.js';
 
 export interface TokenOptions {
   /** Shared secret of tokens signed with HS256. Set either this or {@link jwksUrl}. */
@@ -12,21 +12,23 @@ export interface TokenOptions {
   issuer?: string;
   /** Value that the claim `aud` must be or contain. @default any */
   audience?: string;
+  /** Name of the claim that identifies the user. @default "sub" */
+  userClaim?: string;
 }
 
 const patterns = z.array(z.string().min(1).max(129)).max(1000).optional();
-const claims = z.object({
-  name: z.string(),
-  rooms: z.object({ join: patterns, publish: patterns }).default({}),
-});
+/** Strict, because a misspelt key would otherwise grant every room. */
+const grant = z.strictObject({ join: patterns, publish: patterns }).default({});
 
 /** Accounts by JSON Web Tokens (RFC 7519), verified as RFC 8725 requires, with a list of accepted algorithms. */
 export class TokenAccounts implements Accounts {
   private readonly key: JWTVerifyGetKey;
   private readonly algorithms: string[];
+  readonly userClaim: string;
 
   constructor(private readonly options: TokenOptions) {
-    const { secret, jwksUrl } = options;
+    const { secret, jwksUrl, userClaim = 'sub' } = options;
+    this.userClaim = userClaim;
     if (jwksUrl !== undefined) {
       this.key = createRemoteJWKSet(new URL(jwksUrl));
       this.algorithms = ['RS256', 'ES256', 'EdDSA'];
@@ -40,7 +42,7 @@ export class TokenAccounts implements Accounts {
   async identify(token: unknown): Promise<Identity> {
     if (token === undefined || token === null || token === '') throw new GjallarError('TOKEN_MISSING');
     if (typeof token !== 'string') throw new GjallarError('TOKEN_INVALID');
-    return identityOf(await this.verify(token));
+    return identityOf(await this.verify(token), this.userClaim);
   }
 
   private async verify(token: string): Promise<JWTPayload> {
@@ -53,16 +55,36 @@ export class TokenAccounts implements Accounts {
   }
 }
 
-/** The name is the claim `name`, or `sub` without one. See {@link Grant} for `rooms`. */
-function identityOf({ name, sub, rooms, exp }: JWTPayload): Identity {
-  const parsed = claims.safeParse({ name: name ?? sub, rooms });
-  if (!parsed.success) {
+/**
+ * The identity is one claim, and only that one. The claim `name` is what OpenID Connect makes it: a display name, which
+ * two users may share.
+ */
+function identityOf(payload: JWTPayload, userClaim: string): Identity {
+  const name = Object.hasOwn(payload, userClaim) ? payload[userClaim] : undefined;
+  if (typeof name !== 'string') {
     throw new GjallarError(
       'TOKEN_INVALID',
-      'The token has an invalid claim. Request one with a user name in "name" or "sub", and lists of rooms in "rooms": { join, publish }.',
+      `The token has no claim "${userClaim}" with a string. Request one with it, or ask the operator to set JWT_USER_CLAIM to the claim that identifies users.`,
     );
   }
-  return { name: parsed.data.name, grant: parsed.data.rooms, expires: exp === undefined ? undefined : exp * 1000 };
+  const { name: displayName, exp } = payload;
+  return {
+    name,
+    displayName: typeof displayName === 'string' ? displayName : undefined,
+    grant: grantOf(payload.rooms),
+    expires: exp === undefined ? undefined : exp * 1000,
+  };
+}
+
+function grantOf(rooms: unknown): Grant {
+  const parsed = grant.safeParse(rooms);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const unknown = issue?.code === 'unrecognized_keys' ? ` the unknown key ${JSON.stringify(issue.keys[0])}` : '';
+  throw new GjallarError(
+    'TOKEN_INVALID',
+    `The token's claim "rooms" has${unknown || ' an invalid value'}. Request one with { "join": […], "publish": […] }; each list is optional and holds up to 1,000 rooms.`,
+  );
 }
 
 function refusalOf(error: unknown): GjallarError {

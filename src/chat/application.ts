@@ -83,8 +83,9 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   };
 }
 
-function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer: issuer, jwtAudience: audience }: Config) {
-  return secret || jwksUrl ? new TokenAccounts({ secret, jwksUrl, issuer, audience }) : undefined;
+function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {
+  if (!secret && !jwksUrl) return undefined;
+  return new TokenAccounts({ secret, jwksUrl, issuer: jwtIssuer, audience: jwtAudience, userClaim });
 }
 
 /** How plain WebSockets are closed. Source: RFC 6455, section 7.4.1, and its registry of close codes. */

@@ -12,12 +12,13 @@ import { type PublishReply, publish, type RoomPage, readRoomPage } from './conve
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
 import { echo } from './handlers/echo.js';
-import { type Handler, handlers } from './handlers/index.js';
+import { boundedHandlers, type Handler, handlers } from './handlers/index.js';
 import { listenToChats } from './handlers/inter-server.js';
 import { identify, identifyByToken } from './identify.js';
-import { InFlightEvents } from './in-flight-events.js';
+import { InFlightEvents, MAX_IN_FLIGHT } from './in-flight-events.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
+import { MemberLists } from './presence/member-lists.js';
 import { PresenceRegistry } from './presence/registry.js';
 import { type ChatStats, readStats } from './presence/stats.js';
 import type { ChatServer, ChatSocket, Failure } from './protocol.js';
@@ -89,7 +90,10 @@ export function startChat(
   const counters = new ChatCounters();
   const presenceRegistry = new PresenceRegistry(randomUUID(), {
     send: (message) => io.serverSideEmit('roster', message),
-    changed: (room) => presenceBroadcaster.note(room),
+    changed: (room) => {
+      memberLists.forget(room);
+      presenceBroadcaster.note(room);
+    },
     // The last messages of the worker that is gone may not have reached all workers.
     gone: () => conversations?.verify(),
     totals: () => ({
@@ -97,6 +101,7 @@ export function startChat(
       messages: counters.roomMessages + counters.directMessages,
     }),
   });
+  const memberLists: MemberLists = new MemberLists(presenceRegistry);
   const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
     presenceRegistry,
     (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
@@ -122,6 +127,7 @@ export function startChat(
     io,
     presenceRegistry,
     presenceBroadcaster,
+    memberLists,
     conversations,
     workerId,
     deliver,
@@ -189,8 +195,8 @@ async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
-    const { name, grant, expires } = await identify(accounts, socket.handshake.auth, socket.id);
-    Object.assign(socket.data, { name, grant });
+    const { expires, ...user } = await identify(accounts, socket.handshake.auth, socket.id);
+    Object.assign(socket.data, user);
     expiries.set(socket, expires);
     next();
   } catch (error) {
@@ -200,6 +206,12 @@ async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (
     arriving.delete(conn);
   }
 }
+
+const tooManyInFlight: Failure = {
+  ok: false,
+  code: 'RATE_LIMITED',
+  message: `${MAX_IN_FLIGHT} events of this client have no reply yet. Wait for their replies before you send more.`,
+};
 
 /** Rejects an event of a client that exceeds its rate limit. The client learns it if it asked for a reply. */
 function refuse(event: readonly unknown[]): void {
@@ -218,6 +230,10 @@ async function answer(
   // A client that sends no input may still ask for a reply.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   const { conn } = socket;
+  if (boundedHandlers.has(handler) && context.inFlight.isFull(conn)) {
+    context.counters.failed(tooManyInFlight.code);
+    return callback?.(tooManyInFlight);
+  }
   context.inFlight.begin(conn);
   try {
     const result = await handler(context, socket, input);

@@ -5,6 +5,7 @@ import type { ChatCounters } from './counters.js';
 import type { Expiry } from './expiry.js';
 import type { InFlightEvents } from './in-flight-events.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
+import type { MemberLists } from './presence/member-lists.js';
 import type { PresenceRegistry } from './presence/registry.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 
@@ -13,6 +14,7 @@ export interface ChatContext {
   readonly io: ChatServer;
   readonly presenceRegistry: PresenceRegistry;
   readonly presenceBroadcaster: PresenceBroadcaster;
+  readonly memberLists: MemberLists;
   /** The stored messages; undefined if the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;

@@ -18,12 +18,23 @@ export async function identify(
 
 export async function identifyByToken(accounts: Accounts, token: unknown): Promise<Identity> {
   const identity = await accounts.identify(token);
-  try {
-    return { ...identity, name: readName(identity.name) };
-  } catch {
+  const { name } = identity;
+  // Trimming an identity would make two users of the issuer one.
+  if (nameOf(name) !== name) {
     throw new GjallarError(
       'TOKEN_INVALID',
-      'The token\'s name (claim "name" or "sub") is not a valid user name. Request a token with a name of 1 to 64 characters.',
+      `The token's claim "${accounts.userClaim}" (JWT_USER_CLAIM) is not a valid user name. Request a token in which it has 1 to 64 characters, none of them control or invisible characters, and no space at either end.`,
     );
+  }
+  const displayName = nameOf(identity.displayName);
+  return { ...identity, displayName: displayName === name ? undefined : displayName };
+}
+
+/** The name without space around it; undefined if it is not valid. */
+function nameOf(value: unknown): string | undefined {
+  try {
+    return readName(value);
+  } catch {
+    return undefined;
   }
 }

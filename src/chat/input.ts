@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasInvisibleCharacters } from '../accounts/user-names.js';
 import { hasControlCharacters } from '../control-characters.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import { MAX_PAGE, type PageQuery } from '../history/store.js';
@@ -14,6 +15,8 @@ const room = z
   .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
 const name = z
   .string()
+  // Before the trim, which would remove U+FEFF.
+  .refine((value) => !hasInvisibleCharacters(value))
   .trim()
   .min(1)
   .max(64)

@@ -40,7 +40,11 @@ export class PlainMembers {
   /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
   async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<PlainMember> {
     const room = readRoom(givenRoom);
-    const { name, grant, expires } = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+    const { name, displayName, grant, expires } = await identify(
+      context.accounts,
+      query,
+      randomBytes(3).toString('hex'),
+    );
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
     const member: PlainMember = {
@@ -52,7 +56,7 @@ export class PlainMembers {
         this.size++;
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);
         context.presenceBroadcaster.watch(room);
-        context.presenceRegistry.add(room, name);
+        context.presenceRegistry.add(room, name, displayName);
         await context.conversations?.follow(room);
       },
       say: async (text) => {

@@ -3,6 +3,7 @@ import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
 import type { NewMessage } from '../history/store.js';
 import type { AnnouncedMessages, AnnouncedPositions } from './conversations/announcer.js';
+import type { NamePairs, NamesByUser } from './presence/display-names.js';
 
 /** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {
@@ -40,6 +41,8 @@ export interface WhoReply {
   members: number;
   /** Names of the users; in large rooms not all of them. */
   users: string[];
+  /** The display names of the listed users that have one; only tokens carry them. */
+  names?: NamesByUser;
 }
 
 export interface TokenReply {
@@ -129,6 +132,8 @@ export interface Presence {
   /** The users who joined and left since the last event; absent in rooms with more than 100 members. */
   joined?: string[];
   left?: string[];
+  /** The display names of those users that have one. */
+  names?: NamesByUser;
 }
 
 /** The events that a client receives. */
@@ -150,6 +155,13 @@ export interface InterServerEvents {
 /** A worker's users in a room: their names, or only their number if there are too many. */
 export type LocalUsers = string[] | number;
 
+/** A worker's users in some rooms. */
+export interface UsersInRooms {
+  rooms: Record<string, LocalUsers>;
+  /** Display names, by room, of the users that `rooms` lists. Workers of earlier versions neither send nor read them. */
+  names?: Record<string, NamePairs>;
+}
+
 /** A worker's own counts. */
 export interface WorkerTotals {
   /** Connected clients, in rooms or not. */
@@ -160,8 +172,8 @@ export interface WorkerTotals {
 
 export type PresenceRegistryMessage = { node: string } & (
   | /** The changes since change `sequence - 1`. */
-  { type: 'changes'; sequence: number; rooms: Record<string, LocalUsers> } /** The state at change `sequence`. */
-  | { type: 'state'; sequence: number; rooms: Record<string, LocalUsers> } /** At change `sequence`. */
+  ({ type: 'changes'; sequence: number } & UsersInRooms) /** The state at change `sequence`. */
+  | ({ type: 'state'; sequence: number } & UsersInRooms) /** At change `sequence`. */
   | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or all, for the state. */
   | { type: 'request'; of?: string } /** Stops. */
   | { type: 'bye' }
@@ -173,6 +185,8 @@ export interface SocketData {
   grant: Grant;
   /** The user's name. */
   name: string;
+  /** The name to show beside it, if there is another one. */
+  displayName?: string;
 }
 
 export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;

@@ -196,6 +196,15 @@ export const options = {
     accepts: 'a string without control characters, together with JWT_SECRET or JWKS_URL',
     schema: line(),
   }),
+  jwtUserClaim: option({
+    name: 'JWT_USER_CLAIM',
+    description:
+      'Claim of a token that identifies the user; it must be unique and stable, which the claim name of OpenID ' +
+      'Connect is not.',
+    default: 'sub',
+    accepts: 'a string without control characters',
+    schema: line('sub'),
+  }),
   adminUser: option({
     name: 'ADMIN_USER',
     description:

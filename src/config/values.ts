@@ -18,8 +18,12 @@ export function text(): Value<string | undefined> {
 }
 
 /** A string without control characters. */
-export function line(): Value<string | undefined> {
-  return text().refine((value) => !hasControlCharacters(value ?? ''));
+export function line(): Value<string | undefined>;
+export function line(fallback: string): Value<string>;
+export function line(fallback?: string): Value<string | undefined> {
+  return text()
+    .refine((value) => !hasControlCharacters(value ?? ''))
+    .transform((value) => value ?? fallback);
 }
 
 export function matching(pattern: RegExp): Value<string | undefined> {

@@ -95,7 +95,7 @@ describe('with JWT_SECRET', () => {
 
   test.each([
     ['no name', { sub: undefined }],
-    ['a name that is none', { name: 'x'.repeat(65) }],
+    ['a name that is none', { sub: 'x'.repeat(65) }],
     ['rooms of another form', { rooms: ['lobby'] }],
     ['patterns that are none', { rooms: { join: 'lobby' } }],
   ])('a token with %s is refused', async (_, claims) => {
@@ -110,7 +110,7 @@ describe('with JWT_SECRET', () => {
   test('the name comes from the token, whatever the client says', async () => {
     for (const [claims, name] of [
       [{}, 'ann'],
-      [{ name: 'Ann Other' }, 'Ann Other'],
+      [{ sub: 'ann2', name: 'Ann Other' }, 'ann2'],
     ] as const) {
       const client = connectWith(server, await tokenOf(claims));
       expectOk(await client.emitWithAck('join', `names of ${name}`));

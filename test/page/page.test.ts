@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.js';
 import { startServer } from '../support/server.js';
@@ -70,6 +71,18 @@ class User {
   async close(): Promise<void> {
     await this.context.close();
   }
+}
+
+/** The page itself has no tokens: a site that embeds it would sign its users in. */
+function signInWith(token: string): void {
+  type Io = (options: object) => unknown;
+  let io: Io | undefined;
+  Object.defineProperty(globalThis, 'io', {
+    get: () => io && ((options: object) => io!({ ...options, auth: { token } })),
+    set: (value: Io) => {
+      io = value;
+    },
+  });
 }
 
 describe('the demo page', () => {
@@ -256,6 +269,44 @@ describe('the demo page', () => {
     for (const user of [astrid, bjorn]) {
       expect(await user.page.locator('#messages img, #messages b, #messages script').count()).toBe(0);
       expect(await user.page.locator('body#owned').count()).toBe(0);
+    }
+  });
+
+  test('shows display names with the identities behind them', async () => {
+    const secret = 'a secret of more than thirty-two bytes';
+    const tokens = await startServer({ JWT_SECRET: secret, WORKERS: '1' });
+    try {
+      const room = `${tokens.url}/#names`;
+      const join = async (claims: { sub: string; name: string }) => {
+        const signed = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h');
+        const user = await User.visit(browser, 'about:blank');
+        users.push(user);
+        await user.page.addInitScript(signInWith, await signed.sign(new TextEncoder().encode(secret)));
+        await user.page.goto(room);
+        await user.page.getByLabel('Your name').fill(claims.sub);
+        await user.page.getByRole('button', { name: 'Join' }).click();
+        await user.seesPerson(claims.sub);
+        return user;
+      };
+      // One after the other, because a busy server may leave presence events out.
+      const mallory = await join({ sub: 'user-2', name: 'Ann Other' });
+      const ann = await join({ sub: 'user-1', name: 'Ann Other' });
+      await ann.seesPerson('user-2');
+      const people = ann.page.locator('#people-list .name');
+      expect(await people.allTextContents()).toEqual(['Ann Other user-1', 'Ann Other user-2']);
+      expect(await people.evaluateAll((nodes) => nodes.map((node) => node.getAttribute('title')))).toEqual([
+        'user-1',
+        'user-2',
+      ]);
+      await mallory.types('It is me.');
+      await ann.hears('It is me.');
+      const sender = ann.page.locator('#messages .sender');
+      expect([await sender.textContent(), await sender.getAttribute('title')]).toEqual(['Ann Other user-2', 'user-2']);
+      // After a reload, the message arrives before the names.
+      await ann.page.reload();
+      await sender.filter({ hasText: 'Ann Other' }).waitFor();
+    } finally {
+      await tokens.stop();
     }
   });
 

@@ -11,7 +11,12 @@ const isObject = (value) => typeof value === 'object' && value !== null && !Arra
 const own = (value, name) => (Object.hasOwn(value, name) ? value[name] : undefined);
 
 export const isRoom = (value) => isText(value, 128) && !CONTROL.test(value);
-const isName = (value) => typeof value === 'string' && isText(value.trim(), 64) && !CONTROL.test(value.trim());
+const INVISIBLE = /[\u0080-\u009f\u2028\u2029\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+const EMOJI = /(\p{Extended_Pictographic})\ufe0f/gu;
+const isVisible = (value) =>
+  !INVISIBLE.test(value.replace(EMOJI, (all, symbol) => (/\p{Emoji_Presentation}/u.test(symbol) ? all : symbol)));
+const isName = (value) =>
+  typeof value === 'string' && isVisible(value) && isText(value.trim(), 64) && !CONTROL.test(value.trim());
 const isMessage = (value) => isText(value, 10_000);
 const isCount = (value) => value === undefined || (Number.isSafeInteger(value) && value >= 0);
 

@@ -18,6 +18,12 @@ export type Handler<Event extends keyof Replies = keyof Replies> = (
   input: unknown,
 ) => Promise<Replies[Event]>;
 
+/**
+ * Handlers that are rejected while too many events of their client have no reply yet. The others store messages, which
+ * have bounds of their own, or cost next to nothing.
+ */
+export const boundedHandlers: ReadonlySet<unknown> = new Set([join, history, who, token]);
+
 /** The events whose reply is `{ ok, … }`: all events except `echo`. */
 export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
   join,

@@ -7,12 +7,15 @@ import { leave } from './leave.js';
 
 /** Replaces a token before it expires. The connection continues with the rights of the new token. */
 export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
-  const { accounts, expiry } = context;
+  const { accounts, expiry, presenceRegistry } = context;
   if (!accounts) throw new GjallarError('TOKENS_OFF');
-  const { name, grant, expires } = await identifyByToken(accounts, input);
+  const { name, displayName, grant, expires } = await identifyByToken(accounts, input);
   if (name !== socket.data.name) throw new GjallarError('TOKEN_OTHER_USER');
-  socket.data.grant = grant;
+  Object.assign(socket.data, { grant, displayName });
   expiry.set(socket, expires);
-  for (const room of roomsOf(socket)) if (!isAllowed(grant, 'join', room)) await leave(context, socket, room);
+  for (const room of roomsOf(socket)) {
+    if (isAllowed(grant, 'join', room)) presenceRegistry.rename(room, name, displayName);
+    else await leave(context, socket, room);
+  }
   return { name, expires };
 }

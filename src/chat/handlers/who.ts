@@ -3,9 +3,8 @@ import type { ChatContext } from '../context.js';
 import { readRoom } from '../input.js';
 import type { ChatSocket, WhoReply } from '../protocol.js';
 
-export async function who({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
+export async function who({ memberLists }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { members, users } = presenceRegistry.usersOf(room);
-  return { room, members, users: [...users].sort() };
+  return { room, ...memberLists.of(room) };
 }

@@ -1,4 +1,5 @@
 import type { Presence } from '../protocol.js';
+import { namesOf } from './display-names.js';
 import { MAX_NAMED, type PresenceRegistry } from './registry.js';
 
 /** The minimum time between two broadcasts to the same room, in ms. */
@@ -7,6 +8,7 @@ const INTERVAL_MS = 250;
 interface Known {
   members: number;
   users: Set<string>;
+  names?: ReadonlyMap<string, string>;
 }
 
 /**
@@ -50,14 +52,17 @@ export class PresenceBroadcaster {
       this.known.delete(room);
       return;
     }
-    const { members, users } = this.roster.usersOf(room);
-    this.known.set(room, { members, users });
+    const now = this.roster.usersOf(room);
+    const { members, users } = now;
+    this.known.set(room, now);
     if (members > MAX_NAMED) {
       if (members !== before.members) this.send({ room, members });
       return;
     }
     const joined = [...users].filter((user) => !before.users.has(user));
     const left = [...before.users].filter((user) => !users.has(user));
-    if (joined.length > 0 || left.length > 0) this.send({ room, members, joined, left });
+    if (joined.length === 0 && left.length === 0) return;
+    const names = namesOf([...joined, ...left], now.names, before.names);
+    this.send({ room, members, joined, left, ...(names && { names }) });
   }
 }

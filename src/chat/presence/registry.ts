@@ -1,4 +1,5 @@
-import type { LocalUsers, PresenceRegistryMessage, WorkerTotals } from '../protocol.js';
+import type { LocalUsers, PresenceRegistryMessage, UsersInRooms, WorkerTotals } from '../protocol.js';
+import { DisplayNames, type NamePairs } from './display-names.js';
 
 /** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;
@@ -24,6 +25,7 @@ interface Node {
   sequence: number;
   lastHeard: number;
   rooms: Map<string, LocalUsers>;
+  names: DisplayNames;
   totals: WorkerTotals;
 }
 
@@ -35,6 +37,7 @@ interface Node {
 export class PresenceRegistry {
   /** This worker's users by room, with the number of sockets of each. */
   private readonly local = new Map<string, Map<string, number>>();
+  private readonly localNames = new DisplayNames();
   private readonly nodes = new Map<string, Node>();
   private readonly changes = new Set<string>();
   private readonly heartbeat: NodeJS.Timeout;
@@ -51,12 +54,18 @@ export class PresenceRegistry {
   }
 
   /** A socket of a user has joined the room. */
-  add(room: string, user: string): void {
+  add(room: string, user: string, displayName?: string): void {
     const users = this.local.get(room) ?? new Map<string, number>();
     this.local.set(room, users);
     const sockets = users.get(user) ?? 0;
     users.set(user, sockets + 1);
-    if (sockets === 0) this.note(room);
+    const isRenamed = this.localNames.set(room, user, displayName);
+    if (sockets === 0 || isRenamed) this.note(room);
+  }
+
+  /** A user in the room has another display name than before. */
+  rename(room: string, user: string, displayName: string | undefined): void {
+    if (this.local.get(room)?.has(user) && this.localNames.set(room, user, displayName)) this.note(room);
   }
 
   /** One socket of a user has left the room. */
@@ -69,21 +78,30 @@ export class PresenceRegistry {
       return;
     }
     users.delete(user);
+    this.localNames.set(room, user, undefined);
     if (users.size === 0) this.local.delete(room);
     this.note(room);
   }
 
-  /** The users of a room: their number, and the known names. */
-  usersOf(room: string): { members: number; users: Set<string> } {
+  /** The users of a room: their number, the known ones, and the display names of those that have one. */
+  usersOf(room: string): { members: number; users: Set<string>; names?: ReadonlyMap<string, string> } {
     const users = new Set<string>();
+    const names = new Map<string, string>();
     let unnamed = 0;
     const count = (part: LocalUsers | undefined) => {
       if (typeof part === 'number') unnamed += part;
       else for (const name of part ?? []) users.add(name);
     };
+    const name = (part: ReadonlyMap<string, string> | undefined) => {
+      for (const [user, displayName] of part ?? []) names.set(user, displayName);
+    };
     count(this.localUsers(room));
-    for (const node of this.nodes.values()) count(node.rooms.get(room));
-    return { members: users.size + unnamed, users };
+    for (const node of this.nodes.values()) {
+      count(node.rooms.get(room));
+      name(node.names.of(room));
+    }
+    name(this.localNames.of(room));
+    return { members: users.size + unnamed, users, names: names.size > 0 ? names : undefined };
   }
 
   /** All rooms with at least one user. */
@@ -113,7 +131,7 @@ export class PresenceRegistry {
     if (message.type === 'bye') return this.forget(message.node);
     const node = this.nodes.get(message.node);
     if (node) node.lastHeard = Date.now();
-    if (message.type === 'state') return this.replace(message.node, message.sequence, message.rooms);
+    if (message.type === 'state') return this.replace(message.node, message);
     const expected = message.type === 'changes' ? message.sequence - 1 : message.sequence;
     if (node?.sequence !== expected) {
       // A message was lost, or this is the first one.
@@ -122,7 +140,7 @@ export class PresenceRegistry {
     if (message.type === 'heartbeat') node.totals = message.totals;
     if (message.type !== 'changes') return;
     node.sequence = message.sequence;
-    for (const [room, users] of Object.entries(message.rooms)) this.set(node, room, users);
+    this.setAll(node, message);
   }
 
   /** Tells the other workers that this worker's users are gone. */
@@ -140,17 +158,28 @@ export class PresenceRegistry {
 
   private sendChanges(): void {
     this.timer = undefined;
-    const rooms: Record<string, LocalUsers> = Object.create(null);
-    for (const room of this.changes) rooms[room] = this.localUsers(room);
+    const users = this.usersIn(this.changes);
     this.changes.clear();
     this.sequence++;
-    this.events.send({ node: this.id, type: 'changes', sequence: this.sequence, rooms });
+    this.events.send({ node: this.id, type: 'changes', sequence: this.sequence, ...users });
   }
 
   private sendState(): void {
+    this.events.send({ node: this.id, type: 'state', sequence: this.sequence, ...this.usersIn(this.local.keys()) });
+  }
+
+  private usersIn(selected: Iterable<string>): UsersInRooms {
     const rooms: Record<string, LocalUsers> = Object.create(null);
-    for (const room of this.local.keys()) rooms[room] = this.localUsers(room);
-    this.events.send({ node: this.id, type: 'state', sequence: this.sequence, rooms });
+    let names: Record<string, NamePairs> | undefined;
+    for (const room of selected) {
+      const users = this.localUsers(room);
+      rooms[room] = users;
+      const displayNames = typeof users === 'number' ? undefined : this.localNames.of(room);
+      if (!displayNames) continue;
+      names ??= Object.create(null) as Record<string, NamePairs>;
+      names[room] = [...displayNames];
+    }
+    return names ? { rooms, names } : { rooms };
   }
 
   private localUsers(room: string): LocalUsers {
@@ -159,19 +188,22 @@ export class PresenceRegistry {
     return users.size > MAX_NAMED ? users.size : [...users.keys()];
   }
 
-  private replace(id: string, sequence: number, rooms: Record<string, LocalUsers>): void {
+  private replace(id: string, { sequence, ...users }: UsersInRooms & { sequence: number }): void {
     const before = this.nodes.get(id);
     const totals = before?.totals ?? { clients: 0, messages: 0 };
-    const node: Node = { sequence, lastHeard: Date.now(), rooms: new Map(), totals };
+    const node: Node = { sequence, lastHeard: Date.now(), rooms: new Map(), names: new DisplayNames(), totals };
     this.nodes.set(id, node);
-    for (const [room, users] of Object.entries(rooms)) this.set(node, room, users);
+    this.setAll(node, users);
     for (const room of before?.rooms.keys() ?? []) if (!node.rooms.has(room)) this.events.changed(room);
   }
 
-  private set(node: Node, room: string, users: LocalUsers): void {
-    if (Array.isArray(users) && users.length === 0) node.rooms.delete(room);
-    else node.rooms.set(room, users);
-    this.events.changed(room);
+  private setAll(node: Node, { rooms, names }: UsersInRooms): void {
+    for (const [room, users] of Object.entries(rooms)) {
+      if (Array.isArray(users) && users.length === 0) node.rooms.delete(room);
+      else node.rooms.set(room, users);
+      node.names.replace(room, names?.[room]);
+      this.events.changed(room);
+    }
   }
 
   private forget(id: string): void {

@@ -125,6 +125,7 @@ export const expectations: Record<keyof Config, Expectation> = {
   },
   jwtIssuer: { default: undefined, good: [['a', 'a', { JWT_SECRET: 's' }]], bad: ['a\tb'] },
   jwtAudience: { default: undefined, good: [['a', 'a', { JWT_SECRET: 's' }]], bad: ['a\tb'] },
+  jwtUserClaim: { good: [['https://a.example/user', 'https://a.example/user']], bad: ['a\tb'] },
   adminUser: { default: undefined, good: [['ops', 'ops', { ADMIN_PASSWORD: 'p' }]], bad: ['a:b', 'a\tb'] },
   adminPassword: { default: undefined, good: [['a: b', 'a: b', { ADMIN_USER: 'ops' }]], bad: ['a\tb'] },
   maxPayload: {
