@@ -88,7 +88,8 @@ export const options = {
     name: 'BUS',
     description:
       'How workers exchange messages: embedded (this machine only), redis, redis-sharded (requires a Redis ' +
-      'Cluster) or redis-streams; auto means redis if REDIS_URL is set, and embedded otherwise.',
+      'Cluster) or redis-streams; auto means redis if REDIS_URL is set (redis-sharded if it names a node of a ' +
+      'cluster), and embedded otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),
