@@ -7,6 +7,7 @@ import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import type { Config } from '../config/options.js';
+import { redisNamesOf } from '../config/redis-names.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
@@ -83,11 +84,11 @@ export function buildEngine(
 /** Builds the Socket.IO server on the engine, with rooms that span the workers. */
 export async function buildServer(
   config: Config,
-  { engine, mesh, problems, log }: { engine: Engine; mesh: Mesh; problems: Set<string>; log: Logger },
+  { engine, mesh, ...reports }: { engine: Engine; mesh: Mesh } & Parameters<typeof backplaneEvents>[1],
 ): Promise<{ io: Server; backplane: Backplane }> {
   const io = new Server({ serveClient: false, parser });
-  const events = backplaneEvents(backplaneNameOf(config), problems, log);
-  const backplane = openBackplane(config, linksOf(mesh), events);
+  const events = backplaneEvents(backplaneNameOf(config), reports);
+  const backplane = openBackplane(config, { links: linksOf(mesh), prefix: redisNamesOf(config).channels, events });
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);
   await readyInTime(backplane);

@@ -1,6 +1,7 @@
 import type { Namespace, Socket } from 'socket.io';
 import { type Socket as Client, io, type ManagerOptions, type SocketOptions } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
+import { until } from '../../support/until.js';
 import type { TestNode } from './node.js';
 
 const open = new Set<Client>();
@@ -15,9 +16,11 @@ export interface Pair {
 
 /** Connects a real client. */
 export async function pairOn(
-  node: Pick<TestNode, 'io' | 'url'>,
+  node: Pick<TestNode, 'io' | 'url'> & Partial<Pick<TestNode, 'engine'>>,
   { namespace = '/', ...options }: Partial<ManagerOptions & SocketOptions> & { namespace?: string } = {},
 ): Promise<Pair> {
+  // A test that kept this process busy must not have the next one's clients rejected.
+  await until(() => (node.engine?.load.level ?? 0) < 2);
   const client = io(node.url + namespace, {
     forceNew: true,
     transports: ['websocket'],
