@@ -1,5 +1,12 @@
 /**
- * gjallar as a library: the engine and the rooms, for an application that keeps socket.io and its API.
+ * gjallar as a library. `Server` is socket.io's, on gjallar's engine and rooms:
+ *
+ * ```
+ * import { Server } from 'gjallar';
+ * const io = new Server(httpServer);
+ * ```
+ *
+ * An application with its own uWebSockets.js app uses the parts:
  *
  * ```
  * const app = App();                                   // from uWebSockets.js
@@ -10,10 +17,22 @@
  * app.listen(3000, () => {});
  * ```
  */
+import './compat/uws-environment.js';
 import type { Engine } from './engine/engine.js';
-import { type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
-import { inMemory, refusingLostState } from './rooms/recovery.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
+import { inMemory, withoutLostState } from './rooms/recovery.js';
 
+export type { TemplatedApp } from 'uWebSockets.js';
+export type {
+  BroadcastOperator,
+  DefaultEventsMap,
+  DisconnectReason,
+  Event,
+  ExtendedError,
+  RemoteSocket,
+  ServerOptions,
+} from 'socket.io';
+export { Namespace, Socket } from 'socket.io';
 export type {
   ChatMessage,
   ClientEvents,
@@ -25,6 +44,8 @@ export type {
   ServerEvents,
   WhoReply,
 } from './chat/protocol.js';
+// The npm package of uWebSockets.js can only be imported. From here, it can also be required.
+export { App, SSLApp } from './compat/uws.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';
@@ -34,16 +55,17 @@ export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
-export type { AdapterFactory } from './rooms/native-rooms.js';
+export type { AdapterClass, AdapterFactory } from './rooms/native-rooms.js';
+export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
+export { type Attachable, Server } from './server/server.js';
 
 /**
  * An adapter whose rooms are uWebSockets.js topics, for `io.adapter()` or the server's `adapter` option.
  * @param engine the engine that the server is bound to
- * @param bus the adapter that connects this server with others, such as `createAdapter()` of
- *   `@socket.io/redis-adapter`; without it, the server works alone
- * @throws GjallarError BAD_CONFIG, from the server's constructor or `io.of()`, if the server's option
- *   `connectionStateRecovery` is set and the adapter cannot recover anything
+ * @param bus the adapter that connects this server with others: a class, or a factory such as `createAdapter()` of
+ *   `@socket.io/redis-adapter`; without it, the server works alone. If the adapter cannot recover anything, the server's
+ *   option `connectionStateRecovery` is turned off with a warning.
  */
-export function createAdapter(engine: Engine, bus: AdapterFactory = inMemory): AdapterFactory {
-  return withNativeRooms(refusingLostState(bus), engine);
+export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass = inMemory): AdapterFactory {
+  return withNativeRooms(withoutLostState(bus), engine);
 }

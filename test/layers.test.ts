@@ -15,14 +15,18 @@ const layers: Record<string, readonly string[]> = {
   'control-characters': [],
   'worker-links': [],
   config: ['errors', 'control-characters', 'rooms'],
-  engine: ['errors', 'worker-links'],
+  engine: ['compat', 'errors', 'worker-links'],
   parser: ['engine'],
-  compat: [],
+  compat: ['errors'],
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
   cluster: ['engine', 'errors'],
-  http: ['engine', 'errors'],
+  http: ['compat', 'engine', 'errors'],
   operations: ['cluster', 'engine', 'http', 'rooms'],
-  runtime: ['cluster', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms', 'worker-links'],
+  runtime: [
+    ...['cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms'],
+    'worker-links',
+  ],
+  server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
   history: ['compat', 'errors', 'operations'],
@@ -45,8 +49,16 @@ const layers: Record<string, readonly string[]> = {
   ],
 };
 
-/** Who may touch process.env besides src/config: to hand it over, and for what the primary tells its workers. */
-const environmentReaders = ['main.ts', join('runtime', 'parts.ts')];
+/**
+ * Who may touch process.env besides src/config: to hand it over, for what the primary tells its workers, for what
+ * uWebSockets.js reads when it is loaded, and for applications that run unmodified.
+ */
+const environmentReaders = [
+  'main.ts',
+  join('runtime', 'parts.ts'),
+  join('compat', 'uws-environment.ts'),
+  join('server', 'environment.ts'),
+];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 

@@ -1,6 +1,7 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import { join } from 'node:path';
-import { type HttpHost, routeHttp } from '../engine/uws/routes.js';
+import type { HttpHost } from '../engine/http/guarded-requests.js';
+import { routeHttp } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
 import { addClientBundle, pageBundles } from '../http/client-bundle.js';
 import type { Cors } from '../http/cors.js';

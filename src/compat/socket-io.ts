@@ -1,20 +1,10 @@
-import { createRequire } from 'node:module';
 import type { Namespace, Server, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
 
 /**
- * All private parts of socket.io and socket.io-adapter that gjallar relies on. Checked against socket.io 4.6 to 4.8 and
- * socket.io-adapter 2.5. `test/compat/socket-io.test.ts` fails if a new version breaks one of them.
+ * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on; those of its
+ * Server are in `socket-io-server.ts`. Checked against socket.io 4.6 to 4.8 and socket.io-adapter 2.5. `test/compat/socket-io.test.ts` fails if a new version breaks one of them.
  */
-
-/** The range of socket.io versions that this file was checked against. */
-export const CHECKED_VERSIONS = { from: '4.6.0', below: '5.0.0' } as const;
-
-/** The installed version of socket.io. */
-export function installedVersion(): string {
-  const { version } = createRequire(import.meta.url)('socket.io/package.json') as { version: string };
-  return version;
-}
 
 /** A packet as socket.io passes it to the adapter. */
 export interface BroadcastPacket {
@@ -60,8 +50,16 @@ export function receivingStepsOf(adapter: Adapter): ReceivingSteps {
 
 /** Whether the server has the option `connectionStateRecovery`. */
 export function wantsRecovery(nsp: Namespace): boolean {
-  const { opts } = nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } };
-  return Boolean(opts.connectionStateRecovery);
+  return Boolean(optionsOf(nsp).connectionStateRecovery);
+}
+
+/** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */
+export function turnOffRecovery(nsp: Namespace): void {
+  optionsOf(nsp).connectionStateRecovery = undefined;
+}
+
+function optionsOf(nsp: Namespace): { connectionStateRecovery?: unknown } {
+  return (nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } }).opts;
 }
 
 /** The namespace of an adapter, which its declaration makes private. */

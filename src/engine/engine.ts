@@ -82,7 +82,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   readonly outbox: Outbox;
 
   private readonly pending = new PendingSessions((session) => this.emit('connection', session));
-  private isClosed = false;
+  private isRunning = false;
   /** Counts the connections on the port. */
   readonly connectionGuard = new ConnectionGuard();
   /** Decides what the worker rejects when it is overloaded. */
@@ -186,20 +186,31 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** Adds the engine's routes to a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
-    if (this.apps.length === 0) {
-      corkHolder.acquire();
-      this.load.start();
-      this.bufferBudget.start();
-    }
+    if (!this.isRunning) corkHolder.acquire();
+    this.isRunning = true;
+    this.start();
     this.apps.push(app);
     attachTo(app, this, options);
     return this;
   }
 
-  /** Closes all sessions. */
+  /** Starts to watch the load and the waiting bytes. `attach()` does so too. */
+  start(): void {
+    this.load.start();
+    this.bufferBudget.start();
+  }
+
+  /** Call it before an app is closed permanently. From then on, nothing is published to the app. */
+  detach(app: TemplatedApp): this {
+    const index = this.apps.indexOf(app);
+    if (index !== -1) this.apps.splice(index, 1);
+    return this;
+  }
+
+  /** Closes all sessions. Attach it again to open new ones. */
   close(): this {
-    if (this.apps.length > 0 && !this.isClosed) corkHolder.release();
-    this.isClosed = true;
+    if (this.isRunning) corkHolder.release();
+    this.isRunning = false;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
     this.load.close();

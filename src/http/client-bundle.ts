@@ -1,6 +1,6 @@
 import type { TemplatedApp } from 'uWebSockets.js';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { installedVersion, packageFolder } from '../compat/socket-io-version.js';
 import { systemClock } from '../engine/clock.js';
 import { RequestGuard } from '../engine/limits/request-guard.js';
 import { routeHttp } from '../engine/uws/routes.js';
@@ -14,8 +14,9 @@ export const pageBundles = /^socket\.io(\.esm)?(\.min)?\.js$/;
 
 /** Adds the files of socket.io's client bundle at a path that ends in a slash. */
 export function addClientBundle(files: StaticFiles, path: string, accept = allBundles): StaticFiles {
-  const folder = join(dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist');
-  return files.add(path, folder, (name) => accept.test(name));
+  const folder = join(packageFolder(), 'client-dist');
+  // socket.io's own ETag: browsers can reuse the files that they have from a stock server.
+  return files.add(path, folder, (name) => accept.test(name), `"${installedVersion()}"`);
 }
 
 export interface ServeClientOptions {

@@ -19,12 +19,15 @@ interface StaticFile {
 export class StaticFiles {
   private readonly files = new Map<string, StaticFile>();
 
-  /** Adds the files of a folder under a path that ends in a slash. The path itself serves `index.html`. */
-  add(path: string, folder: string, accept: (name: string) => boolean = () => true): this {
+  /**
+   * Adds the files of a folder under a path that ends in a slash. The path itself serves `index.html`.
+   * @param etag the ETag of all the files; by default, each file gets one that is derived from its content
+   */
+  add(path: string, folder: string, accept: (name: string) => boolean = () => true, etag?: string): this {
     if (!existsSync(folder)) return this;
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       if (!entry.isFile() || !accept(entry.name)) continue;
-      const file = readStaticFile(join(folder, entry.name), entry.name);
+      const file = readStaticFile(join(folder, entry.name), entry.name, etag);
       this.files.set(path + entry.name, file);
       if (entry.name === 'index.html') this.files.set(path, file);
     }
@@ -50,13 +53,13 @@ export class StaticFiles {
   }
 }
 
-function readStaticFile(path: string, name: string): StaticFile {
+function readStaticFile(path: string, name: string, etag?: string): StaticFile {
   const body = readFileSync(path);
   const gzipped = gzipSync(body);
   return {
     body,
     gzipped: gzipped.length < body.length ? gzipped : undefined,
     type: mime.contentType(name) || 'application/octet-stream',
-    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
+    etag: etag ?? `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
   };
 }

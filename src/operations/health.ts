@@ -1,5 +1,6 @@
 import type { TemplatedApp } from 'uWebSockets.js';
-import { type HttpHost, routeHttp } from '../engine/uws/routes.js';
+import type { HttpHost } from '../engine/http/guarded-requests.js';
+import { routeHttp } from '../engine/uws/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
 

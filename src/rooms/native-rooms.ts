@@ -1,14 +1,27 @@
-import type { Namespace } from 'socket.io';
+import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
 import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../compat/socket-io.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
+import { Session } from '../engine/session/session.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
 import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
 
 /** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
+
+/** The class of an adapter, which `io.adapter()` accepts too. */
+export type AdapterClass = new (nsp: Namespace) => Adapter;
+
+/** The parts of the engine that rooms need. */
+export type RoomsEngine = Pick<Engine, 'load' | 'outbox' | 'settings'>;
+
+/** Creates an adapter as socket.io does, which calls classes and functions alike with `new`. */
+export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
+  // Arrow functions have no prototype, and cannot be called with `new`.
+  return maker.prototype ? new (maker as AdapterClass)(nsp) : (maker as AdapterFactory)(nsp);
+}
 
 /** With fewer members, sending to each member is as cheap as a topic. */
 const MIN_TOPIC_MEMBERS = 3;
@@ -19,14 +32,25 @@ const MIN_TOPIC_MEMBERS = 3;
  * A room becomes a topic with the first broadcast to it. Rooms that never have more than one or two members, such as
  * each socket's own, cost nothing.
  */
-export function withNativeRooms(factory: AdapterFactory, engine: Engine): AdapterFactory {
+export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: RoomsEngine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
-  return function nativeRooms(nsp: Namespace): Adapter {
-    const adapter = factory(nsp);
+  function nativeRooms(nsp: Namespace): Adapter {
+    const adapter = makeAdapter(factory, nsp);
     new NativeRooms(adapter, nsp, engine).install();
     return adapter;
-  };
+  }
+  factories.add(nativeRooms);
+  return nativeRooms;
 }
+
+const factories = new WeakSet<AdapterFactory>();
+
+/** Whether a factory makes adapters whose rooms are topics. */
+export function hasNativeRooms(factory: unknown): boolean {
+  return factories.has(factory as AdapterFactory);
+}
+
+let hasWarned = false;
 
 class NativeRooms {
   private readonly topics: Topics;
@@ -36,9 +60,9 @@ class NativeRooms {
   constructor(
     private readonly adapter: Adapter,
     private readonly nsp: Namespace,
-    private readonly engine: Engine,
+    private readonly engine: RoomsEngine,
   ) {
-    this.topics = new Topics(adapter, nsp, engine.outbox);
+    this.topics = new Topics(adapter, nsp, engine);
     this.listeners = new OutgoingListeners(adapter, (socket) => this.topics.deliverDirectly(socket));
   }
 
@@ -53,6 +77,7 @@ class NativeRooms {
       // A socket in its own room is connected. Rooms that it joined in a middleware count from then on.
       const socket = this.nsp.sockets.get(id);
       if (!socket) return result;
+      this.warnOfOtherEngine(socket);
       if (rooms.has(id)) {
         this.listeners.watch(socket);
         this.topics.enter(socket, this.topics.roomsOf(id));
@@ -83,6 +108,17 @@ class NativeRooms {
         apply.call(adapter, options, deliver);
       }
     };
+  }
+
+  /** Rooms work with any engine, but topics reach only the clients of gjallar's engine. */
+  private warnOfOtherEngine({ conn }: Socket): void {
+    if (hasWarned || (conn as unknown) instanceof Session || conn.constructor.name !== 'Socket') return;
+    hasWarned = true;
+    process.emitWarning(
+      "Clients connect over socket.io's own engine, which io.attach() and io.listen() set up. Remove those calls, or " +
+        "import Server from 'gjallar'. See docs/compatibility.md of gjallar.",
+      { type: 'GjallarWarning', code: 'GJALLAR_OTHER_ENGINE' },
+    );
   }
 
   /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */

@@ -26,7 +26,7 @@ export class Topics {
   constructor(
     private readonly adapter: Adapter,
     private readonly nsp: Namespace,
-    private readonly outbox: Outbox,
+    private readonly engine: { readonly outbox: Outbox },
   ) {}
 
   membersOf(room: RoomKey): Iterable<SocketId> {
@@ -67,7 +67,7 @@ export class Topics {
   private enterTopic(socket: Socket, topic: Topic): void {
     const webSocket = isObserved(socket) ? undefined : this.nativeSocketOf(socket.id);
     if (webSocket) {
-      this.outbox.subscribe(webSocket, topic.name);
+      this.engine.outbox.subscribe(webSocket, topic.name);
       return;
     }
     topic.directRecipients.add(socket.id);
@@ -117,7 +117,7 @@ export class Topics {
 
   private unsubscribe(id: SocketId, topic: Topic): void {
     const webSocket = this.nativeSocketOf(id);
-    if (webSocket) this.outbox.unsubscribe(webSocket, topic.name);
+    if (webSocket) this.engine.outbox.unsubscribe(webSocket, topic.name);
   }
 
   /** The socket's WebSocket if topics reach it. */

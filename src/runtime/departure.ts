@@ -1,7 +1,8 @@
-import { type us_listen_socket, us_listen_socket_close } from 'uWebSockets.js';
+import type { us_listen_socket } from 'uWebSockets.js';
 import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { ReceivedConnection } from '../cluster/relay/receiver.js';
 import type { Relay } from '../cluster/relay/relay.js';
+import { us_listen_socket_close } from '../compat/uws.js';
 import type { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session/session.js';
 import { connections } from '../engine/uws/response.js';

@@ -1,4 +1,4 @@
-import { App, SSLApp, type TemplatedApp } from 'uWebSockets.js';
+import type { TemplatedApp } from 'uWebSockets.js';
 import cluster from 'node:cluster';
 import { rmdirSync } from 'node:fs';
 import type { Logger } from 'pino';
@@ -6,6 +6,7 @@ import { Server } from 'socket.io';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
+import { App, SSLApp } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import { Engine } from '../engine/engine.js';

@@ -1,14 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Server, Socket } from 'socket.io';
 import { Adapter, ClusterAdapter } from 'socket.io-adapter';
-import {
-  ANY_OUTGOING_LISTENERS,
-  CHECKED_VERSIONS,
-  decoderOf,
-  installedVersion,
-  namespaceOf,
-  wantsRecovery,
-} from '../../src/compat/socket-io.js';
+import { ANY_OUTGOING_LISTENERS, decoderOf, namespaceOf, wantsRecovery } from '../../src/compat/socket-io.js';
+import { CHECKED_VERSIONS, installedVersion } from '../../src/compat/socket-io-version.js';
 
 /** Fails with what to do, instead of with a property that is undefined. */
 function has(what: string, isThere: boolean): void {

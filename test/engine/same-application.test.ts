@@ -7,7 +7,7 @@ import { io as connect, type ManagerOptions, type Socket, type SocketOptions } f
 import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
-import { type Serve, type Served, serveGjallar, serveStock, type Tls } from './support/application.js';
+import { type Serve, type Served, serveDropIn, serveGjallar, serveStock, type Tls } from './support/application.js';
 import { closeEngines } from './support/engine.js';
 import { type Seen, wholeApplication } from './support/whole-application.js';
 
@@ -33,6 +33,7 @@ async function expectSame(
   const stock = await run(serveStock);
   expect(stock.result).toBeDefined();
   expect(await run(serveGjallar)).toEqual(stock);
+  expect(await run(serveDropIn)).toEqual(stock);
 }
 
 function client({ url }: Served, options: Partial<ManagerOptions & SocketOptions> = {}, namespace = '/'): Socket {

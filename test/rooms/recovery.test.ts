@@ -1,8 +1,9 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { createAdapter as createRedisAdapter } from '@socket.io/redis-adapter';
 import { createAdapter as createStreamsAdapter } from '@socket.io/redis-streams-adapter';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
+import { SessionAwareAdapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { createAdapter, Engine } from '../../src/index.js';
 import type { AdapterFactory } from '../../src/rooms/native-rooms.js';
@@ -133,19 +134,25 @@ test('on Redis streams a client recovers on another worker', async () => {
   expect(heard.slice(before).filter((n) => n !== 0)).toEqual(['missed', 'after']);
 });
 
-test('a bus that cannot recover anything is refused at once, with a remedy', async () => {
+test('recovery is turned off, with a warning, where the bus cannot recover anything', async () => {
   const clients = [1, 2].map(() => new Redis({ lazyConnect: true, enableOfflineQueue: false })) as [Redis, Redis];
   for (const client of clients) client.sendCommand = (command) => command.promise as Promise<unknown>;
   const engine = new Engine();
   closers.push(() => engine.close());
+  const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
   const adapter = createAdapter(engine, createRedisAdapter(...clients) as AdapterFactory) as never;
-  expect(() => new Server({ ...server, adapter })).toThrow(
-    expect.objectContaining({
-      name: 'GjallarError',
-      code: 'BAD_CONFIG',
-      message: expect.stringMatching(/RedisAdapter.*redis-streams-adapter/),
-    }),
-  );
+  const recoveryOf = (io: Server) => (io as unknown as { opts: typeof server }).opts.connectionStateRecovery;
+  expect(recoveryOf(new Server({ ...server, adapter }))).toBeUndefined();
   new Server({ adapter });
-  new Server({ ...server, adapter: createAdapter(engine) as never });
+  expect(recoveryOf(new Server({ ...server, adapter: createAdapter(engine) as never }))).toBeDefined();
+  expect(
+    recoveryOf(new Server({ ...server, adapter: createAdapter(engine, SessionAwareAdapter) as never })),
+  ).toBeDefined();
+  expect(warn.mock.calls).toEqual([
+    [
+      expect.stringMatching(/RedisAdapter.*redis-streams-adapter/),
+      { type: 'GjallarWarning', code: 'GJALLAR_NO_RECOVERY' },
+    ],
+  ]);
+  warn.mockRestore();
 });

@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { SocketAddress } from 'node:net';
 import { clientAddress } from '../limits/client-address.js';
+import { LazyEventEmitter } from '../session/compact-emitter.js';
 
 /** The properties of a request's connection that applications read. */
 export interface RequestConnection {
@@ -20,20 +21,22 @@ export interface RequestParts {
 
 /**
  * A request as applications and Connect middleware see it: the part of node:http's IncomingMessage that they read. It
- * is a copy, because a uWebSockets.js request is invalid after its handler returns.
+ * is a copy, because a uWebSockets.js request is invalid after its handler returns. The request of a handshake emits
+ * `close` when its session ends.
  */
-export class EngineRequest {
+export class EngineRequest extends LazyEventEmitter {
   readonly method: string;
   /** Path and query, as in node:http. */
   url: string;
   readonly headers: Record<string, string | undefined>;
-  readonly connection: RequestConnection;
+  connection: RequestConnection;
   /** The query's parameters by name. If one is repeated, the last one counts. */
   readonly _query: Record<string, string>;
   /** The response; set while it can still be written. */
   res: unknown;
 
   constructor(parts: RequestParts) {
+    super();
     this.method = parts.method;
     this.url = parts.url;
     this.headers = parts.headers;
@@ -44,6 +47,15 @@ export class EngineRequest {
   /** The connection under its other name in node:http. */
   get socket(): RequestConnection {
     return this.connection;
+  }
+
+  /** Names and values alternate. Names are in lower case, because uWebSockets.js does not keep their original case. */
+  get rawHeaders(): string[] {
+    return Object.entries(this.headers).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+  }
+
+  get httpVersion(): string {
+    return '1.1';
   }
 
   /** The request as plain data. */
@@ -89,7 +101,7 @@ export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: bool
 /**
  * The address of the client in the notation of node:net: `127.0.0.1`, `::1`, or `::ffff:127.0.0.1` on a dual socket.
  */
-function addressOf(res: HttpResponse): string {
+export function addressOf(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
   // The client has already disconnected, so its address is unknown.
   if (bytes.length === 0) return '';

@@ -256,5 +256,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     this.host.onSessionClosed(this);
     if (closeErrors[reason]) this.host.emit('limit', this, reason);
     this.emit('close', reason, description);
+    // Applications may delete it to save its memory.
+    this.request?.emit('close');
   }
 }

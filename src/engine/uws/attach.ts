@@ -1,7 +1,8 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { EngineSettings } from '../options.js';
-import { type RouteHost, routeHttp, routeWebSockets, watchConnections } from './routes.js';
+import { type RequestReader, type RouteHost, routeHttp, routeWebSockets, watchConnections } from './routes.js';
 
 /** The path on which the engine answers. */
 export interface AttachOptions {
@@ -11,11 +12,16 @@ export interface AttachOptions {
   addTrailingSlash?: boolean;
   /** Whether the app is an SSLApp; sets `handshake.secure`. @default false */
   secure?: boolean;
+  /** Whether requests below the path are answered too, as engine.io does. @default false */
+  below?: boolean;
+  /** Creates the engine's request. By default, it is the request as uWebSockets.js has read it. */
+  readRequest?: RequestReader | undefined;
 }
 
 /** The engine as its uWebSockets.js routes use it. */
 export interface Attached extends RouteHost {
   readonly settings: EngineSettings;
+  readonly connectionGuard: ConnectionGuard;
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
 }
@@ -24,27 +30,33 @@ export interface Attached extends RouteHost {
 export function attachTo(
   app: TemplatedApp,
   engine: Attached,
-  { path = '/socket.io', addTrailingSlash = true, secure = false }: AttachOptions,
+  { path = '/socket.io', addTrailingSlash = true, secure = false, below = false, readRequest }: AttachOptions,
 ): void {
   const bare = path.replace(/\/$/, '');
-  const pattern = addTrailingSlash ? `${bare}/` : bare;
+  const patterns = [addTrailingSlash ? `${bare}/` : bare];
+  if (below) patterns.push(`${bare}/*`);
+  if (below && !addTrailingSlash) patterns.push(`${bare}/`);
   const { settings } = engine;
   watchConnections(app, engine.connectionGuard);
-  routeWebSockets(app, engine, {
-    pattern,
-    secure,
-    maxPayload: settings.maxHttpBufferSize,
-    compresses: settings.perMessageDeflate !== undefined,
-    // Engine.IO has heartbeats of its own, but they end with the session, and the WebSocket may outlive it.
-    idleTimeout: idleTimeoutOf(settings),
-    onUpgrade: (exchange) => engine.onUpgrade(exchange),
-  });
-  routeHttp(app, engine, {
-    pattern,
-    secure,
-    maxBody: settings.maxHttpBufferSize,
-    handle: (exchange) => engine.onRequest(exchange),
-  });
+  for (const pattern of patterns) {
+    routeWebSockets(app, engine, {
+      pattern,
+      secure,
+      maxPayload: settings.maxHttpBufferSize,
+      compresses: settings.perMessageDeflate !== undefined,
+      // Engine.IO has heartbeats of its own, but they end with the session, and the WebSocket may outlive it.
+      idleTimeout: idleTimeoutOf(settings),
+      readRequest,
+      onUpgrade: (exchange) => engine.onUpgrade(exchange),
+    });
+    routeHttp(app, engine, {
+      pattern,
+      secure,
+      maxBody: settings.maxHttpBufferSize,
+      readRequest,
+      handle: (exchange) => engine.onRequest(exchange),
+    });
+  }
 }
 
 /** The longest idle timeout that uWebSockets.js accepts. */

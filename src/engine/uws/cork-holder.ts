@@ -1,6 +1,7 @@
-import { App, type HttpResponse, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../compat/uws.js';
 
 /**
  * uWebSockets.js writes a warning to the standard error for each upgrade that is accepted outside any handler and any
@@ -35,7 +36,8 @@ class CorkHolder {
     const path = `/${randomBytes(12).toString('hex')}`;
     const app = App().any(path, (res) => {
       res.onAborted(() => {
-        this.response = undefined;
+        // Another engine may have opened a new connection meanwhile.
+        if (this.response === res) this.response = undefined;
       });
       this.response = res;
     });
@@ -44,8 +46,14 @@ class CorkHolder {
       const socket = connect(us_socket_local_port(listenSocket), '127.0.0.1');
       this.socket = socket;
       socket.unref();
-      socket.on('error', () => us_listen_socket_close(listenSocket));
-      socket.once('connect', () => us_listen_socket_close(listenSocket));
+      let isListening = true;
+      const stopListening = () => {
+        if (isListening) us_listen_socket_close(listenSocket);
+        isListening = false;
+      };
+      socket.on('error', () => {});
+      // `close` comes alone if the last engine is closed before the connection is open.
+      for (const event of ['connect', 'close']) socket.once(event, stopListening);
       socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
     });
   }

@@ -1,34 +1,26 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from 'uWebSockets.js';
 import type { Closing } from '../delivery/closing.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
-import type { FrameReceiver, HttpExchange, ResponseHeaders, UpgradeExchange } from '../http/exchange.js';
-import { readRequest } from '../http/request.js';
-import type { AddressLimits } from '../limits/address-limits.js';
+import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import { type HttpHost, handleRequest, handleUpgrade } from '../http/guarded-requests.js';
+import { type EngineRequest, readRequest } from '../http/request.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
-import { isExpectedHost } from '../limits/origin.js';
-import type { RequestGuard } from '../limits/request-guard.js';
 import { type SocketData, UwsHttpExchange, UwsUpgradeExchange } from './uws-exchange.js';
 
 /** Values of uWebSockets.js's `compression` option. Its typings declare them as types only. */
 const DISABLED = 0;
 const SHARED_COMPRESSOR = 1;
 
-/** The parts that all HTTP routes of an app share. */
-export interface HttpHost {
-  readonly settings: { readonly trustProxy: number; readonly allowedHosts: readonly string[] | undefined };
-  readonly requestGuard: RequestGuard;
-  /** Limits the waiting requests of one address; undefined without limits. */
-  readonly addresses: AddressLimits | undefined;
-}
-
 /** The parts that all WebSocket routes share. */
 export interface RouteHost extends HttpHost {
   readonly slow: SlowClients;
   readonly closing: Closing;
   readonly frameGuard: FrameGuard;
-  readonly connectionGuard: ConnectionGuard;
 }
+
+/** Creates the engine's request from that of uWebSockets.js. Returns undefined if the connection must be closed. */
+export type RequestReader = (res: HttpResponse, req: HttpRequest) => EngineRequest | undefined;
 
 export interface HttpRoute {
   /** A pattern of uWebSockets.js. */
@@ -41,27 +33,21 @@ export interface HttpRoute {
   isForAnyHost?: boolean;
   /** Whether only GET and HEAD are answered. Requests for a WebSocket are left to other routes. @default false */
   isReadOnly?: boolean;
+  /** By default, the request as uWebSockets.js has read it. */
+  readRequest?: RequestReader | undefined;
   handle(exchange: HttpExchange): unknown;
 }
 
 /** Adds a route for HTTP requests. All HTTP requests arrive through such routes. */
 export function routeHttp(app: TemplatedApp, host: HttpHost, route: HttpRoute): void {
   const { pattern, secure, maxBody = 0, isReadOnly = false, isForAnyHost = false, handle } = route;
-  const { requestGuard, settings, addresses } = host;
+  const { readRequest: read = readerOf(host, secure) } = route;
   const onRequest = (res: HttpResponse, req: HttpRequest) => {
     if (isReadOnly && req.getHeader('upgrade') !== '') return void req.setYield(true);
-    const exchange = new UwsHttpExchange(res, readRequest(res, req, secure, settings.trustProxy), maxBody);
-    if (exchange.finished) return;
-    const { request } = exchange;
-    const address = request.connection.remoteAddress;
-    if (!requestGuard.enter(address)) return exchange.destroy();
-    if (!isForAnyHost && !isExpectedHost(request, settings)) return exchange.send(...misdirected);
-    if (addresses && !addresses.enterRequest(exchange, address)) return exchange.send(...tooManyRequests);
-    try {
-      handle(exchange);
-    } finally {
-      requestGuard.leave();
-    }
+    const request = read(res, req);
+    if (!request) return void res.close();
+    const exchange = new UwsHttpExchange(res, request, maxBody);
+    if (!exchange.finished) handleRequest(exchange, host, handle, isForAnyHost);
   };
   if (isReadOnly) app.get(pattern, onRequest).head(pattern, onRequest);
   else app.any(pattern, onRequest);
@@ -76,13 +62,15 @@ export interface WebSocketRoute {
   compresses: boolean;
   /** In seconds; 0 is no limit. */
   idleTimeout: number;
+  /** By default, the request as uWebSockets.js has read it. */
+  readRequest?: RequestReader | undefined;
   onUpgrade(exchange: UpgradeExchange): void;
 }
 
 /** Adds a route for WebSockets. All WebSockets arrive through such routes. */
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
-  const { slow, closing, frameGuard, requestGuard, connectionGuard, settings } = host;
-  const { secure, onUpgrade } = route;
+  const { slow, closing, frameGuard } = host;
+  const { readRequest: read = readerOf(host, route.secure), onUpgrade } = route;
   app.ws<SocketData>(route.pattern, {
     maxPayloadLength: route.maxPayload,
     maxBackpressure: slow.limit,
@@ -90,16 +78,9 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     idleTimeout: route.idleTimeout,
     sendPingsAutomatically: false,
     upgrade: (res, req, context) => {
-      const request = readRequest(res, req, secure, settings.trustProxy);
-      UwsUpgradeExchange.handle(res, request, context, (exchange) => {
-        if (!requestGuard.enter(request.connection.remoteAddress)) return exchange.destroy();
-        if (!isExpectedHost(request, settings)) return exchange.send(...misdirected);
-        try {
-          onUpgrade(exchange);
-        } finally {
-          requestGuard.leave();
-        }
-      });
+      const request = read(res, req);
+      if (!request) return void res.close();
+      UwsUpgradeExchange.handle(res, request, context, (exchange) => handleUpgrade(exchange, host, onUpgrade));
     },
     open: (ws) => receiverOf(ws).onOpen(ws),
     message: (ws, message, isBinary) => frameGuard.message(receiverOf(ws), message, isBinary),
@@ -111,7 +92,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     },
     dropped: (ws, message) => slow.onDropped(ws, message, receiverOf(ws)),
     close: (ws, code, reason) => {
-      connectionGuard.closed();
+      webSocketClosed(app);
       closing.closed(ws);
       frameGuard.closed(receiverOf(ws), code, Buffer.from(reason).toString());
     },
@@ -123,25 +104,26 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
   }
 }
 
-type Answer = [status: number, headers: ResponseHeaders, body: string];
-const misdirected: Answer = [
-  421,
-  {},
-  'This server does not answer to this host name. Use one of the names in ALLOWED_HOSTS.',
-];
-const tooManyRequests: Answer = [
-  429,
-  {},
-  'Too many requests from this IP address are waiting for their responses. Wait before you send another.',
-];
+function readerOf({ settings: { trustProxy } }: HttpHost, secure: boolean): RequestReader {
+  return (res, req) => readRequest(res, req, secure, trustProxy);
+}
 
-/** Counts the connections of an app, and closes new ones beyond the limit. Call it once for each app. */
+const guards = new WeakMap<TemplatedApp, ConnectionGuard>();
+
+/** Counts the connections of an app, and closes new ones beyond the limit. The first guard of an app counts. */
 export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): void {
+  if (guards.has(app)) return;
+  guards.set(app, guard);
   const onConnection = (res: HttpResponse, change: number): void => {
     if (change < 0) guard.closed();
     else if (!guard.opened()) res.close();
   };
   app.filter(onConnection);
+}
+
+/** Counts the end of a WebSocket, which uWebSockets.js does not report to filters. */
+export function webSocketClosed(app: TemplatedApp): void {
+  guards.get(app)?.closed();
 }
 
 /** The receiver of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which saves a native call. */

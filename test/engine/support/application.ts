@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Server, type ServerOptions } from 'socket.io';
-import { createAdapter, Engine, type EngineOptions, parser } from '../../../src/index.js';
+import { createAdapter, Server as DropIn, Engine, type EngineOptions, parser } from '../../../src/index.js';
 import { listen } from './engine.js';
 
 export type Application = (io: Server) => void;
@@ -26,24 +26,32 @@ export interface Tls {
 /** Runs an application the way its users do: on node:http, or on gjallar. */
 export type Serve = (application: Application, options?: Partial<ServerOptions>, tls?: Tls) => Promise<Served>;
 
-/** Stock socket.io. */
-export const serveStock: Serve = async (application, options = {}, tls) => {
-  const http = tls
-    ? createHttpsServer({ key: readFileSync(tls.key), cert: readFileSync(tls.cert) })
-    : createHttpServer();
-  const io = new Server(http, { serveClient: false, ...options });
-  application(io);
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const { port } = http.address() as AddressInfo;
-  const close = async () => {
-    await io.close();
-    http.closeAllConnections();
+/** An HTTP server with a Socket.IO server on it. */
+const serveOn =
+  (Class: typeof Server): Serve =>
+  async (application, options = {}, tls) => {
+    const http = tls
+      ? createHttpsServer({ key: readFileSync(tls.key), cert: readFileSync(tls.cert) })
+      : createHttpServer();
+    const io = new Class(http, { serveClient: false, ...options });
+    application(io);
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const { port } = http.address() as AddressInfo;
+    const close = async () => {
+      await io.close();
+      http.closeAllConnections();
+    };
+    return { io, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, close };
   };
-  return { io, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, close };
-};
 
-/** The same on gjallar. The app itself is closed by `closeEngines`. */
+/** Stock socket.io. */
+export const serveStock = serveOn(Server);
+
+/** gjallar's own Server in its place. */
+export const serveDropIn = serveOn(DropIn as unknown as typeof Server);
+
+/** gjallar's engine and rooms on an app of one's own. The app itself is closed by `closeEngines`. */
 export const serveGjallar: Serve = async (application, options = {}, tls) => {
   const app = tls ? SSLApp({ key_file_name: tls.key, cert_file_name: tls.cert }) : App();
   const engine = new Engine(options as EngineOptions);

@@ -1,0 +1,56 @@
+/**
+ * The private parts of node:net's Server that gjallar relies on to take over a port. Checked against Node.js 20.20 and
+ * 22.23. `test/compat/node.test.ts` fails if one is missing.
+ */
+import type { Server } from 'node:net';
+
+/** The methods of a handle that a listening server calls. */
+export interface ListenHandle {
+  /** Closes the listening socket at once. */
+  close(callback?: () => void): void;
+  ref(): void;
+  unref(): void;
+  hasRef(): boolean;
+  /** Fills in the address; returns an error number, 0 for none. */
+  getsockname(address: object): number;
+  readonly fd: number;
+}
+
+interface PrivateServer {
+  _handle: ListenHandle | null;
+  /** The number of open connections. A closed server emits `close` once it is 0. */
+  _connections: number;
+  _emitCloseIfDrained(): void;
+}
+
+function privately(server: Server): PrivateServer {
+  return server as unknown as PrivateServer;
+}
+
+/** The handle of a server that listens on a TCP port of this process; undefined for pipes and for cluster's handles. */
+export function tcpHandleOf(server: Server): ListenHandle | undefined {
+  const handle = privately(server)._handle;
+  return handle?.constructor.name === 'TCP' ? handle : undefined;
+}
+
+/** Replaces the handle of a server; null if it no longer listens. */
+export function setHandle(server: Server, handle: ListenHandle | null): void {
+  privately(server)._handle = handle;
+}
+
+/** Counts connections that node:net does not know. A server that is closing emits `close` after the last one. */
+export function addConnections(server: Server, count: 1 | -1): void {
+  const inside = privately(server);
+  inside._connections += count;
+  if (count < 0) inside._emitCloseIfDrained();
+}
+
+/** The names of the private parts that are missing in this version of Node.js. */
+export function missingInNet(server: Server): string[] {
+  const inside = privately(server);
+  const missing: string[] = [];
+  if (typeof inside._connections !== 'number') missing.push('_connections');
+  if (typeof inside._emitCloseIfDrained !== 'function') missing.push('_emitCloseIfDrained');
+  if (!('_handle' in inside)) missing.push('_handle');
+  return missing;
+}

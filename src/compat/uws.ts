@@ -1,0 +1,33 @@
+/**
+ * uWebSockets.js, loaded in a way that works from CommonJS too. The npm package that contains it can only be imported,
+ * which fails if a tool such as tsx or jest compiles this code to CommonJS. The official package can be required. Checked
+ * against uws-pack 20.0.8.
+ */
+import './uws-environment.js';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { GjallarError } from '../errors.js';
+
+type Uws = Pick<typeof import('uWebSockets.js'), 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
+
+const NAME = 'uWebSockets.js';
+
+function load(): Uws {
+  const require = createRequire(import.meta.url);
+  const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
+  const places = (require.resolve.paths(NAME) ?? []).map((folder) => join(folder, NAME, 'dist', 'bin', binary));
+  const path = places.find((place) => existsSync(place));
+  if (path) return require(path);
+  try {
+    return require(NAME);
+  } catch (cause) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `uWebSockets.js has no binary for Node.js ${process.versions.node} on ${process.platform} ${process.arch} ` +
+        `(${(cause as Error).message}). Use Node.js 20 or 22, or install the official package of uWebSockets.js.`,
+    );
+  }
+}
+
+export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = load();

@@ -1,0 +1,46 @@
+import type { ServerOptions } from 'socket.io';
+import type { EngineOptions } from '../engine/options.js';
+import type { TransportName } from '../engine/transports/transport.js';
+import { warnOnce } from './warn.js';
+
+/** Which library listens on the port of a plain http.Server: uWebSockets.js, or node:http. */
+export type PortOwnerName = 'uws' | 'node';
+
+/** The options of socket.io's Server, and those of gjallar's engine. */
+export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
+  /**
+   * Which library listens on the port of a plain http.Server. "uws" is the fastest for HTTP and Socket.IO. "node" supports
+   * what only node:http can do, such as HTTP/1.0 and trailers, but makes WebSockets of Socket.IO more expensive.
+   * @default GJALLAR_PORT_OWNER, or "uws"
+   */
+  portOwner?: PortOwnerName;
+}
+
+/** The options of `perMessageDeflate` that the engine supports. */
+const deflateOptions = ['threshold'];
+
+/** Picks the engine's options from those of socket.io's Server. Warns once about unsupported options. */
+export function engineOptionsOf(options: Partial<ServerOptions>): EngineOptions {
+  const transports = options.transports as readonly string[] | undefined;
+  const ignored = ignoredIn(options, transports);
+  if (ignored.length > 0) {
+    warnOnce('GJALLAR_OPTION_IGNORED', `gjallar ignores these options of socket.io: ${ignored.join(', ')}.`);
+  }
+  return {
+    ...(options as EngineOptions),
+    transports: transports?.filter((name) => name !== 'webtransport') as readonly TransportName[] | undefined,
+  };
+}
+
+function ignoredIn(options: Partial<ServerOptions>, transports: readonly string[] | undefined): string[] {
+  const ignored: string[] = [];
+  if (options.wsEngine) ignored.push('wsEngine');
+  if (transports?.includes('webtransport')) ignored.push('transports: ["webtransport"]');
+  const { perMessageDeflate } = options;
+  if (typeof perMessageDeflate === 'object') {
+    for (const name of Object.keys(perMessageDeflate)) {
+      if (!deflateOptions.includes(name)) ignored.push(`perMessageDeflate.${name}`);
+    }
+  }
+  return ignored;
+}

@@ -1,0 +1,54 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import type { Server as HttpServer } from 'node:http';
+import type { Server } from 'socket.io';
+import { methodsOf, privateParts } from '../compat/socket-io-server.js';
+import type { AdapterClass, AdapterFactory } from '../rooms/native-rooms.js';
+import { Wiring } from './wiring.js';
+
+const wirings = new WeakMap<Server, Wiring>();
+const installed = new WeakSet<object>();
+
+function wiringOf(io: Server): Wiring {
+  let wiring = wirings.get(io);
+  if (!wiring) {
+    wiring = new Wiring(io);
+    wirings.set(io, wiring);
+  }
+  return wiring;
+}
+
+/**
+ * Makes the servers of a class run on gjallar. The class is socket.io's Server or a subclass. Its constructor, `attach()`
+ * and `listen()` all call the methods that are replaced here.
+ */
+export function install(prototype: object): void {
+  for (let at: object | null = prototype; at; at = Object.getPrototypeOf(at)) if (installed.has(at)) return;
+  installed.add(prototype);
+  const methods = methodsOf(prototype);
+  const { adapter } = methods;
+  Object.assign(prototype, {
+    adapter(this: Server, ...values: unknown[]) {
+      if (values.length === 0) return adapter.call(this);
+      const wiring = wiringOf(this);
+      wiring.useParser();
+      return adapter.call(this, wiring.adapterFor(values[0] as AdapterFactory | AdapterClass));
+    },
+
+    initEngine(this: Server, server: HttpServer | TemplatedApp, options: object) {
+      const wiring = wiringOf(this);
+      if (isUwsApp(server)) wiring.attachApp(server, options);
+      else wiring.attachServer(server, options);
+    },
+
+    attachApp(this: Server, app: TemplatedApp, options: { path?: string } = {}) {
+      const { opts, _path } = privateParts(this);
+      const merged = { ...options, ...opts };
+      merged.path ||= _path;
+      wiringOf(this).attachApp(app, merged);
+    },
+  });
+}
+
+function isUwsApp(server: HttpServer | TemplatedApp): server is TemplatedApp {
+  return 'ws' in server && 'publish' in server;
+}

@@ -1,0 +1,55 @@
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { AddressInfo } from 'node:net';
+import type { ListenHandle } from '../../compat/node-net.js';
+import { us_listen_socket_close } from '../../compat/uws.js';
+
+/** No other process of the same user may share the port. */
+const EXCLUSIVE = 1;
+
+/**
+ * A port on which uWebSockets.js listens. It replaces the handle of a node:net server. The server's own `address()`,
+ * `listening` and `close()` work with it unchanged.
+ */
+export class PortHandle implements ListenHandle {
+  readonly fd = -1;
+
+  private constructor(
+    private readonly socket: us_listen_socket,
+    private readonly local: AddressInfo,
+    private readonly onClose: () => void,
+  ) {}
+
+  /** Makes an app listen. Returns undefined if the port is in use. */
+  static listen(app: TemplatedApp, local: AddressInfo, onClose: () => void): PortHandle | undefined {
+    let handle: PortHandle | undefined;
+    // listen() calls it before it returns.
+    const done = (socket: us_listen_socket | false) => {
+      if (socket) handle = new PortHandle(socket, local, onClose);
+    };
+    // Without a host, uWebSockets.js listens on both address families, as node:net does with `::`.
+    const listen = app.listen as (...args: unknown[]) => void;
+    if (local.address === '::') listen.call(app, local.port, EXCLUSIVE, done);
+    else listen.call(app, local.address, local.port, EXCLUSIVE, done);
+    return handle;
+  }
+
+  close(callback?: () => void): void {
+    us_listen_socket_close(this.socket);
+    this.onClose();
+    if (callback) process.nextTick(callback);
+  }
+
+  getsockname(address: object): number {
+    Object.assign(address, this.local);
+    return 0;
+  }
+
+  /** The loop stays alive as long as uWebSockets.js listens. */
+  ref(): void {}
+
+  unref(): void {}
+
+  hasRef(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,125 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import cluster from 'node:cluster';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
+import { App } from '../../compat/uws.js';
+import type { EngineRoute } from '../engine-route.js';
+import { HttpBridge } from '../http/http-bridge.js';
+import { WebSocketBridge } from '../upgrade/websocket-bridge.js';
+import { PortHandle } from './port-handle.js';
+
+/**
+ * Makes uWebSockets.js own the port of an http.Server. node:net listens first, and handles arguments, host names, port 0
+ * and errors. Then uWebSockets.js replaces it on the same address, in the same turn of the event loop.
+ */
+export class PortOwner {
+  private readonly routes: EngineRoute[] = [];
+  private current: OwnedPort | undefined;
+  private isLeftToNode = false;
+
+  constructor(private readonly server: Server) {
+    const { listen, closeAllConnections } = server;
+    // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
+    server.listen = (...args: unknown[]) => {
+      this.isLeftToNode = needsNode(args[0]);
+      (listen as (...args: unknown[]) => void).apply(server, args);
+      this.takeOver();
+      return server;
+    };
+    // With a host name, node:net listens later.
+    server.prependListener('listening', () => this.takeOver());
+    server.closeAllConnections = () => {
+      this.current?.bridge.closeAll();
+      closeAllConnections.call(server);
+    };
+    this.takeOver();
+  }
+
+  /** Adds an engine on its path. */
+  add(route: EngineRoute): void {
+    this.routes.push(route);
+    this.current?.add(route);
+  }
+
+  private takeOver(): void {
+    const { server } = this;
+    // Workers of node:cluster share a port that their primary listens on.
+    if (this.isLeftToNode || cluster.isWorker) return;
+    const handle = tcpHandleOf(server);
+    if (!handle) return;
+    const local = server.address() as AddressInfo;
+    handle.close();
+    const owned = new OwnedPort(server, local);
+    const port = owned.listen();
+    setHandle(server, port ?? null);
+    if (!port) return void process.nextTick(() => server.emit('error', portTaken(local)));
+    this.current = owned;
+    for (const route of this.routes) owned.add(route);
+  }
+}
+
+/** Whether `listen()` has options that uWebSockets.js does not support. */
+function needsNode(options: unknown): boolean {
+  const { ipv6Only, reusePort } = Object(options) as { ipv6Only?: boolean; reusePort?: boolean };
+  return Boolean(ipv6Only || reusePort);
+}
+
+/** A port, from `listen()` until its last connection has ended. */
+class OwnedPort {
+  readonly bridge: HttpBridge;
+  private readonly app: TemplatedApp = App();
+  private readonly webSockets: WebSocketBridge;
+  private readonly routes: EngineRoute[] = [];
+  private isClosing = false;
+
+  constructor(
+    server: Server,
+    private readonly local: AddressInfo,
+  ) {
+    const endIfIdle = () => this.endIfIdle();
+    this.bridge = new HttpBridge(server, local, endIfIdle);
+    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle);
+    this.app.any('/*', this.bridge.handle);
+    this.webSockets.attach(this.app);
+  }
+
+  listen(): PortHandle | undefined {
+    return PortHandle.listen(this.app, this.local, () => {
+      this.isClosing = true;
+      for (const { engine } of this.routes) {
+        for (const session of Object.values(engine.clients))
+          session.once('close', () => setImmediate(() => this.endIfIdle()));
+      }
+      this.endIfIdle();
+    });
+  }
+
+  add(route: EngineRoute): void {
+    this.routes.push(route);
+    route.attach(this.app, this.bridge.handle);
+  }
+
+  /** Once no request and no client is left, closes the connections that are only kept alive. */
+  private endIfIdle(): void {
+    if (!this.isClosing || !this.bridge.isIdle || !this.webSockets.isIdle) return;
+    if (this.routes.some(({ engine }) => engine.clientsCount > 0)) return;
+    this.isClosing = false;
+    // Not from within a handler of the app, whose response must be written first.
+    setImmediate(() => {
+      for (const { engine } of this.routes) engine.detach(this.app);
+      this.app.close();
+    });
+  }
+}
+
+/** The error of node:net. */
+function portTaken({ address, port }: AddressInfo): Error {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return Object.assign(new Error(`listen EADDRINUSE: address already in use ${host}:${port}`), {
+    code: 'EADDRINUSE',
+    syscall: 'listen',
+    address,
+    port,
+  });
+}

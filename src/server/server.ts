@@ -1,0 +1,43 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import type { Server as HttpServer } from 'node:http';
+import type { Http2SecureServer, Http2Server } from 'node:http2';
+import type { Server as HttpsServer } from 'node:https';
+import { type DefaultEventsMap, Server as StockServer } from 'socket.io';
+import { checkVersion, installedVersion } from '../compat/socket-io-version.js';
+import type { GjallarOptions } from './engine-options.js';
+import { install } from './install.js';
+
+checkVersion(installedVersion());
+
+/** The objects to which a server can be attached. */
+export type Attachable = HttpServer | HttpsServer | Http2Server | Http2SecureServer | TemplatedApp | number;
+
+/**
+ * socket.io's Server on gjallar, with the same API. It replaces `import { Server } from 'socket.io'`.
+ *
+ * ```
+ * const io = new Server(httpServer, { cors: { origin: 'https://example.com' } });
+ * httpServer.listen(3000);
+ * ```
+ *
+ * uWebSockets.js listens on the port of a plain http.Server, and passes all requests to it that are not for Socket.IO. A
+ * server with TLS, or on a Unix socket, keeps its port, and passes the WebSockets of Socket.IO to uWebSockets.js.
+ * docs/move.md has the details.
+ */
+export class Server<
+  ListenEvents extends object = DefaultEventsMap,
+  EmitEvents extends object = ListenEvents,
+  ServerSideEvents extends object = DefaultEventsMap,
+  // biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+  SocketData = any,
+> extends StockServer<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
+  /**
+   * @param attachable an HTTP server, a port, or a uWebSockets.js app; optional
+   * @param options socket.io's options, and those of {@link EngineOptions}
+   */
+  constructor(attachable?: Attachable | Partial<GjallarOptions>, options?: Partial<GjallarOptions>) {
+    super(attachable as number, options);
+  }
+}
+
+install(Server.prototype);

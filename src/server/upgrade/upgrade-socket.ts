@@ -1,0 +1,201 @@
+import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import { corkHolder } from '../../engine/uws/cork-holder.js';
+import { BridgeSocket } from '../http/bridge-socket.js';
+import type { Ends } from '../http/connection-facts.js';
+import { ResponseWriter } from '../http/response-writer.js';
+import { clientFrame, closePayload, type Frame, FrameReader, opcodes } from './frames.js';
+import { type UpgradeHead, UpgradeHeadReader } from './upgrade-response.js';
+
+/** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
+export interface BridgedData {
+  link: UpgradeSocket;
+}
+
+type Done = (error?: Error | null) => void;
+
+/** When more bytes than this wait for a slow client, the application is told to wait. */
+const MAX_WAITING_BYTES = 1 << 20;
+/** The number of bytes that may wait for an application that does not read. uWebSockets.js cannot pause a WebSocket. */
+const MAX_UNREAD_BYTES = 128 << 20;
+
+/**
+ * The socket that a WebSocket library gets with the event `upgrade`. The library writes its handshake and its frames to
+ * it as usual. Because uWebSockets.js owns the connection, this class parses the frames and sends their payloads.
+ */
+export class UpgradeSocket extends BridgeSocket {
+  private readonly reader = new UpgradeHeadReader();
+  private readonly frames = new FrameReader();
+  private ws: WebSocket<BridgedData> | undefined;
+  private refusal: ResponseWriter | undefined;
+  private isAccepted = false;
+  private isGone = false;
+  private isLate = false;
+  private fragmentIsBinary = false;
+  /** The application's write that waits for the client. */
+  private waiting: Done | undefined;
+
+  constructor(
+    ends: Ends,
+    private readonly res: HttpResponse,
+    private readonly key: string,
+    private readonly context: us_socket_context_t,
+  ) {
+    super(ends);
+    res.onAborted(() => {
+      this.isGone = true;
+      this.refusal?.abort();
+      this.destroy();
+    });
+  }
+
+  /** The request's handler has returned. */
+  becomeLate(): void {
+    this.isLate = true;
+  }
+
+  // Called for the events of uWebSockets.js.
+
+  onOpen(ws: WebSocket<BridgedData>): void {
+    this.ws = ws;
+  }
+
+  onFrame(opcode: number, data: ArrayBuffer): void {
+    if (this.destroyed) return;
+    this.bytesRead += data.byteLength;
+    this.touch();
+    // clientFrame() copies the data, whose memory belongs to uWebSockets.js.
+    this.push(clientFrame(opcode, Buffer.from(data)));
+    if (this.readableLength > MAX_UNREAD_BYTES) this.destroy();
+  }
+
+  onDrain(): void {
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
+  }
+
+  onClose(code: number, reason: ArrayBuffer): void {
+    this.ws = undefined;
+    this.isGone = true;
+    this.onDrain();
+    if (this.destroyed) return;
+    // 1006 means that there was no close frame. If the application has closed first, this is the client's answer.
+    if (code !== 1006) this.push(clientFrame(opcodes.close, closePayload(code, Buffer.from(reason))));
+    this.push(null);
+    setImmediate(() => this.destroy());
+  }
+
+  // Called for the writes of the application.
+
+  override _write(chunk: Buffer, _encoding: string, done: Done): void {
+    if (this.isGone) return done();
+    this.bytesWritten += chunk.length;
+    this.touch();
+    try {
+      if (this.refusal) this.refusal.write(chunk, done);
+      else if (this.isAccepted) this.writeFrames(chunk, done);
+      else this.writeHead(chunk, done);
+    } catch (error) {
+      done(error as Error);
+    }
+  }
+
+  override _final(done: Done): void {
+    if (this.refusal) this.endRefusal();
+    else if (this.ws) this.detach()?.end();
+    else if (!this.isGone) this.cutOff();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (this.refusal) this.endRefusal();
+    else if (this.ws) this.detach()?.close();
+    else if (!this.isGone) this.cutOff();
+    this.onDrain();
+    super._destroy(error, done);
+  }
+
+  private writeHead(chunk: Buffer, done: Done): void {
+    const complete = this.reader.push(chunk);
+    if (!complete) return done();
+    const { head, rest } = complete;
+    if (head.status === 101) {
+      this.accept(head);
+      if (rest.length > 0) return this.writeFrames(rest, done);
+    } else {
+      this.refusal = new ResponseWriter(this.res, false, true);
+      this.refusal.setHead(head.text);
+      if (rest.length > 0) this.refusal.write(rest);
+    }
+    done();
+  }
+
+  private accept({ headers, protocol }: UpgradeHead): void {
+    this.isAccepted = true;
+    const { res } = this;
+    if (headers.length > 0) {
+      res.cork(() => {
+        res.writeStatus('101 Switching Protocols');
+        for (let index = 0; index < headers.length; index += 2) res.writeHeader(headers[index]!, headers[index + 1]!);
+      });
+    }
+    const upgrade = () => res.upgrade<BridgedData>({ link: this }, this.key, protocol, '', this.context);
+    if (this.isLate) corkHolder.run(upgrade);
+    else upgrade();
+  }
+
+  private writeFrames(chunk: Buffer, done: Done): void {
+    const { ws } = this;
+    if (!ws) return done();
+    const frames = this.frames.push(chunk);
+    ws.cork(() => {
+      for (const frame of frames) this.sendFrame(frame);
+    });
+    if (this.ws && ws.getBufferedAmount() > MAX_WAITING_BYTES) this.waiting = done;
+    else done();
+  }
+
+  private sendFrame({ opcode, isFinal, payload }: Frame): void {
+    const ws = this.ws as FragmentedWebSocket | undefined;
+    if (!ws) return;
+    if (opcode === opcodes.close) {
+      this.detach();
+      ws.end(payload.length >= 2 ? payload.readUInt16BE(0) : 1005, payload.subarray(2));
+    } else if (opcode === opcodes.ping) ws.ping(payload);
+    // uWebSockets.js answers pings itself.
+    else if (opcode === opcodes.pong) return;
+    else if (opcode === opcodes.continuation) {
+      if (isFinal) ws.sendLastFragment(payload);
+      else ws.sendFragment(payload, this.fragmentIsBinary);
+    } else {
+      this.fragmentIsBinary = opcode === opcodes.binary;
+      if (isFinal) ws.send(payload, this.fragmentIsBinary);
+      else ws.sendFirstFragment(payload, this.fragmentIsBinary);
+    }
+  }
+
+  /** Returns the WebSocket and forgets it. */
+  private detach(): WebSocket<BridgedData> | undefined {
+    const { ws } = this;
+    this.ws = undefined;
+    this.isGone = true;
+    return ws;
+  }
+
+  private endRefusal(): void {
+    this.isGone = true;
+    this.refusal!.end();
+  }
+
+  private cutOff(): void {
+    this.isGone = true;
+    this.res.close();
+  }
+}
+
+/** Methods that the typings of uWebSockets.js omit. */
+interface FragmentedWebSocket extends WebSocket<BridgedData> {
+  sendFirstFragment(message: Buffer, isBinary: boolean): number;
+  sendFragment(message: Buffer, isBinary: boolean): number;
+  sendLastFragment(message: Buffer): number;
+}

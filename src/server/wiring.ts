@@ -1,0 +1,142 @@
+import type { TemplatedApp } from 'uWebSockets.js';
+import { Server as HttpServer } from 'node:http';
+import { Server as TlsServer } from 'node:tls';
+import type { Namespace, Server, ServerOptions } from 'socket.io';
+import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
+import { Engine } from '../engine/engine.js';
+import { serveClient } from '../http/client-bundle.js';
+import * as parser from '../parser/parser.js';
+import {
+  type AdapterClass,
+  type AdapterFactory,
+  hasNativeRooms,
+  type RoomsEngine,
+  withNativeRooms,
+} from '../rooms/native-rooms.js';
+import { withoutLostState } from '../rooms/recovery.js';
+import { engineOptionsOf, type GjallarOptions, type PortOwnerName } from './engine-options.js';
+import { EngineRoute } from './engine-route.js';
+import { portOwnerOfEnvironment } from './environment.js';
+import { PortOwner } from './listen/port-owner.js';
+import { NodeListeners } from './node/node-listeners.js';
+
+/** The parts that all Socket.IO servers on one http.Server share. */
+interface Attachment {
+  readonly listeners: NodeListeners;
+  /** Undefined if node:http keeps the port. */
+  readonly port: PortOwner | undefined;
+}
+
+const attachments = new WeakMap<object, Attachment>();
+
+/** Adds gjallar's engine and rooms to a server of socket.io. */
+export class Wiring implements RoomsEngine {
+  private made: Engine | undefined;
+  private readonly inside: PrivateServer;
+  private httpServers = 0;
+
+  constructor(private readonly io: Server) {
+    this.inside = privateParts(io);
+  }
+
+  /** Created when it is first needed, because `attach()` may have options that the constructor did not have. */
+  private engineWith(options: Partial<ServerOptions>): Engine {
+    const { engine: bound } = this.inside;
+    // The application may have bound an engine itself. With two engines, a room would be split.
+    this.made ??= bound instanceof Engine ? bound : new Engine(engineOptionsOf(options));
+    return this.made;
+  }
+
+  get engine(): Engine {
+    return this.engineWith(this.inside.opts);
+  }
+
+  get load(): Engine['load'] {
+    return this.engine.load;
+  }
+
+  get outbox(): Engine['outbox'] {
+    return this.engine.outbox;
+  }
+
+  get settings(): Engine['settings'] {
+    return this.engine.settings;
+  }
+
+  /** Turns the rooms of an adapter into topics. */
+  adapterFor(adapter: AdapterFactory | AdapterClass): AdapterFactory {
+    if (hasNativeRooms(adapter)) return adapter as AdapterFactory;
+    return withNativeRooms(withoutLostState(adapter as (nsp: Namespace) => never), this);
+  }
+
+  /** Replaces the default parser with gjallar's, which is faster and writes the same bytes. */
+  useParser(): void {
+    const { inside } = this;
+    if (inside.opts.parser || inside._parser === parser) return;
+    inside._parser = parser;
+    inside.encoder = new parser.Encoder();
+  }
+
+  /** Serves clients on the application's HTTP server. */
+  attachServer(server: HttpServer, options: Partial<GjallarOptions>): void {
+    const { inside } = this;
+    const engine = this.engineWith(options);
+    const route = this.routeFor(engine, options, inside._serveClient);
+    const attachment = attachmentOf(server, options.portOwner ?? portOwnerOfEnvironment());
+    attachment.listeners.add(route, options);
+    attachment.port?.add(route);
+    if (inside._serveClient) inside.attachServe(server);
+    inside.httpServer = server;
+    this.httpServers++;
+    server.once('close', () => {
+      this.httpServers--;
+      if (this.httpServers === 0) engine.close();
+    });
+    this.bind(engine);
+  }
+
+  /** Serves clients on the application's own uWebSockets.js app. */
+  attachApp(app: TemplatedApp, options: Partial<ServerOptions>): void {
+    const { inside } = this;
+    const engine = this.engineWith(options);
+    const path = pathOf(options);
+    if (inside._serveClient) serveClient(app, { path, origins: originsOf(options) });
+    // Only the name of its class distinguishes an SSLApp from an App.
+    const secure = app.constructor.name === 'uWS.SSLApp';
+    const { addTrailingSlash = true } = options;
+    engine.attach(app, { path, addTrailingSlash, secure });
+    this.bind(engine);
+  }
+
+  private routeFor(engine: Engine, options: Partial<ServerOptions>, servesClient: boolean): EngineRoute {
+    return new EngineRoute(engine, pathOf(options), options.addTrailingSlash ?? true, servesClient);
+  }
+
+  private bind(engine: Engine): void {
+    this.inside.eio = engine;
+    // A server that is attached several times keeps its engine.
+    if (this.inside.engine !== engine) this.io.bind(engine);
+  }
+}
+
+/** The path without a trailing slash. */
+function pathOf({ path = '/socket.io' }: Partial<ServerOptions>): string {
+  return path.replace(/\/$/, '');
+}
+
+/** The origins that may load the client bundle, if the option `cors` lists them. */
+function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
+  const origin = typeof cors === 'object' ? cors.origin : undefined;
+  const list = [origin].flat().filter((one): one is string => typeof one === 'string');
+  return list.length > 0 ? list : undefined;
+}
+
+function attachmentOf(server: HttpServer, owner: PortOwnerName): Attachment {
+  let attachment = attachments.get(server);
+  if (!attachment) {
+    const canMove = owner === 'uws' && server instanceof HttpServer && !(server instanceof TlsServer);
+    attachment = { listeners: new NodeListeners(server), port: canMove ? new PortOwner(server) : undefined };
+    attachments.set(server, attachment);
+  }
+  return attachment;
+}

@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals';
+import { Server } from 'socket.io';
+import { clientFiles, missingInServer, privateParts } from '../../src/compat/socket-io-server.js';
+import { checkVersion, installedVersion } from '../../src/compat/socket-io-version.js';
+
+test('this version of socket.io has the private parts that the drop-in relies on', () => {
+  expect(missingInServer(Server.prototype)).toEqual([]);
+  const parts = privateParts(new Server({ path: '/x' }));
+  expect(parts).toMatchObject({ opts: { path: '/x' }, _path: '/x', _serveClient: true });
+  expect(parts.encoder).toBeInstanceOf(parts._parser.Encoder);
+  expect(clientFiles.size).toBe(8);
+});
+
+test('this version of socket.io is one that works', () => {
+  expect(() => checkVersion(installedVersion())).not.toThrow();
+});
+
+test.each(['4.6.0', '4.8.4', '4.10.0-beta.1'])('socket.io %s is accepted', (version) => {
+  expect(() => checkVersion(version)).not.toThrow();
+});
+
+test.each(['2.5.1', '3.1.2', '4.5.4', '5.0.0'])('socket.io %s is rejected, with a remedy', (version) => {
+  expect(() => checkVersion(version)).toThrow(
+    expect.objectContaining({ code: 'BAD_CONFIG', message: expect.stringContaining('npm install socket.io@4') }),
+  );
+});
