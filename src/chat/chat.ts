@@ -62,6 +62,8 @@ export interface ChatOptions {
   isOverLimit?: (conn: unknown) => boolean;
   /** Whether new messages are refused because the worker is overloaded. */
   isOverloaded?: () => boolean;
+  /** Whether presence events wait because the worker is busy. */
+  isBusy?: () => boolean;
   /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
   onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether presence events to slow clients are dropped. @default false */
@@ -82,6 +84,7 @@ export function startChat(
     accounts,
     isOverLimit,
     isOverloaded = () => false,
+    isBusy,
     onHistoryRead,
     volatilePresence = false,
     onMalformed = () => {},
@@ -106,6 +109,7 @@ export function startChat(
     presenceRegistry,
     (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
     (room) => hasRoom(ioRoomOf(room)),
+    isBusy,
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations =

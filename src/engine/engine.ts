@@ -259,8 +259,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   }
 
   /** Continues a session that another worker has handed over. */
-  adopt(session: MovingSession): void {
-    this.handshake.adopt(session);
+  adopt(session: MovingSession, upgrade?: HttpExchange): void {
+    this.handshake.adopt(session, upgrade);
   }
 
   openingFor(transport: Transport): string {

@@ -71,7 +71,8 @@ export class Decoder {
 
   private deliver(packet: Packet): void {
     // The first value of an event is its name.
-    if (Array.isArray(packet.data) && packet.data.length > MAX_ARGUMENTS + 1) throw new Error('too many arguments');
+    const max = packet.type === PacketType.ACK ? MAX_ARGUMENTS : MAX_ARGUMENTS + 1;
+    if (Array.isArray(packet.data) && packet.data.length > max) throw new Error('too many arguments');
     this.decoded?.(packet);
   }
 

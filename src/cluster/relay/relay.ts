@@ -25,7 +25,7 @@ export interface RelayTarget extends ClientGuards {
   /** Hands over a session; undefined if it has to stay. */
   release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined;
   /** Continues a session that another worker has handed over. */
-  adopt(session: MovingSession): void;
+  adopt(session: MovingSession, upgrade?: HttpExchange): void;
 }
 
 const KIND: Kind = kinds.relay;
@@ -99,7 +99,7 @@ export class Relay {
   private adopt(from: number, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeSession(body);
     this.movedFrom.set(session.id, from);
-    this.target.adopt(session);
+    this.target.adopt(session, exchange);
     if (exchange) this.target.onUpgrade(exchange);
   }
 

@@ -11,7 +11,7 @@ const BUSY_SHARE = 0.7;
 /** The levels, each from a delay of the event loop on, in ms. An accepted message waits about as long as the delay. */
 export const levels = [
   { name: 'normal', fromMs: 0 },
-  /** Volatile messages and presence events are dropped. */
+  /** Volatile messages to rooms are dropped; presence events too if they are volatile. */
   { name: 'busy', fromMs: 100 },
   /** New clients are rejected. */
   { name: 'full', fromMs: 250 },
@@ -36,7 +36,11 @@ export class LoadMonitor {
   private heldFor = 0;
   private timer: unknown;
 
-  constructor(private readonly clock: Clock) {
+  /** @param cpuMs the CPU time that this process has used, in ms */
+  constructor(
+    private readonly clock: Clock,
+    private readonly cpuMs = cpuOfProcess,
+  ) {
     this.lookedAt = clock.now();
     this.due = this.lookedAt + INTERVAL_MS;
   }
@@ -67,8 +71,7 @@ export class LoadMonitor {
 
   /** Whether this process has used the time itself. A process that gets no CPU is late as well, and not overloaded. */
   private isBusy(now: number): boolean {
-    const { user, system } = process.cpuUsage();
-    const used = (user + system) / 1000;
+    const used = this.cpuMs();
     const share = (used - this.cpuUsed) / (now - this.lookedAt);
     this.cpuUsed = used;
     this.lookedAt = now;
@@ -81,6 +84,11 @@ export class LoadMonitor {
     this.level = level;
     this.onChange?.(level);
   }
+}
+
+function cpuOfProcess(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function levelOf(delayMs: number): LoadLevel {

@@ -1,6 +1,7 @@
 import { handshakeErrors } from '../../errors.js';
 import type { Admission } from '../http/admission.js';
-import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
+import { applyMiddleware } from '../http/middleware.js';
 import { EngineRequest } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { AddressLimits } from '../limits/address-limits.js';
@@ -61,15 +62,21 @@ export class Handshake {
   }
 
   /** Continues a session that another worker has handed over. */
-  adopt({ id, parts, early }: MovingSession): void {
-    const request = new EngineRequest(parts);
+  adopt({ id, parts, early }: MovingSession, upgrade?: HttpExchange): void {
+    // Cookies that came with the answer to the handshake are on the request for the WebSocket.
+    const cookie = upgrade?.request.headers.cookie ?? parts.headers.cookie;
+    const request = new EngineRequest(cookie ? { ...parts, headers: { ...parts.headers, cookie } } : parts);
     const transport = this.make.polling(request);
     const session = new Session(id, this.host, transport, request);
     this.sessions.set(id, session);
     this.host.addresses?.adopt(session, session.remoteAddress);
     session.startHeartbeat();
-    this.host.emit('connection', session);
-    for (const data of early) session.onPacket(transport, 'message', data);
+    const announce = this.pending.holdMoved(session, early);
+    // What middleware has put on the request where the session was, such as a user, cannot move with it.
+    applyMiddleware(this.admission.middleware, new DetachedExchange(request), (error) => {
+      if (error) session.close(true);
+      else announce();
+    });
   }
 
   /** Starts the upgrade of a session on polling to the WebSocket that its client has opened. */
@@ -134,6 +141,20 @@ export class Handshake {
       return fail(error);
     }
   }
+}
+
+/** The handshake's request, once it has been answered where the session was before. */
+class DetachedExchange implements HttpExchange {
+  readonly finished = false;
+  onAborted: (() => void) | undefined;
+  onAnswerNow: (() => void) | undefined;
+  middlewareResponse: CollectedResponse | undefined;
+
+  constructor(readonly request: EngineRequest) {}
+
+  readBody(): void {}
+  send(): void {}
+  destroy(): void {}
 }
 
 /** The receiver of an unwanted WebSocket. Like engine.io, it closes the WebSocket with a close frame. */

@@ -1,7 +1,6 @@
 import type { HttpExchange } from '../http/exchange.js';
 import type { RequestParts } from '../http/request.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
-import type { PollingTransport } from '../transports/polling.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
 import type { Session } from './session.js';
 
@@ -33,14 +32,30 @@ export class PendingSessions {
   constructor(private readonly announce: (session: Session) => void) {}
 
   hold(session: Session): void {
-    this.pending.set(session.id, new PendingSession(session, () => this.claim(session.id)));
+    this.pending.set(session.id, new PendingSession(session, [], () => this.claim(session.id)));
+  }
+
+  /**
+   * Holds a session that has moved here, until middleware has run for it.
+   * @param early the messages that its client has sent so far
+   * @returns reports the session to the application
+   */
+  holdMoved(session: Session, early: PacketData[]): () => void {
+    const held = new PendingSession(session, early, undefined);
+    this.pending.set(session.id, held);
+    return () => {
+      if (this.pending.get(session.id) === held) this.announceHeld(held);
+    };
   }
 
   /** The session stays here. The application learns of it, and gets the messages that the client has sent so far. */
   claim(id: string): void {
     const held = this.pending.get(id);
-    if (!held) return;
-    this.pending.delete(id);
+    if (held && !held.hasMoved) this.announceHeld(held);
+  }
+
+  private announceHeld(held: PendingSession): void {
+    this.pending.delete(held.id);
     held.end();
     const { session, early } = held;
     const { polling } = session;
@@ -57,7 +72,7 @@ export class PendingSessions {
   release(id: string): { session: Session; moving: MovingSession; poll: HttpExchange | undefined } | undefined {
     const held = this.pending.get(id);
     const polling = held?.session.polling;
-    if (!held || !polling || polling.isReceiving) return undefined;
+    if (!held || held.hasMoved || !polling || polling.isReceiving) return undefined;
     this.forget(id);
     const { session, early } = held;
     return { session, moving: { id, parts: session.request.toParts(), early }, poll: polling.takePoll() };
@@ -72,15 +87,21 @@ export class PendingSessions {
 
 /** Stands in for the session as its transport's owner. */
 class PendingSession implements TransportOwner {
-  readonly early: PacketData[] = [];
   private readonly heldSince = performance.now();
   private timer: NodeJS.Timeout | undefined;
 
+  /** @param claim called when the WebSocket does not arrive in time; undefined if the session has moved already */
   constructor(
     readonly session: Session,
-    private readonly claim: () => void,
+    readonly early: PacketData[],
+    private readonly claim: (() => void) | undefined,
   ) {
     session.transport.owner = this;
+  }
+
+  /** Whether the session has moved here, and so cannot move again. */
+  get hasMoved(): boolean {
+    return this.claim === undefined;
   }
 
   get id(): string {
@@ -90,6 +111,7 @@ class PendingSession implements TransportOwner {
   onPacket(transport: Transport, type: PacketType, data: PacketData | undefined): boolean {
     if (type !== 'message') return this.session.onPacket(transport, type, data);
     this.early.push(data ?? '');
+    if (!this.claim) return true;
     // The first message took about one round trip. The WebSocket takes a few, some of which have passed.
     const wait = (performance.now() - this.heldSince) * WAIT_FACTOR;
     this.timer ??= setTimeout(this.claim, Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, wait)));
@@ -116,7 +138,7 @@ class PendingSession implements TransportOwner {
     this.session.onDrain(transport);
   }
 
-  onError(transport: PollingTransport, message: string, description?: unknown): void {
+  onError(transport: Transport, message: string, description?: unknown): void {
     this.session.onError(transport, message, description);
   }
 

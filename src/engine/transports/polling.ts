@@ -201,12 +201,24 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     try {
       for (const [type, data] of this.packetsOf(body, isBinary)) {
         if (type === 'close') return this.onClose();
-        if (!this.owner.onPacket(this, type, data)) return;
+        if (!this.onPacket(type, data)) return;
         yield;
       }
     } catch (error) {
       if (!(error instanceof PacketFormatError)) throw error;
       this.owner.onError(this, 'parse error');
+    }
+  }
+
+  /** As on a WebSocket, a listener that throws does not keep the following packets from being handled. */
+  private onPacket(type: PacketType, data: PacketData | undefined): boolean {
+    try {
+      return this.owner.onPacket(this, type, data);
+    } catch (error) {
+      setImmediate(() => {
+        throw error;
+      });
+      return true;
     }
   }
 

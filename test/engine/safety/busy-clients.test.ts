@@ -1,0 +1,111 @@
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { afterEach, expect, test } from '@jest/globals';
+import type { Session } from '../../../src/engine/session/session.js';
+import { closeEngines, startEngine } from '../support/engine.js';
+import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';
+
+afterEach(() => {
+  closeWebSockets();
+  closeEngines();
+});
+
+function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+/**
+ * A client that sends as fast as it can, from a thread of its own, because the server of this test has its event loop.
+ * Large messages first make the kernel grow its buffers, so that each read of uWebSockets.js is full, and it reads
+ * again. Another client sends a message when it is told to.
+ */
+const flooding = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { WebSocket } = require(workerData.ws);
+  const open = () => new Promise((resolve) => {
+    const socket = new WebSocket(workerData.url);
+    socket.once('message', () => resolve(socket));
+  });
+  const text = (n, length) => '4' + n + ' ' + 'x'.repeat(length);
+  Promise.all([open(), open()]).then(([mallory, other]) => {
+    for (let n = 0; n < 100; n++) mallory.send(text('large', 900_000));
+    mallory.once('message', () => {
+      for (let n = 0; n < workerData.count; n++) mallory.send(text(n, 1000));
+    });
+    parentPort.once('message', () => other.send('4other'));
+  });
+`;
+
+test('a client that sends 5 MB is served completely and in order, and others are served in between', async () => {
+  const count = 5000;
+  const { engine, url } = await startEngine();
+  const received: string[] = [];
+  let large = 0;
+  const ws = createRequire(import.meta.url).resolve('ws');
+  const workerData = { ws, url: `${url.replace('http', 'ws')}&transport=websocket`, count };
+  const worker = new Worker(flooding, { eval: true, workerData });
+  const done = new Promise<void>((resolve) => {
+    engine.on('connection', (session: Session) => {
+      session.on('data', (data: string) => {
+        const name = data.split(' ', 1)[0]!;
+        if (name === 'large') {
+          if (++large === 100) session.send('ready');
+          return;
+        }
+        spin(0.2);
+        received.push(name);
+        if (received.length === 100) worker.postMessage('now');
+        if (received.length === count + 1) resolve();
+      });
+    });
+  });
+  await done;
+  await worker.terminate();
+  const others = received.indexOf('other');
+  expect(received.toSpliced(others, 1)).toEqual(Array.from({ length: count }, (_, n) => String(n)));
+  expect(others).toBeLessThan(count);
+  expect(engine.frameGuard.floods).toBe(0);
+});
+
+test('20,000 packets of one POST are handled in order, its response is last, and others are served in between', async () => {
+  const count = 20_000;
+  const { engine, url } = await startEngine();
+  const order: string[] = [];
+  const other = openWebSocket(url);
+  await other.next();
+  engine.clients[Object.keys(engine.clients)[0]!]!.on('data', () => order.push('other'));
+  const polling = await openPolling(url);
+  engine.clients[polling.sid]!.on('data', (data: string) => {
+    spin(0.02);
+    if (order.length === 0) other.send('4other');
+    order.push(data);
+  });
+  const packets = Array.from({ length: count }, (_, n) => `4${n}`);
+  const post = polling.post(packets.join('\x1e')).then(([status, body]) => order.push(`${status} ${body}`));
+  await post;
+  expect(order.at(-1)).toBe('200 ok');
+  const others = order.indexOf('other');
+  expect(others).toBeGreaterThan(0);
+  expect(others).toBeLessThan(count);
+  expect(order.toSpliced(others, 1).slice(0, -1)).toEqual(packets.map((packet) => packet.slice(1)));
+});
+
+test('a second POST while the first one is being handled ends the session', async () => {
+  const { engine, url } = await startEngine();
+  const polling = await openPolling(url);
+  const session = engine.clients[polling.sid]!;
+  let handled = 0;
+  let second: Promise<[number, string]> | undefined;
+  const closed = new Promise<string>((resolve) => session.on('close', resolve));
+  session.on('data', () => {
+    spin(5);
+    handled++;
+    second ??= polling.post('4second');
+  });
+  const first = polling.post(Array(1000).fill('4x').join('\x1e'));
+  expect(await closed).toBe('transport error');
+  expect((await second)?.[0]).toBe(500);
+  expect((await first)[0]).toBe(200);
+  expect(handled).toBeLessThan(1000);
+});
