@@ -66,6 +66,7 @@ export function buildEngine(
     flushMs: config.flushMs,
     maxBackpressure: config.maxBackpressure,
     slowPolicy: config.slowPolicy,
+    shedsLoad: true,
     maxBuffered: Math.floor(config.maxBuffered / config.workers),
     allowedHosts: config.allowedHosts,
     rateLimit: config.rateLimit,

@@ -1,7 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import { type Socket as Client, io, type ManagerOptions, type SocketOptions } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
-import { until } from '../../support/until.js';
 import type { TestNode } from './node.js';
 
 const open = new Set<Client>();
@@ -19,8 +18,6 @@ export async function pairOn(
   node: Pick<TestNode, 'io' | 'url'> & Partial<Pick<TestNode, 'engine'>>,
   { namespace = '/', ...options }: Partial<ManagerOptions & SocketOptions> & { namespace?: string } = {},
 ): Promise<Pair> {
-  // A test that kept this process busy must not have the next one's clients rejected.
-  await until(() => (node.engine?.load.level ?? 0) < 2);
   const client = io(node.url + namespace, {
     forceNew: true,
     transports: ['websocket'],
