@@ -26,9 +26,9 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   const outage = new ConnectionHealth(events);
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
-  const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
+  const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
   const subscriptions = new Subscriptions(subscriber, update, outage.rejections, classicReceiver(prefix, outage.inbox));
-  observe(redis, outage, update);
+  const answers = observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
   outage.wouldAccept = (command) => wouldAccept(publisher, command);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
@@ -48,15 +48,35 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   };
 }
 
-/** Updates the connection health when a connection is made or lost. */
-export function observe(connections: Iterable<Redis>, outage: ConnectionHealth, update: () => void): void {
+/**
+ * Updates the connection health when a connection is made or lost.
+ * @returns whether Redis answers on a connection: the system accepts connections for a Redis that hangs, too
+ */
+export function observe(
+  connections: Iterable<Redis>,
+  outage: ConnectionHealth,
+  update: () => void,
+): (redis: Redis) => boolean {
+  const answering = new Set<Redis>();
   for (const redis of connections) {
     redis.on('error', (error: Error) => {
       outage.reason = error.message || error.name;
     });
-    redis.on('ready', update);
-    redis.on('close', update);
+    redis.on('ready', () => {
+      const answered = () => {
+        if (redis.status !== 'ready') return;
+        answering.add(redis);
+        update();
+      };
+      // A Redis that rejects the command has answered, too.
+      redis.ping().then(answered, (error: Error) => error.name === 'ReplyError' && answered());
+    });
+    redis.on('close', () => {
+      answering.delete(redis);
+      update();
+    });
   }
+  return (redis) => answering.has(redis);
 }
 
 /** A client to publish with that counts what it cannot send. */

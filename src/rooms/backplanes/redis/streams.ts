@@ -20,14 +20,13 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents, pref
   const outage = new ConnectionHealth(events);
   const redis = [1, 2, 3].map(() => new Redis(url, connectionOptions)) as [Redis, Redis, Redis];
   const [publisher, subscriber, reading] = redis;
-  const update = () =>
-    outage.update(publisher.status === 'ready' && reading.status === 'ready' && subscriptions.isRenewed);
+  const update = () => outage.update(answers(publisher) && answers(reading) && subscriptions.isRenewed);
   outage.wouldAccept = (command) => wouldAccept(publisher, command);
   const subscriptions = new Subscriptions(subscriber, update, outage.rejections, (_channel, bytes, _isPattern, emit) =>
     outage.inbox.handOn(() => emit(bytes)),
   );
   const reader = new StreamReader(reading, prefix, outage);
-  observe(redis, outage, update);
+  const answers = observe(redis, outage, update);
   const endWatch = keepWatch(() => [publisher, subscriber]);
   // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
   const duplicates: unknown[] = [reader, subscriptions];
