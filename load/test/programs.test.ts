@@ -29,7 +29,8 @@ test('the benchmarks measure the packages that gjallar runs on', () => {
   const fromLoad = createRequire(join(load, 'peers/peer.js'));
   const fromRoot = createRequire(join(root, 'package.json'));
   expect(shared().filter(([name]) => existsSync(join(load, 'node_modules', name)))).toEqual([]);
-  for (const name of ['ws', 'socket.io', 'socket.io-client', 'express']) expect(fromLoad.resolve(name)).toBe(fromRoot.resolve(name));
+  for (const name of ['ws', 'socket.io', 'socket.io-client', 'express'])
+    expect(fromLoad.resolve(name)).toBe(fromRoot.resolve(name));
 });
 
 test('gjallar is installed without what only load/ uses', () => {
