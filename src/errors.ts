@@ -214,3 +214,8 @@ export class GjallarError extends Error {
     this.status = list[code].status;
   }
 }
+
+/** Another worker, machine or program sent a message that cannot be used. It is counted and dropped. */
+export class MalformedMessage extends Error {
+  override name = 'MalformedMessage';
+}

@@ -9,7 +9,7 @@ import { loadConfig } from './config/load.js';
 import { allOptions, type Config } from './config/options.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
-import { backplaneNameOf } from './rooms/backplanes/registry.js';
+import { chooseBackplane } from './runtime/redis-client.js';
 import { runWorker } from './runtime/worker.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -75,11 +75,18 @@ async function runPrimary(config: Config): Promise<void> {
   process.on('SIGHUP', () => void (hadTerminal && !hasTerminal() ? stop(0) : primary.reload()));
   process.on('SIGUSR2', () => primary.leave());
   try {
+    const bus = await chooseBackplane(config, () => {
+      log.warn('REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=redis-sharded');
+      process.env.BUS = 'redis-sharded';
+      void primary.reload();
+    });
+    // The workers read their configuration from the environment.
+    if (bus === 'redis-sharded') process.env.BUS = bus;
     const port = await primary.start();
     const scheme = config.tlsKey ? 'https' : 'http';
     const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${backplaneNameOf(config)} bus`);
+    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${bus} bus`);
     if (!config.jwtSecret && !config.jwksUrl) {
       log.info('users choose their own names, without proof; to require tokens, set JWT_SECRET or JWKS_URL');
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {

@@ -4,6 +4,7 @@ import connect from './connect.js';
 import connections from './connections.js';
 import correspondence from './correspondence.js';
 import echo from './echo.js';
+import express from './express.js';
 import fanout from './fanout.js';
 import history from './history.js';
 import http from './http.js';
@@ -27,4 +28,5 @@ export const benchmarks = {
   connections,
   backpressure,
   http,
+  express,
 };

@@ -23,13 +23,14 @@ const shared = () => {
 };
 
 test('the benchmarks measure the packages that gjallar runs on', () => {
-  expect(Object.fromEntries(shared())).toMatchObject({ ws: expect.any(String), 'socket.io': expect.any(String) });
+  expect(Object.fromEntries(shared())).toMatchObject({ ws: expect.any(String), express: expect.any(String) });
   // A range of its own would put a second version into load/node_modules, and that would be measured.
   expect(manifest(load).devDependencies).toMatchObject(Object.fromEntries(shared()));
   const fromLoad = createRequire(join(load, 'peers/peer.js'));
   const fromRoot = createRequire(join(root, 'package.json'));
   expect(shared().filter(([name]) => existsSync(join(load, 'node_modules', name)))).toEqual([]);
-  for (const name of ['ws', 'socket.io-client']) expect(fromLoad.resolve(name)).toBe(fromRoot.resolve(name));
+  for (const name of ['ws', 'socket.io', 'socket.io-client', 'express'])
+    expect(fromLoad.resolve(name)).toBe(fromRoot.resolve(name));
 });
 
 test('gjallar is installed without what only load/ uses', () => {

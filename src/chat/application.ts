@@ -43,6 +43,8 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     plain,
     accounts,
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
+    isBusy: () => engine.load.level >= 1,
+    onMalformed: (reason) => worker.onMalformed(reason),
     isOverloaded: () => engine.load.level >= 3,
     onHistoryRead: (client, { bytes }) => {
       const events = Math.floor(bytes / HISTORY_BYTES_PER_EVENT);

@@ -13,6 +13,7 @@ import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
 import { echo } from './handlers/echo.js';
 import { boundedHandlers, type Handler, handlers } from './handlers/index.js';
+import { listenToChats } from './handlers/inter-server.js';
 import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents, MAX_IN_FLIGHT } from './in-flight-events.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
@@ -61,10 +62,14 @@ export interface ChatOptions {
   isOverLimit?: (conn: unknown) => boolean;
   /** Whether new messages are refused because the worker is overloaded. */
   isOverloaded?: () => boolean;
+  /** Whether presence events wait because the worker is busy. */
+  isBusy?: () => boolean;
   /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
   onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
+  /** Called when a message of another worker's chat is dropped because it is malformed. */
+  onMalformed?: (reason: string) => void;
 }
 
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
@@ -79,8 +84,10 @@ export function startChat(
     accounts,
     isOverLimit,
     isOverloaded = () => false,
+    isBusy,
     onHistoryRead,
     volatilePresence = false,
+    onMalformed = () => {},
   }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
@@ -102,6 +109,7 @@ export function startChat(
     presenceRegistry,
     (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
     (room) => hasRoom(ioRoomOf(room)),
+    isBusy,
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations =
@@ -134,12 +142,18 @@ export function startChat(
     counters,
   };
 
-  io.on('roster', (message) => presenceRegistry.receive(message));
-  io.on('news', (messages) => conversations?.receive(messages));
-  io.on('said', (room, messages) => {
-    for (const message of messages) deliver(room, message);
-  });
-  io.on('heads', (positions) => conversations?.receivePositions(positions));
+  listenToChats(
+    io,
+    {
+      roster: (message) => presenceRegistry.receive(message),
+      news: (messages) => conversations?.receive(messages),
+      said: (room, messages) => {
+        for (const message of messages) deliver(room, message);
+      },
+      heads: (positions) => conversations?.receivePositions(positions),
+    },
+    onMalformed,
+  );
   io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));

@@ -37,6 +37,17 @@ export function publisherOf(adapter: Adapter): Publisher {
   return adapter as unknown as Publisher;
 }
 
+/** The methods with which subclasses of ClusterAdapter receive. Those on Redis decode in `onRawMessage`. */
+export interface ReceivingSteps {
+  onMessage(message: unknown, offset?: string): void;
+  onResponse(message: unknown): void;
+  onRawMessage?(...values: unknown[]): void;
+}
+
+export function receivingStepsOf(adapter: Adapter): ReceivingSteps {
+  return adapter as unknown as ReceivingSteps;
+}
+
 /** Whether the server has the option `connectionStateRecovery`. */
 export function wantsRecovery(nsp: Namespace): boolean {
   return Boolean(optionsOf(nsp).connectionStateRecovery);

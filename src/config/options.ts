@@ -75,11 +75,21 @@ export const options = {
     accepts: 'a URL that begins with redis:// or rediss://, or several such URLs separated by commas',
     schema: redisUrls(),
   }),
+  redisPrefix: option({
+    name: 'REDIS_PREFIX',
+    description:
+      'Beginning of the names of all channels and keys on Redis; servers with different prefixes do not hear each ' +
+      'other.',
+    default: 'by the database number of REDIS_URL',
+    accepts: '1 to 64 letters, digits and the characters . _ - :',
+    schema: matching(/^[0-9A-Za-z._:-]{1,64}$/),
+  }),
   bus: option({
     name: 'BUS',
     description:
       'How workers exchange messages: embedded (this machine only), redis, redis-sharded (requires a Redis ' +
-      'Cluster) or redis-streams; auto means redis if REDIS_URL is set, and embedded otherwise.',
+      'Cluster) or redis-streams; auto means redis if REDIS_URL is set (redis-sharded if it names a node of a ' +
+      'cluster), and embedded otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),

@@ -196,7 +196,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** Starts to watch the load and the waiting bytes. `attach()` does so too. */
   start(): void {
-    this.load.start();
+    if (this.settings.shedsLoad) this.load.start();
     this.bufferBudget.start();
   }
 

@@ -53,6 +53,11 @@ export interface EngineOptions {
    */
   maxBuffered?: number;
   /**
+   * Whether an overloaded engine drops volatile messages to rooms and rejects new clients with the status 503, so that
+   * those it has are still served in time. @default false
+   */
+  shedsLoad?: boolean;
+  /**
    * The host names, without port, that the header `Host` may have. Requests with other names are answered with 421.
    * This protects servers in a private network from DNS rebinding.
    * @default all
@@ -104,6 +109,7 @@ export interface EngineSettings {
   readonly maxBackpressure: number;
   readonly slowPolicy: 'close' | 'drop';
   readonly maxBuffered: number;
+  readonly shedsLoad: boolean;
   readonly allowedHosts: readonly string[] | undefined;
   readonly rateLimit: RateLimits;
   readonly maxConnectionsPerIp: number;
@@ -141,6 +147,7 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     maxBackpressure: options.maxBackpressure ?? 0,
     slowPolicy: options.slowPolicy === 'drop' ? 'drop' : 'close',
     maxBuffered: options.maxBuffered ?? 0,
+    shedsLoad: options.shedsLoad ?? false,
     allowedHosts: options.allowedHosts?.map((host) => host.toLowerCase()),
     rateLimit: options.rateLimit ?? {},
     maxConnectionsPerIp: options.maxConnectionsPerIp ?? 0,

@@ -25,6 +25,8 @@ export interface HostedWorker {
   /** What is down at present, for the health endpoints. */
   readonly problems: Set<string>;
   readonly metrics: WorkerMetrics;
+  /** Call it when a message from the application on another worker is dropped because it is malformed. */
+  onMalformed(reason: string): void;
   /** Whether this worker does the tasks that one worker per machine must do. */
   isLeader(): boolean;
   /** Drains all workers of the machine. */

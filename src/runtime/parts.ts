@@ -8,6 +8,7 @@ import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { App, SSLApp } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
+import { redisNamesOf } from '../config/redis-names.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
@@ -65,6 +66,7 @@ export function buildEngine(
     flushMs: config.flushMs,
     maxBackpressure: config.maxBackpressure,
     slowPolicy: config.slowPolicy,
+    shedsLoad: true,
     maxBuffered: Math.floor(config.maxBuffered / config.workers),
     allowedHosts: config.allowedHosts,
     rateLimit: config.rateLimit,
@@ -84,11 +86,11 @@ export function buildEngine(
 /** Builds the Socket.IO server on the engine, with rooms that span the workers. */
 export async function buildServer(
   config: Config,
-  { engine, mesh, problems, log }: { engine: Engine; mesh: Mesh; problems: Set<string>; log: Logger },
+  { engine, mesh, ...reports }: { engine: Engine; mesh: Mesh } & Parameters<typeof backplaneEvents>[1],
 ): Promise<{ io: Server; backplane: Backplane }> {
   const io = new Server({ serveClient: false, parser });
-  const events = backplaneEvents(backplaneNameOf(config), problems, log);
-  const backplane = openBackplane(config, linksOf(mesh), events);
+  const events = backplaneEvents(backplaneNameOf(config), reports);
+  const backplane = openBackplane(config, { links: linksOf(mesh), prefix: redisNamesOf(config).channels, events });
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);
   await readyInTime(backplane);

@@ -8,9 +8,11 @@ import { clientMetrics } from '../operations/metrics/clients.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import type { Application } from './application.js';
+import { reportMalformed } from './backplane.js';
 import { Departure, type ServingParts } from './departure.js';
 import { surviveExceptions } from './exceptions.js';
 import { atMostEvery } from './intervals.js';
+import { MalformedMessages } from './malformed.js';
 import { sendToPrimary } from './orders.js';
 import { buildEngine, buildServer, joinMachine } from './parts.js';
 
@@ -22,8 +24,11 @@ export async function runWorker(config: Config, version: string, application: Ap
   const deaths = () => orders.last('deaths')?.count ?? 0;
   const metrics = new WorkerMetrics(mesh, { version, workers: config.workers, deaths });
   metrics.add(surviveExceptions(log));
+  const malformed = new MalformedMessages(log);
+  reportMalformed(mesh, malformed);
+  metrics.add(malformed.metrics());
   const { app, secure, engine, relay } = buildEngine(config, { mesh, problems, log });
-  const { io, backplane } = await buildServer(config, { engine, mesh, problems, log });
+  const { io, backplane } = await buildServer(config, { engine, mesh, problems, malformed, log });
   const running = await application.start({
     id: mesh.id,
     log,
@@ -33,6 +38,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     io,
     problems,
     metrics,
+    onMalformed: (reason) => malformed.note('application', reason),
     isLeader: () => mesh.members.every((other) => other > mesh.id),
     drainMachine: () => sendToPrimary({ type: 'leave' }),
     failed: (reason) => sendToPrimary({ type: 'failed', reason }),

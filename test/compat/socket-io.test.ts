@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Server, Socket } from 'socket.io';
 import { Adapter, ClusterAdapter } from 'socket.io-adapter';
+import { defaultParser } from '../../src/compat/redis-adapter.js';
 import { ANY_OUTGOING_LISTENERS, decoderOf, namespaceOf, wantsRecovery } from '../../src/compat/socket-io.js';
 import { CHECKED_VERSIONS, installedVersion } from '../../src/compat/socket-io-version.js';
 
@@ -40,6 +41,8 @@ test('what else is private is where it was', () => {
     'ClusterAdapter.publish',
     typeof (ClusterAdapter.prototype as unknown as { publish?: unknown }).publish === 'function',
   );
+  for (const step of ['onMessage', 'onResponse']) has(`ClusterAdapter.${step}`, step in ClusterAdapter.prototype);
+  has('the decoder of @socket.io/redis-adapter', typeof defaultParser().decode === 'function');
   has('Server.opts.connectionStateRecovery', wantsRecovery(io.of('/')));
   has('Server._parser.Decoder', typeof decoderOf(io) === 'function');
   has('Adapter.nsp', namespaceOf(new Adapter(io.of('/'))) === io.of('/'));

@@ -8,6 +8,8 @@ import { startMember, type TestNode } from './support/node.js';
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {
   openBackplane(): Promise<Backplane>;
+  /** Sends messages that no worker of ours would send. Resolves with how many each worker must at least drop. */
+  sendGarbage(): Promise<number>;
   remove(): Promise<void>;
 }
 
@@ -195,6 +197,20 @@ export function busContract(
         ['hello'],
       ]);
       expect(await members[1]!.io.of(namespace).fetchSockets()).toHaveLength(WORKERS);
+    });
+
+    test('malformed messages are counted and dropped, and end nothing', async () => {
+      await pairs[0]!.socket.join('clean');
+      const before = members.map(({ bus }) => bus.traffic.malformed);
+      const count = await fixture.sendGarbage();
+      expect(count).toBeGreaterThan(5);
+      await until(() => members.every(({ bus }, index) => bus.traffic.malformed >= before[index]! + count));
+      members[2]!.io.to('clean').emit('still here');
+      expect(await receivedBy(pairs, members, ['clean'])).toEqual([[['still here']], [], []]);
+      expect(await members[1]!.io.fetchSockets()).toHaveLength(WORKERS);
+      expect(await members[1]!.io.serverSideEmitWithAck('sum', 2, 3)).toEqual([5, 5]);
+      expect(pairs.every(({ client }) => client.connected)).toBe(true);
+      for (const { bus } of members) expect(bus.traffic.isUp).toBe(true);
     });
 
     test('a worker that leaves in the middle is not missed', async () => {

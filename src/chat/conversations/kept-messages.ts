@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/options.js';
+import { redisNamesOf } from '../../config/redis-names.js';
 import { Archive, type ArchiveReader } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
 import { HistoryError } from '../../history/errors.js';
@@ -13,6 +13,7 @@ import { RedisHistoryStore, redisClientOptions } from '../../history/redis/store
 import { SqliteHistoryStore } from '../../history/sqlite/store.js';
 import type { HistoryStore, PageQuery } from '../../history/store.js';
 import { register } from '../../operations/metrics/metric.js';
+import { redisClient } from '../../runtime/redis-client.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
@@ -54,7 +55,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   }
   const opened =
     redisUrl && historyStore !== 'sqlite'
-      ? connectRedis(redisUrl, ttlMs, surroundings)
+      ? await connectRedis({ ...config, redisUrl }, surroundings)
       : await openSqlite(config, surroundings);
   const outages = new OutageLog(log, 'the history');
   const onOutcome = (error: HistoryError | undefined) => outages.note(error);
@@ -81,14 +82,20 @@ interface OpenedStore {
   isReady(): boolean;
 }
 
-function connectRedis(url: string, ttlMs: number, { log, problems }: HistorySurroundings): OpenedStore {
+async function connectRedis(
+  config: Config & { redisUrl: string },
+  { log, problems }: HistorySurroundings,
+): Promise<OpenedStore> {
   let isReady = false;
   let reason = 'no answer';
   const onError = (error: Error) => {
     reason = error.message || reason;
     log.debug({ error }, 'connection of the history');
   };
-  const store = RedisHistoryStore.connect({ redis: clientOf(url, onError), ttlMs });
+  const redis = await redisClient(config, redisClientOptions());
+  redis.on('error', onError);
+  const keyPrefix = redisNamesOf(config).keys;
+  const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
   const timer = setTimeout(() => {
     problems.add(NO_REDIS);
     log.error({ reason }, `${NO_REDIS}; this worker is not ready until it can connect (REDIS_URL)`);
@@ -99,16 +106,6 @@ function connectRedis(url: string, ttlMs: number, { log, problems }: HistorySurr
     if (problems.delete(NO_REDIS)) log.info('Redis is up: messages are stored');
   });
   return { store, isReady: () => isReady };
-}
-
-function clientOf(url: string, onError: (error: Error) => void): Redis | Cluster {
-  const nodes = url.split(',').map((node) => node.trim());
-  const client =
-    nodes.length === 1
-      ? new Redis(url, redisClientOptions())
-      : new Redis.Cluster(nodes, { redisOptions: redisClientOptions(), enableOfflineQueue: false });
-  client.on('error', onError);
-  return client;
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */

@@ -23,6 +23,8 @@ export class PresenceBroadcaster {
     private readonly roster: Pick<PresenceRegistry, 'usersOf'>,
     private readonly send: (presence: Presence) => void,
     private readonly hasMembers: (room: string) => boolean,
+    /** Whether presence has to wait, because the worker has more to do than it can. */
+    private readonly isBusy: () => boolean = () => false,
   ) {}
 
   /** Call this before a user joins, so that present users do not count as new. */
@@ -32,7 +34,10 @@ export class PresenceBroadcaster {
 
   /** Call this when the users of a room have changed. */
   note(room: string): void {
-    if (this.timers.has(room) || !this.known.has(room)) return;
+    if (!this.timers.has(room) && this.known.has(room)) this.broadcastLater(room);
+  }
+
+  private broadcastLater(room: string): void {
     this.timers.set(
       room,
       setTimeout(() => this.broadcast(room), INTERVAL_MS),
@@ -46,6 +51,8 @@ export class PresenceBroadcaster {
 
   private broadcast(room: string): void {
     this.timers.delete(room);
+    // The changes are not lost: they are part of the next broadcast.
+    if (this.isBusy()) return this.broadcastLater(room);
     const before = this.known.get(room);
     if (!before) return;
     if (!this.hasMembers(room)) {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { MalformedMessage } from '../../errors.js';
 import { socketOf } from '../protocol.js';
 import { FrameReader, frame } from './framing.js';
 import { SlowPeerDetector } from './slow-peers.js';
@@ -8,6 +9,10 @@ import { SlowPeerDetector } from './slow-peers.js';
 export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
+/** The length of a greeting: the id of its sender. */
+const GREETING = 3;
+
+/** May throw a MalformedMessage, which is then reported. */
 export type MeshListener = (from: number, payload: Buffer) => void;
 
 /**
@@ -37,6 +42,8 @@ export class Mesh {
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector<Socket>((link) => this.giveUp(link));
   private server: Server | undefined;
+  /** Called when a message from another worker is dropped because it is malformed. */
+  onMalformed: (kind: Kind, reason: string) => void = () => {};
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary
@@ -170,11 +177,24 @@ export class Mesh {
     this.slowPeers.check(socket);
   }
 
+  /** An exception must not prevent the delivery of the messages that came in the same chunk. */
+  private deliver(kind: Kind, from: number, payload: Buffer): void {
+    try {
+      this.listeners.get(kind)?.(from, payload);
+    } catch (error) {
+      if (error instanceof MalformedMessage) return this.onMalformed(kind, error.message);
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+
   private accept(socket: Socket): void {
     this.incoming.set(socket, undefined);
     let from: number | undefined;
     const reader = new FrameReader((kind, payload) => {
       if (from === undefined) {
+        if (payload.length !== GREETING || (kind !== kinds.hello && kind !== kinds.welcome)) return socket.destroy();
         from = payload.readUIntLE(0, 3);
         this.incoming.set(socket, from);
         if (kind === kinds.hello) this.link(from, kinds.welcome);
@@ -182,9 +202,11 @@ export class Mesh {
         this.welcomed.delete(from);
         return;
       }
-      this.listeners.get(kind as Kind)?.(from, payload);
+      this.deliver(kind as Kind, from, payload);
     });
-    socket.on('data', (chunk) => reader.push(chunk));
+    socket.on('data', (chunk) => {
+      if (!socket.destroyed) reader.push(chunk);
+    });
     socket.on('error', () => {});
     socket.on('close', () => this.incoming.delete(socket));
   }

@@ -1,3 +1,4 @@
+import { MalformedMessage } from '../../errors.js';
 import { kinds, type Mesh } from './mesh.js';
 
 /** A question is a number of 4 bytes. Its answer starts with the same number. */
@@ -11,14 +12,22 @@ export class WorkerQuery {
   private readonly waiting = new Map<number, (from: number, answer: unknown) => void>();
   private asked = 0;
 
-  /** @param answer this worker's own answer, a value that JSON can express */
+  /**
+   * @param answer this worker's own answer, a value that JSON can express
+   * @param isAnswer whether a value is an answer; others are dropped as malformed
+   */
   constructor(
     private readonly mesh: Mesh,
     private readonly answer: () => Promise<unknown>,
+    private readonly isAnswer: (value: unknown) => boolean,
   ) {
-    mesh.listenTo(kinds.question, (from, payload) => void this.reply(from, payload));
+    mesh.listenTo(kinds.question, (from, payload) => {
+      if (payload.length !== QUESTION) throw new MalformedMessage('a question has the wrong length');
+      void this.reply(from, payload);
+    });
     mesh.listenTo(kinds.answer, (from, payload) => {
-      this.waiting.get(payload.readUInt32LE(0))?.(from, JSON.parse(payload.toString('utf8', QUESTION)));
+      const answer = this.read(payload);
+      this.waiting.get(payload.readUInt32LE(0))?.(from, answer);
     });
   }
 
@@ -48,6 +57,16 @@ export class WorkerQuery {
     });
     this.waiting.delete(number);
     return answers;
+  }
+
+  private read(payload: Buffer): unknown {
+    try {
+      const value = JSON.parse(payload.toString('utf8', QUESTION)) as unknown;
+      if (payload.length >= QUESTION && this.isAnswer(value)) return value;
+    } catch {
+      // Malformed as well.
+    }
+    throw new MalformedMessage('an answer cannot be read');
   }
 
   private async reply(from: number, question: Buffer): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ResponseHeaders } from '../../engine/http/exchange.js';
 import type { RequestParts } from '../../engine/http/request.js';
+import { MalformedMessage } from '../../errors.js';
 
 /**
  * The messages of the relay. A *receiver* is the worker that accepted the client's connection; the *owner* is the
@@ -130,12 +131,28 @@ export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buff
   return Buffer.concat([length, json, typeof rest === 'string' ? Buffer.from(rest) : rest]);
 }
 
+/** @throws MalformedMessage */
 export function decodeMessage(bytes: Buffer): { op: Op; requestId: number; body: Buffer } {
+  if (bytes.length < HEADER) throw new MalformedMessage('a relayed message is too short');
   return { op: bytes[0] as Op, requestId: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
 }
 
-/** The counterpart of {@link encodeBody}. */
-export function decodeBody<T>(body: Buffer): { value: T; rest: Buffer } {
-  const end = LENGTH + body.readUInt32LE(0);
-  return { value: JSON.parse(body.toString('utf8', LENGTH, end)) as T, rest: body.subarray(end) };
+/** @throws MalformedMessage */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MalformedMessage('a relayed message is not JSON');
+  }
+}
+
+/**
+ * The counterpart of {@link encodeBody}.
+ * @param check throws a MalformedMessage if the value is not what it should be
+ * @throws MalformedMessage
+ */
+export function decodeBody<T>(body: Buffer, check: (value: unknown) => T): { value: T; rest: Buffer } {
+  const end = body.length < LENGTH ? Number.POSITIVE_INFINITY : LENGTH + body.readUInt32LE(0);
+  if (end > body.length) throw new MalformedMessage('a relayed message is too short');
+  return { value: check(parseJson(body.toString('utf8', LENGTH, end))), rest: body.subarray(end) };
 }

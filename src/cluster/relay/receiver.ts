@@ -7,15 +7,16 @@ import type {
   WebSocketConnection,
 } from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
+import { asClose, asHeaders, asResponse } from './checks.js';
 import {
   decodeBody,
   encodeBody,
   type Op,
   ops,
+  parseJson,
   REPORT_EVERY,
   type RelayedClose,
   type RelayedProgress,
-  type RelayedResponse,
 } from './messages.js';
 
 /** Sends one message to the owner. */
@@ -58,9 +59,12 @@ export class ReceivedRequest implements ReceivedConnection {
   }
 
   onReply(op: Op, body: Buffer): void {
+    if (op === ops.destroy) {
+      this.onEnd();
+      return this.exchange.destroy();
+    }
+    const { value, rest } = decodeBody(body, asResponse);
     this.onEnd();
-    if (op === ops.destroy) return this.exchange.destroy();
-    const { value, rest } = decodeBody<RelayedResponse>(body);
     this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
   }
 
@@ -99,7 +103,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   onReply(op: Op, body: Buffer): void {
     switch (op) {
       case ops.accept:
-        this.exchange.accept(decodeBody<ResponseHeaders>(body).value, this);
+        this.exchange.accept(decodeBody(body, asHeaders<ResponseHeaders>).value, this);
         if (!this.webSocket) this.onClose(1006, '');
         return;
       case ops.move:
@@ -112,7 +116,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
       case ops.compressedBinary:
         return this.send(op, body);
       case ops.end: {
-        const { code, reason } = JSON.parse(body.toString()) as Partial<RelayedClose>;
+        const { code, reason } = asClose(parseJson(body.toString()));
         this.onEnd();
         if (this.webSocket) this.closing.end(this.webSocket, code, reason);
         return;
@@ -123,8 +127,8 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         else this.exchange.destroy();
         return;
       case ops.response: {
+        const { value, rest } = decodeBody(body, asResponse);
         this.onEnd();
-        const { value, rest } = decodeBody<RelayedResponse>(body);
         this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
         return;
       }

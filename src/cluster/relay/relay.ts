@@ -1,17 +1,18 @@
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession } from '../../engine/session/pending-sessions.js';
+import { MalformedMessage } from '../../errors.js';
 import { type Kind, kinds, type Mesh } from '../mesh/mesh.js';
+import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
 import {
   decodeBody,
   decodeMessage,
   encodeBody,
   encodeMessage,
   type MovedSession,
+  type Op,
   ops,
-  type RelayedClose,
-  type RelayedProgress,
-  type RelayedRequest,
+  parseJson,
 } from './messages.js';
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
@@ -140,11 +141,11 @@ export class Relay {
         return;
       }
       case ops.closed: {
-        const { code, reason } = JSON.parse(body.toString()) as RelayedClose;
-        return this.webSocketOf(key)?.closed(code, reason);
+        const { code, reason } = asClose(parseJson(body.toString()));
+        return this.webSocketOf(key)?.closed(code ?? 1006, reason ?? '');
       }
       case ops.progress:
-        return this.webSocketOf(key)?.onProgress(JSON.parse(body.toString()) as RelayedProgress);
+        return this.webSocketOf(key)?.onProgress(asProgress(parseJson(body.toString())));
       case ops.overflow:
         return this.webSocketOf(key)?.receiver.onOverflow();
       case ops.clientText:
@@ -152,14 +153,24 @@ export class Relay {
         return this.webSocketOf(key)?.onMessage(body, op === ops.clientBinary);
       default: {
         const received = this.received.get(requestId);
-        if (received?.owner === from) received.connection.onReply(op, body);
+        if (received?.owner === from) this.onReply(requestId, received.connection, op, body);
         else if (op === ops.move) this.adopt(from, body);
       }
     }
   }
 
+  /** A client whose reply cannot be read is answered as if the owner were gone. */
+  private onReply(requestId: number, connection: ReceivedConnection, op: Op, body: Buffer): void {
+    try {
+      connection.onReply(op, body);
+    } catch (error) {
+      if (error instanceof MalformedMessage && this.received.delete(requestId)) connection.onOwnerGone();
+      throw error;
+    }
+  }
+
   private acceptRelayed(from: number, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
-    const { value, rest } = decodeBody<RelayedRequest>(body);
+    const { value, rest } = decodeBody(body, asRequest);
     const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
@@ -208,6 +219,6 @@ function encodeSession({ id, parts, early }: MovingSession): Buffer {
 }
 
 function decodeSession(body: Buffer): MovingSession {
-  const { id, parts, early } = decodeBody<MovedSession>(body).value;
+  const { id, parts, early } = decodeBody(body, asMovedSession).value;
   return { id, parts, early: early.map((data) => ('text' in data ? data.text : Buffer.from(data.base64, 'base64'))) };
 }

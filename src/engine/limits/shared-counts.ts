@@ -1,3 +1,4 @@
+import { MalformedMessage } from '../../errors.js';
 import type { WorkerLinks } from '../../worker-links.js';
 import type { Clock } from '../clock.js';
 
@@ -34,7 +35,7 @@ export class SharedCounts {
 
   join(links: WorkerLinks): void {
     this.links = links;
-    links.onMessage((from, payload) => this.receive(from, JSON.parse(payload.toString()) as Message));
+    links.onMessage((from, payload) => this.receive(from, decode(payload)));
     links.onLeave((id) => {
       for (const key of this.others.get(id)?.keys() ?? []) this.set(id, key, 0);
       this.others.delete(id);
@@ -99,6 +100,19 @@ export class SharedCounts {
 function put(counts: Map<string, number>, key: string, count: number): void {
   if (count === 0) counts.delete(key);
   else counts.set(key, count);
+}
+
+/** @throws MalformedMessage */
+function decode(payload: Buffer): Message {
+  try {
+    const message = JSON.parse(payload.toString()) as Message;
+    const { counts = [], consumed = [] } = message;
+    const isPair = ([key, count]: [unknown, unknown]) => typeof key === 'string' && Number.isFinite(count);
+    if (counts.every(isPair) && consumed.every(isPair)) return message;
+  } catch {
+    // Malformed as well.
+  }
+  throw new MalformedMessage('counts cannot be read');
 }
 
 function encode(message: Message): Buffer {

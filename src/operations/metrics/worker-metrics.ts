@@ -27,7 +27,7 @@ export class WorkerMetrics {
   ) {
     this.registry.setDefaultLabels({ worker: String(mesh.id) });
     this.add(processMetrics());
-    this.query = new WorkerQuery(mesh, () => this.registry.getMetricsAsJSON());
+    this.query = new WorkerQuery(mesh, () => this.registry.getMetricsAsJSON(), areMetrics);
   }
 
   add(metrics: readonly Metric[]): void {
@@ -45,6 +45,11 @@ export class WorkerMetrics {
     const parts = [await machine.getMetricsAsJSON(), ...answers.values()].filter((part) => part !== undefined);
     return AggregatorRegistry.aggregate(parts).metrics();
   }
+}
+
+/** Whether a value has the form of `getMetricsAsJSON()`. */
+function areMetrics(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one?.name === 'string' && Array.isArray(one.values));
 }
 
 function machineMetrics(answers: Map<number, unknown>, { version, workers, deaths }: MachineFacts): Metric[] {

@@ -24,15 +24,24 @@ export interface BackplaneTraffic {
   readonly outages: number;
   /** Bytes sent to the backplane that it has not confirmed; bounded. */
   readonly pendingBytes: number;
+  /** Messages from the backplane dropped since the start because they were malformed. */
+  readonly malformed: number;
 }
 
 /** What a backplane reports about the server that it depends on. */
 export interface BackplaneEvents {
-  /** The server is down, for the first time or again. Local delivery continues. */
-  onDown(reason: string): void;
+  /**
+   * The server is down, for the first time or again. Local delivery continues. Called once more in an outage if the
+   * server turns out to be up, but to reject commands.
+   * @param reason what happened, in the words of the server if it said something
+   * @param rejected the command that the server rejects; undefined if it cannot be reached
+   */
+  onDown(reason: string, rejected?: string): void;
   /**
    * The server is up, for the first time or again.
    * @param unsent how many messages were dropped since it was last up
    */
   onUp(unsent: number): void;
+  /** A message from the backplane was malformed and has been dropped. */
+  onMalformed?(reason: string): void;
 }

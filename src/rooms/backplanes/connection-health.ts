@@ -1,4 +1,6 @@
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
+import { Inbox } from './inbox.js';
+import { type Command, Rejections } from './redis/rejections.js';
 
 /** Bytes that may wait for Redis: a Redis that has stopped must not fill this worker's memory. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
@@ -12,9 +14,17 @@ export class ConnectionHealth implements BackplaneTraffic {
   unsent = 0;
   outages = 0;
   pendingBytes = 0;
+  /** What arrives from Redis passes here. */
+  readonly inbox: Inbox;
   /** Why the connection failed: its last error. */
   reason = '';
+  /** Commands that Redis rejects. While there are any, it counts as down. */
+  readonly rejections: Rejections;
+  /** Whether Redis would accept a command; must have no effect. */
+  wouldAccept: (command: Command) => Promise<boolean> = () => Promise.resolve(false);
+  private isConnected = false;
   private told: boolean | undefined;
+  private isRejectionTold = false;
   private unsentBefore = 0;
   private waiting: (() => void)[] = [];
 
@@ -22,19 +32,42 @@ export class ConnectionHealth implements BackplaneTraffic {
   constructor(
     private readonly events: BackplaneEvents,
     private readonly maxPendingBytes = MAX_PENDING_BYTES,
-  ) {}
+  ) {
+    this.inbox = new Inbox(events);
+    this.rejections = new Rejections(
+      (command) => this.wouldAccept(command),
+      () => this.review(),
+    );
+  }
 
-  /** Notes whether Redis is up, and reports a change. */
-  update(isUp: boolean): void {
+  get malformed(): number {
+    return this.inbox.malformed;
+  }
+
+  /** Notes whether all connections and subscriptions are there, and reports a change. */
+  update(isConnected: boolean): void {
+    this.isConnected = isConnected;
+    this.review();
+  }
+
+  close(): void {
+    this.rejections.close();
+  }
+
+  private review(): void {
+    const rejection = this.rejections.first;
+    const isUp = this.isConnected && !rejection;
     this.isUp = isUp;
     if (isUp) {
       for (const resolve of this.waiting) resolve();
       this.waiting = [];
     }
+    if (rejection) return this.reportRejection(rejection);
     // Connecting for the first time takes a moment, which is no outage.
     if (isUp === this.told || (!isUp && this.told === undefined && this.reason === '')) return;
     this.told = isUp;
     if (isUp) {
+      this.isRejectionTold = false;
       this.events.onUp(this.unsent - this.unsentBefore);
       this.unsentBefore = this.unsent;
       this.reason = '';
@@ -44,6 +77,14 @@ export class ConnectionHealth implements BackplaneTraffic {
     }
   }
 
+  private reportRejection({ command: [name], reason }: { command: Command; reason: string }): void {
+    if (this.told !== false) this.outages++;
+    this.told = false;
+    if (this.isRejectionTold) return;
+    this.isRejectionTold = true;
+    this.events.onDown(`${name}: ${reason}`, name);
+  }
+
   whenUp(): Promise<void> {
     return this.isUp ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
   }
@@ -51,17 +92,20 @@ export class ConnectionHealth implements BackplaneTraffic {
   /**
    * Sends a message, or counts it as unsent. Callers may ignore the promise, as the adapters do: its rejection does not
    * end the process.
+   * @param name the command and its first argument, to which Redis may object
    */
-  send<T>(bytes: number, command: () => Promise<T>): Promise<T> {
-    const sent = this.pendingBytes + bytes > this.maxPendingBytes ? refuse<T>() : command();
+  send<T>(bytes: number, send: () => Promise<T>, name?: Command): Promise<T> {
+    const sent = this.pendingBytes + bytes > this.maxPendingBytes ? refuse<T>() : send();
     this.pendingBytes += bytes;
     sent.then(
       () => {
         this.pendingBytes -= bytes;
+        if (name && this.rejections.first) this.rejections.note(name);
       },
-      () => {
+      (error) => {
         this.pendingBytes -= bytes;
         this.unsent++;
+        if (name) this.rejections.note(name, error);
       },
     );
     return sent;

@@ -11,6 +11,8 @@ export interface BackplaneSurroundings {
   links: WorkerLinks;
   /** The URL of the server that it depends on; empty if there is none. */
   url: string;
+  /** The prefix of the channels, and the name of the stream. */
+  prefix: string;
   events: BackplaneEvents;
 }
 
@@ -24,17 +26,21 @@ interface BackplaneKind {
 
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
 const kinds = {
-  embedded: { needsRedis: false, spansMachines: false, open: ({ links }) => embeddedBackplane(links) },
-  redis: { needsRedis: true, spansMachines: true, open: ({ url, events }) => redisBackplane(url, events) },
+  embedded: { needsRedis: false, spansMachines: false, open: ({ links, events }) => embeddedBackplane(links, events) },
+  redis: {
+    needsRedis: true,
+    spansMachines: true,
+    open: ({ url, events, prefix }) => redisBackplane(url, events, prefix),
+  },
   'redis-sharded': {
     needsRedis: true,
     spansMachines: true,
-    open: ({ url, events }) => redisShardedBackplane(url, events),
+    open: ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix),
   },
   'redis-streams': {
     needsRedis: true,
     spansMachines: true,
-    open: ({ url, events }) => redisStreamsBackplane(url, events),
+    open: ({ url, events, prefix }) => redisStreamsBackplane(url, events, prefix),
   },
 } as const satisfies Record<string, BackplaneKind>;
 
@@ -59,6 +65,6 @@ export function backplaneKindOf(name: BackplaneName): Omit<BackplaneKind, 'open'
 }
 
 /** Opens the backplane that the configuration selects. Loading the configuration has checked its options. */
-export function openBackplane(choice: BackplaneChoice, links: WorkerLinks, events: BackplaneEvents): Backplane {
-  return kinds[backplaneNameOf(choice)].open({ links, url: choice.redisUrl ?? '', events });
+export function openBackplane(choice: BackplaneChoice, surroundings: Omit<BackplaneSurroundings, 'url'>): Backplane {
+  return kinds[backplaneNameOf(choice)].open({ ...surroundings, url: choice.redisUrl ?? '' });
 }

@@ -45,6 +45,14 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['localhost:6379', 'http://localhost:6379', 'redis', 'redis://a,b'],
   },
+  redisPrefix: {
+    default: undefined,
+    good: [
+      ['staging', 'staging'],
+      ['chat:v2', 'chat:v2'],
+    ],
+    bad: ['a b', 'a#', '{a}', 'a*', 'a'.repeat(65)],
+  },
   bus: {
     good: [
       ['auto', 'auto'],

@@ -15,7 +15,7 @@ export interface Pair {
 
 /** Connects a real client. */
 export async function pairOn(
-  node: Pick<TestNode, 'io' | 'url'>,
+  node: Pick<TestNode, 'io' | 'url'> & Partial<Pick<TestNode, 'engine'>>,
   { namespace = '/', ...options }: Partial<ManagerOptions & SocketOptions> & { namespace?: string } = {},
 ): Promise<Pair> {
   const client = io(node.url + namespace, {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
-import { Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';
@@ -84,6 +84,15 @@ export class Machine {
         mesh.close();
       },
     };
+  }
+
+  /** Sends payloads to the embedded bus of every worker, as one more worker. */
+  async send(payloads: readonly Uint8Array[]): Promise<void> {
+    const mesh = new Mesh(++this.ids, this.directory);
+    await mesh.listen();
+    await mesh.join(this.meshes.map((other) => other.id));
+    this.meshes.push(mesh);
+    for (const payload of payloads) mesh.broadcast(kinds.bus, payload);
   }
 
   async remove(): Promise<void> {

@@ -27,7 +27,7 @@ export const badRequests = (key) => {
     'a NUL in the path': 'GET /heal\0thz HTTP/1.1\r\nHost: x\r\n\r\n',
     'HTTP/1.0': 'GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n',
     'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    'a header that is too long': `GET /healthz HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(9_000)}\r\n\r\n`,
+    'a header that is too long': `GET /healthz HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(40_000)}\r\n\r\n`,
     'too many headers': `GET /healthz HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(300)}\r\n`,
     'a path that climbs': 'GET /../../../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n',
     'one that climbs encoded': 'GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n',

@@ -1,7 +1,9 @@
 import { deserialize, serialize } from 'node:v8';
 import type { ClusterMessage, ClusterResponse } from 'socket.io-adapter';
 import { Decoder, Encoder, type Packet, PacketType } from 'socket.io-parser';
+import { MalformedMessage } from '../../../errors.js';
 import type { EncodedPackets } from '../../encoded-packet.js';
+import { checkClusterMessage, checkOptions } from '../checks.js';
 
 export type Message = ClusterMessage | ClusterResponse;
 
@@ -37,11 +39,26 @@ export function encodeMessage(message: Message): Buffer {
   return serialize(frame);
 }
 
-export function decodeFrame(payload: Buffer): BroadcastFrame | Message {
+/**
+ * @returns the frame, and whether listeners of the application handle it
+ * @throws Error if the frame is malformed
+ */
+export function decodeFrame(payload: Buffer): { frame: BroadcastFrame | Message; isForApplication: boolean } {
   const frame = deserialize(payload) as BroadcastFrame | MessageFrame;
-  if ('encoded' in frame) return frame;
+  if ('encoded' in frame) {
+    checkBroadcastFrame(frame);
+    return { frame, isForApplication: false };
+  }
   const [, message] = decodePackets(frame.message, Decoder);
-  return message as Message;
+  return { frame: message as Message, isForApplication: checkClusterMessage(message) };
+}
+
+function checkBroadcastFrame({ nsp, uid, packetType, opts, encoded }: BroadcastFrame): void {
+  checkOptions(opts);
+  const isEncoded = encoded.every((one) => typeof one === 'string' || (one as unknown) instanceof Uint8Array);
+  if (typeof nsp !== 'string' || typeof uid !== 'string' || !Number.isInteger(packetType) || !isEncoded) {
+    throw new MalformedMessage('the frame has the wrong fields');
+  }
 }
 
 /** Decodes the data of a packet. */

@@ -10,16 +10,24 @@ import {
 import { decoderOf, namespaceOf } from '../../../compat/socket-io.js';
 import type { WorkerLinks } from '../../../worker-links.js';
 import { EncodedPacket, type EncodedPackets } from '../../encoded-packet.js';
-import type { Backplane } from '../backplane.js';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { Inbox } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { type BroadcastFrame, decodeFrame, decodePackets, encodeBroadcast, encodeMessage } from './codec.js';
 
 /** The embedded backplane: connects the workers of one machine without another server. */
-export function embeddedBackplane(links: WorkerLinks): Backplane {
+export function embeddedBackplane(links: WorkerLinks, events?: Pick<BackplaneEvents, 'onMalformed'>): Backplane {
   const adapters = new Map<string, EmbeddedAdapter>();
+  const inbox = new Inbox(events);
   links.onMessage((_from, payload) => {
-    const frame = decodeFrame(payload);
-    adapters.get(frame.nsp)?.receive(frame);
+    let decoded: ReturnType<typeof decodeFrame>;
+    inbox.receive(
+      () => {
+        decoded = decodeFrame(payload);
+        return decoded.isForApplication;
+      },
+      () => adapters.get(decoded.frame.nsp)?.receive(decoded.frame),
+    );
   });
   links.onLeave((id) => {
     for (const adapter of adapters.values()) adapter.workerGone(id);
@@ -28,7 +36,12 @@ export function embeddedBackplane(links: WorkerLinks): Backplane {
     name: 'embedded',
     factory: (nsp) => localFirst(new EmbeddedAdapter(nsp, links, adapters)),
     ready: () => Promise.resolve(),
-    traffic: { isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
+    traffic: {
+      ...{ isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
+      get malformed() {
+        return inbox.malformed;
+      },
+    },
     close: () => {},
   };
 }

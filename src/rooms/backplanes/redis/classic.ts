@@ -3,7 +3,9 @@ import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { classicParser, classicReceiver } from './classic-message.js';
+import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
@@ -20,42 +22,68 @@ interface PublishingClient {
  * The classic Redis backplane, over pub/sub. It connects workers on any number of machines, and other Socket.IO servers
  * and emitters that use `@socket.io/redis-adapter`.
  */
-export function redisBackplane(url: string, events: BackplaneEvents): Backplane {
+export function redisBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const outage = new ConnectionHealth(events);
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
-  const update = () => outage.update(publisher.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update);
-  observe(redis, outage, update);
+  const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, classicReceiver(prefix, outage.inbox));
+  const answers = observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
-  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions);
+  outage.wouldAccept = (command) => wouldAccept(publisher, command);
+  const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
+    key: prefix,
+    parser: classicParser,
+  });
   return {
     name: 'redis',
-    factory: (nsp: Namespace) => countingServers(createFor(nsp)),
+    factory: (nsp: Namespace) => countingServers(createFor(nsp), outage.rejections),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
       endWatch();
+      outage.close();
       for (const connection of redis) connection.disconnect();
     },
   };
 }
 
-/** Updates the connection health when a connection is made or lost. */
-export function observe(connections: Iterable<Redis>, outage: ConnectionHealth, update: () => void): void {
+/**
+ * Updates the connection health when a connection is made or lost.
+ * @returns whether Redis answers on a connection: the system accepts connections for a Redis that hangs, too
+ */
+export function observe(
+  connections: Iterable<Redis>,
+  outage: ConnectionHealth,
+  update: () => void,
+): (redis: Redis) => boolean {
+  const answering = new Set<Redis>();
   for (const redis of connections) {
     redis.on('error', (error: Error) => {
       outage.reason = error.message || error.name;
     });
-    redis.on('ready', update);
-    redis.on('close', update);
+    redis.on('ready', () => {
+      const answered = () => {
+        if (redis.status !== 'ready') return;
+        answering.add(redis);
+        update();
+      };
+      // A Redis that rejects the command has answered, too.
+      redis.ping().then(answered, (error: Error) => error.name === 'ReplyError' && answered());
+    });
+    redis.on('close', () => {
+      answering.delete(redis);
+      update();
+    });
   }
+  return (redis) => answering.has(redis);
 }
 
 /** A client to publish with that counts what it cannot send. */
 export function publishingClient(redis: Redis, outage: ConnectionHealth): PublishingClient {
   return {
-    publish: (channel, message) => outage.send(message.length, () => redis.publish(channel, message)),
+    publish: (channel, message) =>
+      outage.send(message.length, () => redis.publish(channel, message), ['PUBLISH', channel, 'x']),
     send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),
     // The connection's errors have a listener already.
     on: () => {},

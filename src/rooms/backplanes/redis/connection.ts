@@ -1,5 +1,8 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
+/** The prefix of the channels of stock servers and emitters. */
+export const DEFAULT_PREFIX = 'socket.io';
+
 /** How often a connection is pinged, in ms. */
 const PING_INTERVAL_MS = 1000;
 /** How long Redis may take to answer a command, in ms. */
@@ -15,6 +18,8 @@ export const connectionOptions = {
   socketTimeout: MAX_SILENCE_MS,
   // Commands that cannot be sent at once are dropped. The subscriptions' classes renew them.
   enableOfflineQueue: false,
+  // It asks with INFO, for which the user may lack the right. What must not be sent yet is rejected, and repeated.
+  enableReadyCheck: false,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -38,13 +43,17 @@ export function keepWatch(connections: () => Iterable<Redis>): () => void {
  * Lets an adapter count its servers while Redis is unreachable: it reports the last known number. A request that waits
  * for their answers then fails with a timeout.
  */
-export function countingServers<T extends { serverCount(): Promise<number> }>(adapter: T): T {
+export function countingServers<T extends { serverCount(): Promise<number> }>(
+  adapter: T,
+  rejections: { note(command: readonly [string, ...string[]], error: unknown): void },
+): T {
   const count = adapter.serverCount.bind(adapter);
   let last = 1;
   adapter.serverCount = async () => {
     try {
       last = await count();
-    } catch {
+    } catch (error) {
+      rejections.note(['PUBSUB', 'NUMSUB', 'x'], error);
       // socket.io does not expect counting to fail. An unhandled rejection would end the process.
     }
     return last;

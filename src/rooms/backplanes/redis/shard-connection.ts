@@ -1,21 +1,27 @@
 import type { Redis } from 'ioredis';
+import { isRejection } from './rejections.js';
+
+interface ShardEvents {
+  /** Called when {@link ShardConnection.isComplete} may have changed. */
+  onChange(): void;
+  /** Called when the master reports that it does not have a channel's slot. */
+  onMoved(): void;
+  /** Called when the master rejects a subscription, for instance because of its ACL. */
+  onRejected(error: Error): void;
+}
 
 /** A connection to one master of a cluster, and the channels that this master serves to the worker. */
 export class ShardConnection {
+  private readonly rejected = new Set<string>();
   private wanted = new Set<string>();
   private confirmed = new Set<string>();
   private readonly pending = new Set<Promise<unknown>>();
   /** The first attempt to connect, whose outcome is not known yet. */
   private starting: Promise<void> | undefined;
 
-  /**
-   * @param onChange called when {@link isComplete} may have changed
-   * @param onMoved called when the master reports that it does not have a channel's slot
-   */
   constructor(
     readonly redis: Redis,
-    private readonly onChange: () => void,
-    private readonly onMoved: () => void,
+    private readonly events: ShardEvents,
   ) {
     let started = () => {};
     this.starting = new Promise((resolve) => {
@@ -28,17 +34,24 @@ export class ShardConnection {
     });
     redis.on('close', () => {
       this.confirmed.clear();
+      this.rejected.clear();
       this.starting = undefined;
       started();
-      onChange();
+      events.onChange();
     });
-    redis.on('moved', onMoved);
+    redis.on('moved', () => events.onMoved());
   }
 
   /** Whether every channel is confirmed, apart from requests that Redis has just received. */
   get isComplete(): boolean {
+    if (this.isRejected) return false;
     if (this.isPending) return true;
     return this.redis.status === 'ready' && this.confirmed.size >= this.wanted.size;
+  }
+
+  /** Whether the master has rejected a subscription. */
+  get isRejected(): boolean {
+    return this.rejected.size > 0;
   }
 
   /** Whether a request waits for its confirmation. */
@@ -54,6 +67,7 @@ export class ShardConnection {
   forget(channel: string): void {
     if (!this.wanted.delete(channel)) return;
     this.confirmed.delete(channel);
+    this.rejected.delete(channel);
     if (this.redis.status === 'ready') this.redis.sunsubscribe(channel).catch(() => {});
   }
 
@@ -85,10 +99,18 @@ export class ShardConnection {
     try {
       await subscribed;
       if (this.wanted.has(channel)) this.confirmed.add(channel);
-    } catch {
-      this.onMoved();
+      this.rejected.delete(channel);
+    } catch (error) {
+      this.failed(channel, error);
     }
     this.pending.delete(subscribed);
-    this.onChange();
+    this.events.onChange();
+  }
+
+  private failed(channel: string, error: unknown): void {
+    if (!isRejection(error) || error.message.startsWith('MOVED')) return this.events.onMoved();
+    if (!this.wanted.has(channel)) return;
+    this.rejected.add(channel);
+    this.events.onRejected(error);
   }
 }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { connectionOptions } from './connection.js';
+import type { Rejections } from './rejections.js';
 import { ShardConnection } from './shard-connection.js';
 
 /** The reply to CLUSTER SLOTS: for each range of slots its master, then its replicas. */
@@ -25,14 +26,20 @@ export class ShardedSubscriptions extends EventEmitter {
   private isRefreshing = false;
   private isClosed = false;
 
-  /** @param onChange called when {@link isComplete} may have changed */
+  private readonly onChange: () => void;
+  private readonly onError: (error: Error) => void;
+  private readonly rejections: Rejections;
+
+  /** @param events `onChange` is called when {@link isComplete} may have changed */
   constructor(
     private readonly cluster: Cluster,
     private readonly options: RedisOptions,
-    private readonly onChange: () => void,
-    private readonly onError: (error: Error) => void,
+    events: { onChange: () => void; onError: (error: Error) => void; rejections: Rejections },
   ) {
     super();
+    this.onChange = events.onChange;
+    this.onError = events.onError;
+    this.rejections = events.rejections;
     // Each namespace listens; the sharded adapter tells them apart by the channel.
     this.setMaxListeners(0);
     cluster.on('ready', () => this.refresh());
@@ -91,7 +98,9 @@ export class ShardedSubscriptions extends EventEmitter {
     this.isRefreshing = true;
     try {
       if (this.cluster.status === 'ready') this.place((await this.cluster.call('CLUSTER', 'SLOTS')) as SlotsReply);
+      this.rejections.note(['CLUSTER']);
     } catch (error) {
+      this.rejections.note(['CLUSTER'], error, true);
       this.onError(error as Error);
     }
     this.isRefreshing = false;
@@ -129,7 +138,17 @@ export class ShardedSubscriptions extends EventEmitter {
     const redis = new Redis({ ...connectionOptions, ...this.options, ...address });
     redis.on('error', this.onError);
     redis.on('smessageBuffer', (...values) => this.emit('smessageBuffer', ...values));
-    const shard = new ShardConnection(redis, this.onChange, () => this.refresh());
+    const shard = new ShardConnection(redis, {
+      onChange: () => {
+        if (![...this.shards.values()].some(({ isRejected }) => isRejected)) this.rejections.note(['SSUBSCRIBE']);
+        this.onChange();
+      },
+      onMoved: () => this.refresh(),
+      onRejected: (error) => {
+        this.rejections.note(['SSUBSCRIBE'], error, true);
+        setTimeout(() => this.refresh(), RETRY_INTERVAL_MS).unref();
+      },
+    });
     this.shards.set(owner, shard);
     return shard;
   }

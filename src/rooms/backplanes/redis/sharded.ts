@@ -4,8 +4,10 @@ import type { Namespace } from 'socket.io';
 import type { ClusterAdapter, Room, SocketId } from 'socket.io-adapter';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
-import { connectionOptions, countingServers, keepWatch } from './connection.js';
+import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
 import { clusterAddress } from './urls.js';
 
@@ -14,7 +16,7 @@ import { clusterAddress } from './urls.js';
  * on one master, so a larger cluster carries more messages. Messages to different rooms have no common order.
  * @param url one or more nodes of the cluster, separated by commas
  */
-export function redisShardedBackplane(url: string, events: BackplaneEvents): Backplane {
+export function redisShardedBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const { nodes, options } = clusterAddress(url);
   const outage = new ConnectionHealth(events);
   const cluster = new Cluster(nodes, {
@@ -23,11 +25,21 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents): Bac
     slotsRefreshInterval: 5000,
     redisOptions: { ...withoutQueue, ...options },
   });
-  const update = () => outage.update(cluster.status === 'ready' && subscriptions.isComplete);
+  let wasConfirmed = false;
+  const update = () => {
+    // Later, a request for the channel of a new room is no outage.
+    wasConfirmed ||= subscriptions.isComplete && !subscriptions.isPending;
+    outage.update(cluster.status === 'ready' && subscriptions.isComplete && wasConfirmed);
+  };
   const onError = (error: Error) => {
     outage.reason = error.message || error.name;
   };
-  const subscriptions = new ShardedSubscriptions(cluster, options, update, onError);
+  const subscriptions = new ShardedSubscriptions(cluster, options, {
+    onChange: update,
+    onError,
+    rejections: outage.rejections,
+  });
+  outage.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
   cluster.on('error', onError);
   cluster.on('node error', onError);
   for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
@@ -39,17 +51,19 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents): Bac
         send_command: (command: string, args: string[]) => node.call(command, args),
       })),
     spublish: (channel: string, message: string | Buffer) =>
-      outage.send(message.length, () => cluster.spublish(channel, message)),
+      outage.send(message.length, () => cluster.spublish(channel, message), ['SPUBLISH', channel, 'x']),
   };
-  const createFor = createShardedAdapter(client, subscriptions);
+  const createFor = createShardedAdapter(client, subscriptions, { channelPrefix: prefix });
+  const checkedAdapter = (adapter: unknown) => checked(adapter as ClusterAdapter, outage.inbox);
   return {
     name: 'redis-sharded',
     factory: (nsp: Namespace) =>
-      waitingForRooms(localFirst(countingServers(createFor(nsp) as unknown as ClusterAdapter)), subscriptions),
+      waitingForRooms(localFirst(countingServers(checkedAdapter(createFor(nsp)), outage.rejections)), subscriptions),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
       endWatch();
+      outage.close();
       subscriptions.close();
       cluster.disconnect();
     },

@@ -1,7 +1,32 @@
 import { EventEmitter, once } from 'node:events';
 import type { Redis } from 'ioredis';
+import { MalformedMessage } from '../../../errors.js';
+import { checkClusterMessage } from '../checks.js';
+import type { ConnectionHealth } from '../connection-health.js';
 
-type ReadReply = [stream: string, entries: [id: string, fields: string[]][]][] | null;
+type Entry = [id: string, fields: string[]];
+type ReadReply = [stream: string, entries: Entry[]][] | null;
+
+/** Leaves out entries that the adapter could not decode when it recovers a session. */
+export function readable(entries: Entry[]): Entry[] {
+  return entries.filter(([, fields]) => {
+    const data = fieldOf(fields, 'data');
+    if (!data?.startsWith('{')) return true;
+    try {
+      const type = Number(fieldOf(fields, 'type'));
+      checkClusterMessage({ uid: fieldOf(fields, 'uid'), nsp: fieldOf(fields, 'nsp'), type, data: JSON.parse(data) });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The value of a field; entries list fields and values in turn. */
+function fieldOf(fields: readonly string[], name: string): string | undefined {
+  const at = fields.findIndex((field, index) => index % 2 === 0 && field === name);
+  return at === -1 ? undefined : fields[at + 1];
+}
 
 /** The start of a stream; also the last position of an empty one. */
 const BEGINNING = '0-0';
@@ -23,6 +48,7 @@ export class StreamReader extends EventEmitter {
   constructor(
     private readonly redis: Redis,
     private readonly stream: string,
+    private readonly outage: Pick<ConnectionHealth, 'inbox' | 'rejections'>,
   ) {
     super();
     this.started = this.start();
@@ -37,8 +63,12 @@ export class StreamReader extends EventEmitter {
     for (;;) {
       await this.whenReady();
       try {
-        return await read(...options, from);
-      } catch {
+        const reply = await read(...options, from);
+        this.outage.rejections.note(['XREAD']);
+        for (const [, entries] of reply ?? []) for (const entry of entries) this.note(entry);
+        return reply;
+      } catch (error) {
+        this.outage.rejections.note(['XREAD'], error, true);
         // The next connection continues from the same position.
         if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
       }
@@ -55,14 +85,22 @@ export class StreamReader extends EventEmitter {
     this.redis.disconnect();
   }
 
+  /** The adapter silently ignores entries without a namespace. */
+  private note([id, fields]: Entry): void {
+    if (fieldOf(fields, 'nsp')) return;
+    this.outage.inbox.drop(new MalformedMessage(`entry ${id} of the stream has no namespace`));
+  }
+
   private async start(): Promise<void> {
     for (;;) {
       await this.whenReady();
       try {
         const [last] = await this.redis.xrevrange(this.stream, '+', '-', 'COUNT', 1);
+        this.outage.rejections.note(['XREVRANGE']);
         this.position = last?.[0] ?? BEGINNING;
         return;
-      } catch {
+      } catch (error) {
+        this.outage.rejections.note(['XREVRANGE'], error, true);
         if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }

@@ -4,36 +4,43 @@ import type { Namespace } from 'socket.io';
 import type { ClusterAdapter } from 'socket.io-adapter';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
 import { observe, publishingClient } from './classic.js';
-import { BLOCK_MS, connectionOptions, countingServers, keepWatch } from './connection.js';
-import { StreamReader } from './stream-reader.js';
+import { BLOCK_MS, connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
+import { readable, StreamReader } from './stream-reader.js';
 import { Subscriptions } from './subscriptions.js';
-
-/** The stream that carries broadcasts: the adapter's default, which other servers and emitters use too. */
-const STREAM = 'socket.io';
 
 /**
  * The backplane on `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream. A worker that lost its
  * connection reads the messages that it missed.
  */
-export function redisStreamsBackplane(url: string, events: BackplaneEvents): Backplane {
+export function redisStreamsBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const outage = new ConnectionHealth(events);
   const redis = [1, 2, 3].map(() => new Redis(url, connectionOptions)) as [Redis, Redis, Redis];
   const [publisher, subscriber, reading] = redis;
-  const update = () =>
-    outage.update(publisher.status === 'ready' && reading.status === 'ready' && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update);
-  const reader = new StreamReader(reading, STREAM);
-  observe(redis, outage, update);
+  const update = () => outage.update(answers(publisher) && answers(reading) && subscriptions.isRenewed);
+  outage.wouldAccept = (command) => wouldAccept(publisher, command);
+  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, (_channel, bytes, _isPattern, emit) =>
+    outage.inbox.handOn(() => emit(bytes)),
+  );
+  const reader = new StreamReader(reading, prefix, outage);
+  const answers = observe(redis, outage, update);
   const endWatch = keepWatch(() => [publisher, subscriber]);
   // The adapter duplicates its client twice: first for reading the stream, then for subscribing.
   const duplicates: unknown[] = [reader, subscriptions];
   const client = { ...streamClient(publisher, outage), duplicate: () => duplicates.shift() };
-  const createFor = createAdapter(client, { streamName: STREAM, blockTimeInMs: BLOCK_MS });
+  const createFor = createAdapter(client, {
+    streamName: prefix,
+    channelPrefix: prefix,
+    ...(prefix !== DEFAULT_PREFIX && { sessionKeyPrefix: `${prefix}:session:` }),
+    blockTimeInMs: BLOCK_MS,
+  });
   return {
     name: 'redis-streams',
-    factory: (nsp: Namespace) => localFirst(countingServers(createFor(nsp) as ClusterAdapter)),
+    factory: (nsp: Namespace) =>
+      localFirst(countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox), outage.rejections)),
     ready: async () => {
       await outage.whenUp();
       // The adapter subscribes in a callback of a promise.
@@ -43,6 +50,7 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents): Bac
     traffic: outage,
     close: () => {
       endWatch();
+      outage.close();
       reader.close();
       for (const connection of redis) connection.disconnect();
     },
@@ -56,8 +64,12 @@ function streamClient(redis: Redis, outage: ConnectionHealth) {
     ...publishingClient(redis, outage),
     options: {},
     xadd: (values: (string | number)[]) =>
-      outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>),
-    xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to),
+      outage.send(sizeOf(values), () => redis.call('XADD', values) as Promise<string>, [
+        'XADD',
+        String(values[0]),
+        ...['*', 'x', 'y'],
+      ]),
+    xrange: (stream: string, from: string, to: string) => redis.xrange(stream, from, to).then(readable),
     set: (key: string, value: string, unit: 'PX', ms: number) =>
       outage.send(value.length, () => redis.set(key, value, unit, ms)),
     multi: () => redis.multi(),

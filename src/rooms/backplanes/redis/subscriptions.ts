@@ -1,7 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
+import type { Rejections } from './rejections.js';
 
 type Channels = string | readonly string[];
+
+/** How long to wait until rejected requests are repeated, in ms. */
+const RETRY_INTERVAL_MS = 1000;
+
+/** Hands a message to the adapters: calls `emit` with what they shall get. Must not throw. */
+export type Receiver = (channel: Buffer, bytes: Buffer, isPattern: boolean, emit: (message: unknown) => void) => void;
 
 /**
  * The subscriptions of a backplane on one connection, in the form of the client that socket.io's adapters expect. While
@@ -11,22 +18,33 @@ export class Subscriptions extends EventEmitter {
   private readonly channels = new Set<string>();
   private readonly patterns = new Set<string>();
   private readonly pending = new Set<Promise<unknown>>();
+  private timer: NodeJS.Timeout | undefined;
   /** Whether Redis has confirmed all subscriptions since the last connect. */
   isRenewed = false;
 
-  /** @param onChange called when {@link isRenewed} has changed */
+  /**
+   * @param onChange called when {@link isRenewed} has changed
+   * @param receive gets each message
+   */
   constructor(
     private readonly redis: Redis,
     private readonly onChange: () => void,
+    private readonly rejections: Rejections,
+    receive: Receiver,
   ) {
     super();
     // Each namespace listens.
     this.setMaxListeners(0);
-    redis.on('messageBuffer', (...values) => this.emit('messageBuffer', ...values));
-    redis.on('pmessageBuffer', (...values) => this.emit('pmessageBuffer', ...values));
+    redis.on('messageBuffer', (channel, bytes) =>
+      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message)),
+    );
+    redis.on('pmessageBuffer', (pattern, channel, bytes) =>
+      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message)),
+    );
     redis.on('ready', () => this.renew());
     redis.on('close', () => {
       this.isRenewed = false;
+      clearTimeout(this.timer);
       onChange();
     });
   }
@@ -37,11 +55,11 @@ export class Subscriptions extends EventEmitter {
   }
 
   subscribe(channels: Channels): void {
-    this.add(this.channels, channels, (all) => this.redis.subscribe(...all));
+    this.add(this.channels, channels, 'SUBSCRIBE', (all) => this.redis.subscribe(...all));
   }
 
   psubscribe(patterns: Channels): void {
-    this.add(this.patterns, patterns, (all) => this.redis.psubscribe(...all));
+    this.add(this.patterns, patterns, 'PSUBSCRIBE', (all) => this.redis.psubscribe(...all));
   }
 
   unsubscribe(channels: Channels): void {
@@ -56,10 +74,10 @@ export class Subscriptions extends EventEmitter {
     this.redis.disconnect();
   }
 
-  private add(wanted: Set<string>, names: Channels, send: (names: string[]) => Promise<unknown>): void {
+  private add(wanted: Set<string>, names: Channels, name: string, send: (names: string[]) => Promise<unknown>): void {
     const all = [names].flat();
     for (const name of all) wanted.add(name);
-    if (this.redis.status === 'ready') void this.confirm(send(all));
+    if (this.redis.status === 'ready') void this.confirm(name, send(all));
   }
 
   private remove(wanted: Set<string>, names: Channels, send: (names: string[]) => Promise<unknown>): void {
@@ -68,26 +86,35 @@ export class Subscriptions extends EventEmitter {
     if (this.redis.status === 'ready') send(all).catch(() => {});
   }
 
+  /** Redis has rejected a request, for instance because of its ACL. */
+  private renewLater(name: string, error: unknown): void {
+    this.isRenewed = false;
+    this.rejections.note([name], error, true);
+    this.onChange();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.renew(), RETRY_INTERVAL_MS).unref();
+  }
+
   private async renew(): Promise<void> {
     const { channels, patterns, redis } = this;
     const all: Promise<boolean>[] = [];
-    if (patterns.size > 0) all.push(this.confirm(redis.psubscribe(...patterns)));
-    if (channels.size > 0) all.push(this.confirm(redis.subscribe(...channels)));
+    if (patterns.size > 0) all.push(this.confirm('PSUBSCRIBE', redis.psubscribe(...patterns)));
+    if (channels.size > 0) all.push(this.confirm('SUBSCRIBE', redis.subscribe(...channels)));
     const confirmed = await Promise.all(all);
     if (!confirmed.every(Boolean) || redis.status !== 'ready') return;
     this.isRenewed = true;
+    for (const name of ['PSUBSCRIBE', 'SUBSCRIBE']) this.rejections.note([name]);
     this.onChange();
   }
 
-  private async confirm(confirmation: Promise<unknown>): Promise<boolean> {
+  private async confirm(name: string, confirmation: Promise<unknown>): Promise<boolean> {
     this.pending.add(confirmation);
     try {
       await confirmation;
       return true;
-    } catch {
-      // After a lost connection, the next one renews everything. If Redis rejected the command, only a new connection
-      // can help.
-      if (this.redis.status === 'ready') this.redis.disconnect(true);
+    } catch (error) {
+      // After a lost connection, the next one renews everything.
+      if (this.redis.status === 'ready') this.renewLater(name, error);
       return false;
     } finally {
       this.pending.delete(confirmation);

@@ -1,0 +1,14 @@
+import { createRequire } from 'node:module';
+
+/** What `@socket.io/redis-adapter` encodes its messages with; replaced through its option `parser`. */
+export interface MessageParser {
+  encode(value: unknown): Buffer;
+  decode(bytes: Buffer): unknown;
+}
+
+/** The parser that the installed version of `@socket.io/redis-adapter` uses by default. */
+export function defaultParser(): MessageParser {
+  const require = createRequire(import.meta.url);
+  // It is a dependency of the adapter, which may have a copy of its own.
+  return createRequire(require.resolve('@socket.io/redis-adapter'))('notepack.io') as MessageParser;
+}

@@ -1,0 +1,76 @@
+import type { ClusterAdapter } from 'socket.io-adapter';
+import { receivingStepsOf } from '../../compat/socket-io.js';
+import { MalformedMessage } from '../../errors.js';
+import type { BackplaneEvents } from './backplane.js';
+import { checkClusterMessage } from './checks.js';
+
+/** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
+export class Inbox {
+  /** Messages dropped since the start because they were malformed. */
+  malformed = 0;
+  private readonly counted = new WeakSet<MalformedMessage>();
+  private wasRead = false;
+
+  constructor(private readonly events: Pick<BackplaneEvents, 'onMalformed'> = {}) {}
+
+  /** Counts a dropped message, once for each error. */
+  drop(error: MalformedMessage): void {
+    if (this.counted.has(error)) return;
+    this.counted.add(error);
+    this.malformed++;
+    this.events.onMalformed?.(error.message);
+  }
+
+  /**
+   * Handles a message: `read` decodes and checks it, and returns whether listeners of the application handle it. Their
+   * exceptions are no fault of the message, so they become uncaught exceptions, but not in the middle of a chunk of
+   * messages, where they would take the others with them.
+   */
+  receive(read: () => boolean, handle: () => void): void {
+    this.wasRead = true;
+    let isForApplication = false;
+    try {
+      isForApplication = read();
+      handle();
+    } catch (error) {
+      if (!isForApplication || error instanceof MalformedMessage) return this.drop(malformed(error));
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+
+  /** Hands undecoded bytes to an adapter, which silently ignores those that it cannot decode. */
+  handOn(deliver: () => void): void {
+    this.wasRead = false;
+    try {
+      deliver();
+    } catch (error) {
+      return this.drop(malformed(error));
+    }
+    if (!this.wasRead) this.drop(new MalformedMessage('the message cannot be decoded'));
+  }
+}
+
+/** Checks the messages that an adapter receives. */
+export function checked<T extends ClusterAdapter>(adapter: T, inbox: Inbox): T {
+  const steps = receivingStepsOf(adapter);
+  const { onMessage, onResponse, onRawMessage } = steps;
+  steps.onMessage = (message, offset) =>
+    inbox.receive(
+      () => checkClusterMessage(message),
+      () => onMessage.call(adapter, message, offset),
+    );
+  steps.onResponse = (message) =>
+    inbox.receive(
+      () => checkClusterMessage(message),
+      () => onResponse.call(adapter, message),
+    );
+  if (onRawMessage) steps.onRawMessage = (...values) => inbox.handOn(() => onRawMessage.apply(adapter, values));
+  return adapter;
+}
+
+function malformed(error: unknown): MalformedMessage {
+  if (error instanceof MalformedMessage) return error;
+  return new MalformedMessage(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,41 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { isClusterNode } from '../rooms/backplanes/redis/topology.js';
+import { clusterAddress } from '../rooms/backplanes/redis/urls.js';
+import { type BackplaneChoice, type BackplaneName, backplaneNameOf } from '../rooms/backplanes/registry.js';
+
+/** How often Redis is asked what it is, if it did not say at the start, in ms. */
+const RETRY_INTERVAL_MS = 5000;
+
+/**
+ * The backplane for this machine: on a node of a Redis Cluster, `auto` means `redis-sharded`. The primary chooses for all
+ * of its workers, because workers on different backplanes do not hear each other.
+ * @param onLate called later if Redis was unreachable, and turns out to be a node of a cluster
+ */
+export async function chooseBackplane(choice: BackplaneChoice, onLate: () => void): Promise<BackplaneName> {
+  const { bus, redisUrl } = choice;
+  if (bus !== 'auto' || !redisUrl) return backplaneNameOf(choice);
+  const isCluster = await isClusterNode(redisUrl);
+  if (isCluster) return 'redis-sharded';
+  if (isCluster === undefined) askLater(redisUrl, onLate);
+  return backplaneNameOf(choice);
+}
+
+function askLater(redisUrl: string, onLate: () => void): void {
+  const timer = setTimeout(async () => {
+    const isCluster = await isClusterNode(redisUrl);
+    if (isCluster) onLate();
+    else if (isCluster === undefined) askLater(redisUrl, onLate);
+  }, RETRY_INTERVAL_MS);
+  timer.unref();
+}
+
+/** A connection for other purposes than the backplane: to a cluster if REDIS_URL names nodes of one. */
+export async function redisClient(
+  { bus, redisUrl }: { bus: string; redisUrl: string },
+  options: RedisOptions,
+): Promise<Redis | Cluster> {
+  const isCluster = bus === 'redis-sharded' || redisUrl.includes(',') || (await isClusterNode(redisUrl));
+  if (!isCluster) return new Redis(redisUrl, options);
+  const { nodes, options: credentials } = clusterAddress(redisUrl);
+  return new Cluster(nodes, { redisOptions: { ...options, ...credentials }, enableOfflineQueue: false });
+}

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Kind, kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { WorkerQuery } from '../../src/cluster/mesh/worker-query.js';
+import { socketOf } from '../../src/cluster/protocol.js';
+import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages.js';
+import { Relay } from '../../src/cluster/relay/relay.js';
+import { Engine } from '../../src/engine/engine.js';
+import { linksOf } from '../../src/runtime/backplane.js';
+import { until } from '../support/until.js';
+
+let directory: string;
+let meshes: [Mesh, Mesh];
+let engine: Engine;
+let query: WorkerQuery;
+const malformed: Kind[] = [];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  meshes = [new Mesh(1, directory), new Mesh(2, directory)];
+  for (const mesh of meshes) await mesh.listen();
+  engine = new Engine({ maxConnectionsPerIp: 5 });
+  const [mesh, other] = meshes;
+  mesh.onMalformed = (kind) => malformed.push(kind);
+  new Relay(mesh, engine as never);
+  engine.addresses!.share(linksOf(mesh, kinds.addresses));
+  query = new WorkerQuery(
+    mesh,
+    async () => 'mine',
+    (value) => typeof value === 'string',
+  );
+  await other.join([1]);
+});
+
+afterAll(async () => {
+  for (const mesh of meshes) mesh.close();
+  engine.close();
+  await rm(directory, { recursive: true });
+});
+
+const texts = ['', 'null', '5', '[]', '{', '"x"'];
+const parts = { method: 'GET', url: '/', headers: {}, remoteAddress: '::1', encrypted: false };
+const notSessions = [{}, { id: 'x', parts }, { id: 'x', parts: null, early: [] }, { id: 'x', parts, early: [null] }];
+
+test('malformed messages between workers are reported and dropped; those behind them arrive', async () => {
+  const relayed = [
+    ...['', 'x', '1234'].map((text) => Buffer.from(text)),
+    ...[ops.request, ops.upgrade, ops.move].flatMap((op) => [
+      ...texts.map((text) => encodeMessage(op, 1, text)),
+      ...[null, 5, {}, { parts: null }, { parts: { ...parts, headers: null } }].map((value) =>
+        encodeMessage(op, 1, encodeBody(value)),
+      ),
+    ]),
+    ...notSessions.map((value) => encodeMessage(ops.move, 1, encodeBody(value))),
+    ...texts.map((text) => encodeMessage(ops.closed, 1, text)),
+  ];
+  const counts = [...texts, '{"counts":5}', '{"counts":[5]}', '{"counts":[["a","b"]]}', '{"consumed":[[1,1]]}'];
+  const all: [Kind, Uint8Array][] = [
+    ...relayed.map((bytes): [Kind, Uint8Array] => [kinds.relay, bytes]),
+    ...counts
+      .filter((text) => text !== '5' && text !== '"x"' && text !== '[]')
+      .map((text): [Kind, Uint8Array] => [kinds.addresses, Buffer.from(text)]),
+    ...['', 'x'].map((text): [Kind, Uint8Array] => [kinds.question, Buffer.from(text)]),
+    ...['', 'x', '0000', '0000{', '0000null', '00005'].map((text): [Kind, Uint8Array] => [
+      kinds.answer,
+      Buffer.from(text),
+    ]),
+  ];
+  const other = meshes[1];
+  for (const [kind, bytes] of all) other.send(1, kind, bytes);
+  await until(() => malformed.length >= all.length);
+  expect(malformed).toEqual(all.map(([kind]) => kind));
+
+  new WorkerQuery(
+    other,
+    async () => 'theirs',
+    () => true,
+  );
+  expect([...(await query.ask(5000))]).toEqual([
+    [1, 'mine'],
+    [2, 'theirs'],
+  ]);
+});
+
+test('a link that does not begin with a greeting is cut', async () => {
+  for (const bytes of [
+    [3, 0, 0, 0, 0, 1, 0],
+    [4, 0, 0, 0, 9, 1, 0, 0],
+    [1, 0, 0, 0, 0],
+  ]) {
+    const link = createConnection(socketOf(directory, 1));
+    const closed = new Promise((resolve) => link.once('close', resolve));
+    link.on('error', () => {});
+    link.resume().write(Buffer.from(bytes));
+    await closed;
+  }
+  expect(meshes[0].members).toEqual([2]);
+});

@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { isClusterNode } from '../../src/rooms/backplanes/redis/topology.js';
+import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { freePort } from '../support/ports.js';
+import { RedisCluster, RedisProcess } from '../support/redis.js';
+import { startServer } from '../support/server.js';
+
+let cluster: RedisCluster;
+let node: string;
+
+beforeAll(async () => {
+  cluster = await RedisCluster.start();
+  node = cluster.processes[1]!.url;
+});
+afterEach(disconnectAll);
+afterAll(() => cluster.remove());
+
+test.each([
+  ['auto', 'redis-sharded'],
+  ['redis-sharded', 'redis-sharded'],
+  ['redis', 'redis'],
+])('with one node of a cluster in REDIS_URL and BUS=%s, every room keeps its messages', async (bus, used) => {
+  const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: node, BUS: bus })));
+  try {
+    for (const { greeting } of servers) expect(greeting).toMatch(new RegExp(` on the ${used} bus$`));
+    const [here, there] = servers.map(({ url }) => connect(url)) as [
+      ReturnType<typeof connect>,
+      ReturnType<typeof connect>,
+    ];
+    await Promise.all([upgraded(here), upgraded(there)]);
+    // Rooms enough for each master to have some.
+    const rooms = Array.from({ length: 30 }, (_, number) => `${bus} ${number}`);
+    const missing = new Set(rooms);
+    const allHeard = new Promise<void>((resolve) => {
+      there.on('message', ({ room }) => {
+        missing.delete(room);
+        if (missing.size === 0) resolve();
+      });
+    });
+    for (const room of rooms) {
+      expectOk(await there.emitWithAck('join', room));
+      expectOk(await here.emitWithAck('join', room));
+      expectOk(await here.emitWithAck('message', { room, text: 'hello' }));
+    }
+    await allHeard;
+    const { state } = (await (await fetch(`${servers[0]!.url}/readyz`)).json()) as { state: string };
+    expect(state).toBe('ready');
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+});
+
+test('a server whose cluster is unreachable at the start changes its backplane when it comes', async () => {
+  // A cluster of one does not learn its address from the others.
+  const address = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', `${await freePort()}`];
+  const redis = await RedisProcess.start('--cluster-enabled', 'yes', ...address);
+  const observer = new Redis(redis.url);
+  await observer.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+  observer.disconnect();
+  await redis.stop();
+  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
+  try {
+    expect(server.greeting).toMatch(/ on the redis bus$/);
+    await redis.start();
+    await server.logged(({ bus, level }) => bus === 'redis-sharded' && level === 30);
+  } finally {
+    await server.stop();
+    await redis.remove();
+  }
+});
+
+test('Redis says whether it is a node of a cluster, even without the right to INFO', async () => {
+  const redis = await RedisProcess.start();
+  try {
+    for (const [url, isNode] of [
+      [node, true],
+      [redis.url, false],
+    ] as const) {
+      expect(await isClusterNode(url)).toBe(isNode);
+      const admin = new Redis(url);
+      await admin.call('ACL', 'SETUSER', 'chat', 'on', '>secret', '+@all', '-info');
+      expect(await isClusterNode(url.replace('//', '//chat:secret@'))).toBe(isNode);
+      await admin.call('ACL', 'SETUSER', 'chat', '-cluster');
+      expect(await isClusterNode(url.replace('//', '//chat:secret@'))).toBe(undefined);
+      admin.disconnect();
+    }
+    await redis.stop();
+    expect(await isClusterNode(redis.url)).toBe(undefined);
+  } finally {
+    await redis.remove();
+  }
+});

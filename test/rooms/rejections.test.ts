@@ -1,0 +1,124 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Backplane, BackplaneEvents } from '../../src/rooms/backplanes/backplane.js';
+import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
+import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
+import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
+import { RedisCluster, RedisProcess, until } from '../support/redis.js';
+import { startServer } from '../support/server.js';
+import { disconnectAll, type Pair, pairOn } from './support/clients.js';
+import { startMember, type TestNode } from './support/node.js';
+
+afterEach(disconnectAll);
+
+const single = async () => {
+  const redis = await RedisProcess.start();
+  return { url: redis.url, processes: [redis], remove: () => redis.remove() };
+};
+
+/** Sets the rights of the user `chat` on every Redis. */
+async function allow(processes: readonly RedisProcess[], ...rules: string[]): Promise<void> {
+  for (const { port } of processes) {
+    const redis = new Redis(port, '127.0.0.1');
+    await redis.call('ACL', 'SETUSER', 'chat', 'on', '>secret', ...rules);
+    redis.disconnect();
+  }
+}
+
+const asChat = (url: string) => url.replaceAll('redis://', 'redis://chat:secret@');
+
+const ALL = ['reset', 'on', '>secret', '~*', '&*', '+@all'];
+
+type Open = (url: string, events: BackplaneEvents) => Backplane;
+
+interface Case {
+  open: Open;
+  start: () => Promise<Pick<RedisCluster, 'url' | 'processes' | 'remove'>>;
+  subscribe: string;
+  publish: string;
+}
+
+test.each<[string, Case]>([
+  ['redis', { open: redisBackplane, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
+  ['redis-streams', { open: redisStreamsBackplane, start: single, subscribe: 'SUBSCRIBE', publish: 'XADD' }],
+  [
+    'redis-sharded',
+    { open: redisShardedBackplane, start: () => RedisCluster.start(), subscribe: 'SSUBSCRIBE', publish: 'SPUBLISH' },
+  ],
+])('the %s bus reports commands that Redis rejects, once per outage', async (_name, kind) => {
+  const redis = await kind.start();
+  const told: string[] = [];
+  const members: (TestNode & { bus: Backplane })[] = [];
+  const isUp = () => members.every(({ bus }) => bus.traffic.isUp);
+  try {
+    await allow(redis.processes, ...ALL, 'resetchannels');
+    const events = {
+      onDown: (reason: string, rejected?: string) => told.push(`down ${rejected}: ${reason}`),
+      onUp: () => told.push('up'),
+    };
+    const bus = kind.open(asChat(redis.url), events);
+    const starting = startMember(bus);
+    await until(() => told.length > 0);
+    expect(told.splice(0)).toEqual([
+      expect.stringMatching(new RegExp(`^down ${kind.subscribe}: ${kind.subscribe}: NOPERM .*channel`)),
+    ]);
+    expect(bus.traffic).toMatchObject({ isUp: false, outages: 1 });
+
+    await allow(redis.processes, ...ALL, '-info');
+    members.push(await starting);
+    const quiet = { onDown: () => {}, onUp: () => {} };
+    members.push(await startMember(kind.open(asChat(redis.url), quiet)));
+    await until(isUp);
+    expect(told.splice(0)).toEqual(['up']);
+    await expectSpanned();
+
+    await allow(redis.processes, `-${kind.publish}`);
+    const pair = await pairOn(members[0]!);
+    const repeat = setInterval(() => members[0]!.io.emit('lost'), 20);
+    await until(() => told.length > 0);
+    expect(told.splice(0)).toEqual([
+      expect.stringMatching(new RegExp(`^down ${kind.publish}: ${kind.publish}: NOPERM .*${kind.publish}`, 'i')),
+    ]);
+    expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
+    // Local delivery continues.
+    await until(() => pair.received.length > 10);
+    expect(told).toEqual([]);
+    clearInterval(repeat);
+
+    // Nothing has to be published for this to be noticed.
+    await allow(redis.processes, `+${kind.publish}`);
+    await until(isUp);
+    expect(told.splice(0)).toEqual(['up']);
+    await expectSpanned();
+  } finally {
+    disconnectAll();
+    for (const member of members) await member.close();
+    await redis.remove();
+  }
+
+  async function expectSpanned(): Promise<void> {
+    const pairs: Pair[] = await Promise.all(members.map((member) => pairOn(member)));
+    for (const [index, { io }] of members.entries()) io.emit('from', index);
+    await until(() => pairs.every(({ received }) => received.filter(([event]) => event === 'from').length === 2));
+  }
+});
+
+test('the service names a rejected subscription in /readyz and in the log, and says when it is accepted', async () => {
+  const redis = await RedisProcess.start();
+  await allow([redis], ...ALL, 'resetchannels', '&socket.io-request*', '-info');
+  const server = await startServer({ WORKERS: '1', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
+  const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
+  try {
+    const problem = 'Redis rejects the command PSUBSCRIBE: rooms do not fully span workers and machines';
+    const line = await server.logged(({ msg }) => msg === problem);
+    expect(line).toMatchObject({ level: 50, bus: 'redis', reason: expect.stringContaining('NOPERM') });
+    expect(await readiness()).toEqual({ ok: true, state: 'degraded', problems: [problem] });
+    await allow([redis], ...ALL);
+    await server.logged(({ msg }) => msg === 'the backplane is up');
+    expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [] });
+    expect(server.log.filter(({ bus }) => bus)).toHaveLength(2);
+  } finally {
+    await server.stop();
+    await redis.remove();
+  }
+});

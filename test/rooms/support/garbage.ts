@@ -1,0 +1,138 @@
+import { serialize } from 'node:v8';
+import { Redis } from 'ioredis';
+import { defaultParser } from '../../../src/compat/redis-adapter.js';
+import { encodeBroadcast, encodeMessage } from '../../../src/rooms/backplanes/embedded/codec.js';
+
+const msgpack = defaultParser().encode;
+const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+
+const noise = ['', 'x', 'null', '[]', '{', '0', '"text"', Buffer.from([0xc1, 0xff, 0x00]), msgpack(null), msgpack([])];
+
+const opts = { rooms: [], except: [], flags: {} };
+const event = { type: 2, nsp: '/', data: ['event'] };
+const notPackets = [
+  { ...event, data: undefined },
+  { ...event, data: ['connect'] },
+  { ...event, data: [{}] },
+  { ...event, type: 0 },
+  { ...event, id: 'x' },
+  5,
+];
+const notOptions = [null, 5, { rooms: 5 }, { except: {} }, { flags: 'x' }];
+
+/** What the adapters that are built on ClusterAdapter must not accept. */
+const clusterMessages: unknown[] = [
+  null,
+  [],
+  5,
+  'text',
+  {},
+  { uid: 'x', nsp: '/' },
+  { uid: 5, nsp: '/', type: 3 },
+  { uid: 'x', nsp: '/', type: '3', data: {} },
+  ...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((type) => ({ uid: 'x', nsp: '/', type })),
+  ...[3, 4, 5, 6, 7, 8, 9, 11].map((type) => ({ uid: 'x', nsp: '/', type, data: {} })),
+  ...notPackets.map((packet) => ({ uid: 'x', nsp: '/', type: 3, data: { packet, opts } })),
+  ...notPackets.map((packet) => ({ uid: 'x', nsp: '/', type: 3, data: { packet, opts, requestId: 'r' } })),
+  ...notOptions.flatMap((opts) => [
+    { uid: 'x', nsp: '/', type: 3, data: { packet: event, opts } },
+    { uid: 'x', nsp: '/', type: 4, data: { rooms: ['a'], opts } },
+    { uid: 'x', nsp: '/', type: 6, data: { close: true, opts } },
+    { uid: 'x', nsp: '/', type: 7, data: { requestId: 'r', opts } },
+  ]),
+  { uid: 'x', nsp: '/', type: 8, data: { requestId: 'r', sockets: [null] } },
+  { uid: 'x', nsp: '/', type: 9, data: { packet: ['connection', null] } },
+  { uid: 'x', nsp: '/', type: 9, data: { packet: 'sum' } },
+];
+
+/** Frames for the embedded backplane. */
+export const frames: Uint8Array[] = [
+  ...noise.map((bytes) => Buffer.from(bytes)),
+  ...[null, undefined, 5, [], {}, { nsp: '/' }, { message: null }, { message: ['2{'] }].map((value) =>
+    serialize(value),
+  ),
+  ...clusterMessages.filter((message) => message).map((message) => encodeMessage(message as never)),
+  ...notOptions.map((opts) =>
+    encodeBroadcast({ nsp: '/', uid: '9', packetType: 2, opts, encoded: ['2["a"]'] } as never),
+  ),
+  encodeBroadcast({ nsp: '/', uid: '9', packetType: 2, opts, encoded: [5] } as never),
+  encodeBroadcast({ nsp: '/', uid: '9', packetType: 2, opts, encoded: 'x' } as never),
+];
+
+/** Publishes on the channels of `@socket.io/redis-adapter`. */
+export async function onClassicRedis(url: string): Promise<number> {
+  const requests = [
+    ...[null, 5, {}, { type: 'x' }, { type: 5 }, { type: 7 }, { type: 6 }, { type: 6, data: [] }],
+    ...notOptions
+      .slice(1)
+      .flatMap((opts) => [2, 3, 4, 5, 7].map((type) => ({ type, rooms: ['a'], packet: event, opts }))),
+    ...notPackets.map((packet) => ({ type: 7, packet, opts, requestId: 'r' })),
+    { type: 6, uid: 'x', data: ['connection', null] },
+    { type: 2, opts, rooms: 5 },
+  ];
+  const responses = [null, 5, [], { requestId: 5 }, { type: 8, requestId: 'r' }, { requestId: 'r', sockets: [null] }];
+  const broadcasts = [
+    ...[null, 5, {}, ['x'], ['x', null], ['x', event], [5, event, opts]],
+    ...notPackets.map((packet) => ['x', packet, opts]),
+    ...notOptions.map((opts) => ['x', event, opts]),
+  ];
+  return publishing(url, async (redis) => {
+    const all: [string, string | Buffer][] = [];
+    for (const channel of ['socket.io#/#', 'socket.io-request#/#', 'socket.io-response#/#']) {
+      for (const message of noise) all.push([channel, message]);
+    }
+    for (const value of broadcasts) all.push(['socket.io#/#', msgpack(value)], ['socket.io#/#', JSON.stringify(value)]);
+    for (const value of requests) all.push(['socket.io-request#/#', JSON.stringify(value)]);
+    for (const value of responses) all.push(['socket.io-response#/#', msgpack(value)]);
+    all.push(['socket.io#/#', `["x",{"type":2,"nsp":"/","data":["deep",${deep}]},${JSON.stringify(opts)}]`]);
+    all.push(['socket.io#/#clean#', 'x']);
+    for (const [channel, message] of all) await redis.publish(channel, message);
+    // Only one worker has the room `clean`.
+    return all.length - 1;
+  });
+}
+
+/** Publishes on the sharded channels. */
+export async function onShardedRedis(url: string): Promise<number> {
+  const redis = new Redis.Cluster(url.split(','));
+  try {
+    const all = [...noise, ...clusterMessages.map((value) => JSON.stringify(value)), ...clusterMessages.map(msgpack)];
+    for (const message of all) await redis.spublish('socket.io#/#', message);
+    return all.length;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Adds entries to the stream, and publishes on the channels beside it. */
+export async function onStreams(url: string): Promise<number> {
+  const messages = clusterMessages.filter((value) => value && Object.hasOwn(value as object, 'uid'));
+  const entries = [
+    ...['5', '[]', '{', '{}', 'null', 'eA==', '{"packet":null}'].map((data) => ({
+      uid: 'x',
+      nsp: '/',
+      type: '3',
+      data,
+    })),
+    ...messages.map((value) => {
+      const { data, ...fields } = value as Record<string, unknown>;
+      return { ...fields, ...(data !== undefined && { data: JSON.stringify(data) }) };
+    }),
+    ...[{ x: 'y' }, { nsp: '/' }, { nsp: '/', uid: 'x', type: 'x' }],
+  ] as Record<string, string>[];
+  return publishing(url, async (redis) => {
+    for (const entry of entries) await redis.xadd('socket.io', '*', ...Object.entries(entry).flat().map(String));
+    for (const message of noise) await redis.publish('socket.io#/#', message);
+    // The stream has strings only, so a number or a string is the same there.
+    return entries.length + noise.length - 2;
+  });
+}
+
+async function publishing(url: string, publish: (redis: Redis) => Promise<number>): Promise<number> {
+  const redis = new Redis(url);
+  try {
+    return await publish(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
