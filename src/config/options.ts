@@ -4,6 +4,7 @@ import { backplaneNames } from '../rooms/backplanes/registry.js';
 import { memoryLimit } from './memory-limit.js';
 import {
   duration,
+  flag,
   hosts,
   integer,
   line,
@@ -291,6 +292,13 @@ export const options = {
     default: 'every name',
     accepts: 'host names separated by commas, such as chat.example.com,localhost',
     schema: hosts(),
+  }),
+  allowEIO3: option({
+    name: 'ALLOW_EIO3',
+    description: 'Whether clients of Socket.IO v2, which speak revision 3 of Engine.IO, may connect.',
+    default: 'false',
+    accepts: 'true or false',
+    schema: flag(false),
   }),
   trustProxy: option({
     name: 'TRUST_PROXY',

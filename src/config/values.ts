@@ -34,6 +34,11 @@ export function oneOf<const T extends string>(values: readonly T[], fallback: No
   return z.enum(values).default(fallback);
 }
 
+/** `true` or `false`. */
+export function flag(fallback: boolean): Value<boolean> {
+  return oneOf(['true', 'false'], fallback ? 'true' : 'false').transform((value) => value === 'true');
+}
+
 /** A duration such as `24h`, converted to ms. */
 export function duration(fallback: string): Value<number> {
   return z

@@ -71,6 +71,7 @@ export function buildEngine(
     allowedHosts: config.allowedHosts,
     rateLimit: config.rateLimit,
     maxConnectionsPerIp: config.maxConnectionsPerIp,
+    allowEIO3: config.allowEIO3,
     trustProxy: config.trustProxy,
     origins: config.corsOrigin ?? [],
     cors: config.corsOrigin && { origin: config.corsOrigin.includes('*') ? '*' : config.corsOrigin },

@@ -189,6 +189,14 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['-1', 'none'],
   },
+  allowEIO3: {
+    default: false,
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['yes', '1', 'TRUE'],
+  },
   trustProxy: {
     good: [
       ['0', 0],
