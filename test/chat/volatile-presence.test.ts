@@ -21,8 +21,6 @@ test.each([
       HISTORY_TTL: '0',
       SLOW_POLICY: policy,
       MAX_BACKPRESSURE: '1000000000',
-      // One client writes what many would.
-      RATE_LIMIT: 'off',
     });
     try {
       const come = async (name: string) => {

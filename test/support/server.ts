@@ -40,7 +40,14 @@ export async function startServer(environment: Record<string, string> = {}): Pro
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
-    const defaults = { HOST: '127.0.0.1', WORKERS: '2', DATA_DIR: dataDir };
+    // A test is one client that does the work of many; those of the limits set their own.
+    const defaults = {
+      HOST: '127.0.0.1',
+      WORKERS: '2',
+      DATA_DIR: dataDir,
+      RATE_LIMIT: 'off',
+      MAX_CONNECTIONS_PER_IP: '0',
+    };
     const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
     const started = endWithFile(spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
     let errors = '';
