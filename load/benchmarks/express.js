@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import { runWrk } from '../harness/wrk.js';
 import http from './http.js';
 
 const upload = fileURLToPath(new URL('upload.lua', import.meta.url));
@@ -16,5 +15,5 @@ export default {
       { label: 'GET, JSON of 17 bytes, 1,000 connections', path: '/small', connections: 1000 },
     ].slice(0, quick ? 3 : 4),
   columns: http.columns,
-  run: ({ peer, cell, quick }) => runWrk(peer, { ...cell, seconds: quick ? 5 : 20 }),
+  run: http.run,
 };

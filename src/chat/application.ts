@@ -74,7 +74,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   return {
     isReady: () => kept.isReady(),
     isBusy: (session) => chat.isAnswering(session),
-    drainGroups: (reason) => [plainSockets(plain, reason) as DrainGroup<object>],
+    drainGroups: (reason) => [plainSockets(plain, reason)],
     otherClients: [{ kind: 'plain', clients: plain }],
     stop: () => {
       plain.close();

@@ -1,5 +1,6 @@
 import type { Namespace, Server, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
+import { privateParts } from './socket-io-server.js';
 
 /**
  * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on; those of its
@@ -50,16 +51,12 @@ export function receivingStepsOf(adapter: Adapter): ReceivingSteps {
 
 /** Whether the server has the option `connectionStateRecovery`. */
 export function wantsRecovery(nsp: Namespace): boolean {
-  return Boolean(optionsOf(nsp).connectionStateRecovery);
+  return Boolean(privateParts(nsp.server).opts.connectionStateRecovery);
 }
 
 /** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */
 export function turnOffRecovery(nsp: Namespace): void {
-  optionsOf(nsp).connectionStateRecovery = undefined;
-}
-
-function optionsOf(nsp: Namespace): { connectionStateRecovery?: unknown } {
-  return (nsp.server as unknown as { opts: { connectionStateRecovery?: unknown } }).opts;
+  privateParts(nsp.server).opts.connectionStateRecovery = undefined;
 }
 
 /** The namespace of an adapter, which its declaration makes private. */

@@ -1,7 +1,6 @@
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
-import type { EngineRequest } from './http/request.js';
 import type { RateLimits } from './limits/rates.js';
 import type { HttpCompression } from './transports/polling.js';
 import type { TransportName } from './transports/transport.js';
@@ -157,6 +156,3 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     idPrefix: options.idPrefix ?? '',
   };
 }
-
-/** A handshake request, as `generateId` receives it. */
-export type HandshakeRequest = EngineRequest;

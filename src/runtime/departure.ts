@@ -89,8 +89,8 @@ async function keepSendingAway(parts: ServingParts, over: number, signal: AbortS
 
 const MIN_ROUND_MS = 1000;
 
-function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boolean): DrainGroup<never>[] {
-  return [sessionsOf(parts, isPollingUrgent), ...parts.application.drainGroups(reason)] as DrainGroup<never>[];
+function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boolean): DrainGroup<object>[] {
+  return [sessionsOf(parts, isPollingUrgent), ...parts.application.drainGroups(reason)];
 }
 
 /**
@@ -110,8 +110,8 @@ function sessionsOf({ engine, application }: ServingParts, isPollingUrgent: bool
 }
 
 /** Requests and WebSockets on this worker's port whose sessions are on other workers. */
-function relayedBy(relay: Relay): DrainGroup<never> {
-  const group: DrainGroup<ReceivedConnection> = {
+function relayedBy(relay: Relay): DrainGroup<ReceivedConnection> {
+  return {
     get size() {
       return relay.receivedConnections.length;
     },
@@ -119,7 +119,6 @@ function relayedBy(relay: Relay): DrainGroup<never> {
     isQuiet: () => true,
     dismiss: (connection) => connection.leave(),
   };
-  return group as DrainGroup<never>;
 }
 
 const SHORT_TURN_MS = 0.2;

@@ -15,8 +15,7 @@ export interface DrainGroup<T extends object> {
 }
 
 export interface DrainOptions {
-  // biome-ignore lint/suspicious/noExplicitAny: a list of groups of different kinds
-  groups: readonly DrainGroup<any>[];
+  groups: readonly DrainGroup<object>[];
   /** How long the drain may take, in ms. With 0 no client is dismissed. */
   over: number;
   /** Whether nothing else is in progress. */

@@ -9,7 +9,7 @@ export type Handler = (res: HttpResponse, req: HttpRequest) => void;
 /** The path of an engine beside the application's own requests. */
 export class EngineRoute {
   /** The prefix of the engine's URLs. */
-  readonly prefix: string;
+  private readonly prefix: string;
 
   /**
    * @param path the engine's path, without a trailing slash

@@ -81,7 +81,8 @@ export class Wiring implements RoomsEngine {
   attachServer(server: HttpServer, options: Partial<GjallarOptions>): void {
     const { inside } = this;
     const engine = this.engineWith(options);
-    const route = this.routeFor(engine, options, inside._serveClient);
+    const { addTrailingSlash = true } = options;
+    const route = new EngineRoute(engine, pathOf(options), addTrailingSlash, inside._serveClient);
     const attachment = attachmentOf(server, options.portOwner ?? portOwnerOfEnvironment());
     attachment.listeners.add(route, options);
     attachment.port?.add(route);
@@ -106,10 +107,6 @@ export class Wiring implements RoomsEngine {
     const { addTrailingSlash = true } = options;
     engine.attach(app, { path, addTrailingSlash, secure });
     this.bind(engine);
-  }
-
-  private routeFor(engine: Engine, options: Partial<ServerOptions>, servesClient: boolean): EngineRoute {
-    return new EngineRoute(engine, pathOf(options), options.addTrailingSlash ?? true, servesClient);
   }
 
   private bind(engine: Engine): void {

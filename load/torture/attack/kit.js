@@ -3,6 +3,12 @@ import { request } from '../fuzz/connection.js';
 import { Dial } from './dial.js';
 import { Pace } from './pace.js';
 
+/** Stands between the packets of a payload. */
+export const SEPARATOR = '\x1e';
+
+/** The payload of a POST with the same packet many times. */
+export const many = (count, packet) => Array(count).fill(packet).join(SEPARATOR);
+
 /** How long an attacker rests before it comes back after it was cut off, in ms. */
 const REST_MS = 20;
 /** How long it waits for an answer before it looks at the time again, in ms. */
@@ -159,7 +165,7 @@ export class Attacker {
 }
 
 /** Whether the last packet of a payload is a close packet. */
-const isEnd = (payload) => payload === '1' || payload.endsWith('\x1e1');
+const isEnd = (payload) => payload === '1' || payload.endsWith(`${SEPARATOR}1`);
 
 /** As many copies of a packet as fill about `size` bytes. */
 export function filled(packet, size = 65_536) {

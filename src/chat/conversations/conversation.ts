@@ -1,7 +1,7 @@
 import type { NewMessage, Position } from '../../history/store.js';
 
 /** A posted message, stored or not. */
-export type Said = Omit<NewMessage, 'key' | 'claim'> & Partial<Position>;
+export type Said = NewMessage & Partial<Position>;
 
 /**
  * A conversation is a room, or two users who write to each other. Its key names it in the history and between workers.

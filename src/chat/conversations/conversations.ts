@@ -70,11 +70,6 @@ export class Conversations {
     this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS);
   }
 
-  /** How many conversations this worker delivers at present. */
-  get followedCount(): number {
-    return this.followed.size;
-  }
-
   /**
    * Keeps messages and has them delivered to all members. Resolves once they are kept.
    * @param options its `client` bounds how much one client has waiting

@@ -7,7 +7,7 @@ import type { ChatMessage, PostReply } from '../protocol.js';
 import { asChatMessage, postToRoom } from './post.js';
 
 /** The sender of a message if a caller that may use any name gives none. */
-export const DEFAULT_SENDER = 'api';
+const DEFAULT_SENDER = 'api';
 
 /** The position of a message; `duplicate` says that it was kept when it first came with this key. */
 export type Published = PostReply & { duplicate?: true };

@@ -1,3 +1,4 @@
+import type { ResponseHeaders } from '../../engine/http/exchange.js';
 import { MalformedMessage } from '../../errors.js';
 import type { MovedSession, RelayedClose, RelayedProgress, RelayedRequest, RelayedResponse } from './messages.js';
 
@@ -59,6 +60,6 @@ export function asProgress(value: unknown): RelayedProgress {
   return value as RelayedProgress;
 }
 
-export function asHeaders<T>(value: unknown): T {
-  return fieldsOf(value) as T;
+export function asHeaders(value: unknown): ResponseHeaders {
+  return fieldsOf(value) as ResponseHeaders;
 }

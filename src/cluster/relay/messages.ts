@@ -73,6 +73,9 @@ export const ops = {
 
 export type Op = (typeof ops)[keyof typeof ops];
 
+/** Sends one message to the other worker of a relayed connection. */
+export type SendOp = (op: Op, body?: string | Uint8Array) => void;
+
 export interface RelayedRequest {
   parts: RequestParts;
   /** Why there is no body. */

@@ -13,12 +13,12 @@ import { EngineRequest } from '../../engine/http/request.js';
 import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
-  type Op,
   ops,
   REPORT_EVERY,
   type RelayedProgress,
   type RelayedRequest,
   type RelayedResponse,
+  type SendOp,
 } from './messages.js';
 
 /** The limits for clients that read too slowly or send too much. */
@@ -26,9 +26,6 @@ export interface ClientGuards {
   readonly slow: SlowClients;
   readonly frameGuard: FrameGuard;
 }
-
-/** Sends one message back to the receiver. */
-export type Reply = (op: Op, body?: string | Uint8Array) => void;
 
 /** A request that another worker has received, as its owner sees it. */
 export class RelayedExchange implements HttpExchange {
@@ -41,7 +38,7 @@ export class RelayedExchange implements HttpExchange {
   constructor(
     private readonly relayed: RelayedRequest,
     private readonly body: Buffer,
-    protected readonly reply: Reply,
+    protected readonly reply: SendOp,
     /** Called when the exchange is over. */
     protected readonly onEnd: () => void,
     protected readonly guards: ClientGuards,
@@ -101,7 +98,7 @@ export class RelayedWebSocket implements WebSocketConnection {
 
   constructor(
     readonly receiver: FrameReceiver,
-    private readonly reply: Reply,
+    private readonly reply: SendOp,
     private readonly onEnd: () => void,
     private readonly guards: ClientGuards,
   ) {}

@@ -1,11 +1,5 @@
 import type { Closing } from '../../engine/delivery/closing.js';
-import type {
-  FrameReceiver,
-  HttpExchange,
-  ResponseHeaders,
-  UpgradeExchange,
-  WebSocketConnection,
-} from '../../engine/http/exchange.js';
+import type { FrameReceiver, HttpExchange, UpgradeExchange, WebSocketConnection } from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
 import { asClose, asHeaders, asResponse } from './checks.js';
 import {
@@ -17,10 +11,8 @@ import {
   REPORT_EVERY,
   type RelayedClose,
   type RelayedProgress,
+  type SendOp,
 } from './messages.js';
-
-/** Sends one message to the owner. */
-export type Forward = (op: Op, body?: string | Uint8Array) => void;
 
 /** A connection on this worker's port whose session is on another worker. */
 export interface ReceivedConnection {
@@ -37,11 +29,18 @@ function answerUnknown(exchange: HttpExchange): void {
   exchange.send(status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
 }
 
+/** Answers a client with the owner's response. `onEnd` is called unless the response is malformed. */
+function answer(exchange: HttpExchange, body: Buffer, onEnd: () => void): void {
+  const { value, rest } = decodeBody(body, asResponse);
+  onEnd();
+  exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
+}
+
 /** An HTTP request whose session is on another worker. */
 export class ReceivedRequest implements ReceivedConnection {
   constructor(
     private readonly exchange: HttpExchange,
-    private readonly forward: Forward,
+    private readonly forward: SendOp,
     private readonly onEnd: () => void,
   ) {}
 
@@ -63,9 +62,7 @@ export class ReceivedRequest implements ReceivedConnection {
       this.onEnd();
       return this.exchange.destroy();
     }
-    const { value, rest } = decodeBody(body, asResponse);
-    this.onEnd();
-    this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
+    answer(this.exchange, body, this.onEnd);
   }
 
   onOwnerGone(): void {
@@ -85,7 +82,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
 
   constructor(
     private readonly exchange: UpgradeExchange,
-    private readonly forward: Forward,
+    private readonly forward: SendOp,
     private readonly onEnd: () => void,
     /** Adopts the session on this worker, and then handles the request. */
     private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
@@ -103,7 +100,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   onReply(op: Op, body: Buffer): void {
     switch (op) {
       case ops.accept:
-        this.exchange.accept(decodeBody(body, asHeaders<ResponseHeaders>).value, this);
+        this.exchange.accept(decodeBody(body, asHeaders).value, this);
         if (!this.webSocket) this.onClose(1006, '');
         return;
       case ops.move:
@@ -126,12 +123,8 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         if (this.webSocket) this.webSocket.close();
         else this.exchange.destroy();
         return;
-      case ops.response: {
-        const { value, rest } = decodeBody(body, asResponse);
-        this.onEnd();
-        this.exchange.send(value.status, value.headers, value.isText ? rest.toString() : rest);
-        return;
-      }
+      case ops.response:
+        return answer(this.exchange, body, this.onEnd);
     }
   }
 

@@ -13,9 +13,10 @@ import {
   type Op,
   ops,
   parseJson,
+  type SendOp,
 } from './messages.js';
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
-import { type Forward, type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
+import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
 /** The engine as the relay uses it: it handles the connections that other workers have received. */
 export interface RelayTarget extends ClientGuards {
@@ -106,7 +107,7 @@ export class Relay {
   private passOn(
     sid: string,
     exchange: HttpExchange,
-    make: (forward: Forward, over: () => void, owner: number) => ReceivedConnection & { start(): void },
+    make: (forward: SendOp, over: () => void, owner: number) => ReceivedConnection & { start(): void },
   ): boolean {
     // A request that another worker passed on may only follow a move. Once the session has ended, the two workers would
     // otherwise pass it back and forth endlessly.
@@ -171,7 +172,7 @@ export class Relay {
 
   private acceptRelayed(from: number, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
     const { value, rest } = decodeBody(body, asRequest);
-    const reply: Forward = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, requestId, answer));
+    const reply: SendOp = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
     this.relayed.set(key, { receiver: from, exchange });

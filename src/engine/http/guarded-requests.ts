@@ -1,7 +1,7 @@
 import type { AddressLimits } from '../limits/address-limits.js';
 import { isExpectedHost } from '../limits/origin.js';
 import type { RequestGuard } from '../limits/request-guard.js';
-import type { HttpExchange, ResponseHeaders, UpgradeExchange } from './exchange.js';
+import type { HttpExchange, ResponseHeaders } from './exchange.js';
 
 /** The limits that all HTTP requests share. */
 export interface HttpHost {
@@ -38,22 +38,6 @@ export function handleRequest<Exchange extends HttpExchange>(
   if (!requestGuard.enter(address)) return exchange.destroy();
   if (!isForAnyHost && !isExpectedHost(request, settings)) return exchange.send(...misdirected);
   if (addresses && !addresses.enterRequest(exchange, address)) return exchange.send(...tooManyRequests);
-  try {
-    handle(exchange);
-  } finally {
-    requestGuard.leave();
-  }
-}
-
-/** Handles a request for a WebSocket within the limits. */
-export function handleUpgrade(
-  exchange: UpgradeExchange,
-  { requestGuard, settings }: Omit<HttpHost, 'addresses'>,
-  handle: (exchange: UpgradeExchange) => void,
-): void {
-  const { request } = exchange;
-  if (!requestGuard.enter(request.connection.remoteAddress)) return exchange.destroy();
-  if (!isExpectedHost(request, settings)) return exchange.send(...misdirected);
   try {
     handle(exchange);
   } finally {

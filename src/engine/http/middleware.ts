@@ -17,7 +17,7 @@ export type Middleware = (
  * kept until the engine answers. Middleware may wrap `writeHead` and `end` (express-session does both), so the engine
  * calls both on this object.
  */
-export class MiddlewareResponse extends EventEmitter implements CollectedResponse {
+class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   statusCode = 200;
   statusMessage = '';
   headersSent = false;

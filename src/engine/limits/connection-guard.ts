@@ -41,7 +41,7 @@ export class ConnectionGuard {
 }
 
 /** The maximum number of file descriptors of this process; undefined if the system does not report it. */
-export function maxDescriptors(): number | undefined {
+function maxDescriptors(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];

@@ -150,10 +150,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   /** The session has changed its transport. Its client has no poll any more, so a waiting poll came too late. */
   leave(): void {
-    const { poll } = this;
+    const poll = this.takePoll();
     if (poll) {
-      this.poll = undefined;
-      poll.onAborted = undefined;
       const { code, status, message } = handshakeErrors.BAD_REQUEST;
       respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
     }
@@ -232,9 +230,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   send(packets: readonly Packet[]): void {
-    const exchange = this.poll!;
-    this.poll = undefined;
-    exchange.onAborted = undefined;
+    const exchange = this.takePoll()!;
     const last = this.closeWithNextPoll;
     const all: readonly Packet[] = last ? [...packets, { type: 'close' }] : packets;
     this.closeWithNextPoll = undefined;

@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from 'uWebSoc
 import type { Closing } from '../delivery/closing.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
 import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
-import { type HttpHost, handleRequest, handleUpgrade } from '../http/guarded-requests.js';
+import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { type EngineRequest, readRequest } from '../http/request.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
@@ -69,7 +69,9 @@ export interface WebSocketRoute {
 
 /** Adds a route for WebSockets. All WebSockets arrive through such routes. */
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
-  const { slow, closing, frameGuard } = host;
+  const { slow, closing, frameGuard, settings, requestGuard } = host;
+  // The limits for one address count WebSockets as clients, not as waiting requests.
+  const upgradeHost: HttpHost = { settings, requestGuard, addresses: undefined };
   const { readRequest: read = readerOf(host, route.secure), onUpgrade } = route;
   app.ws<SocketData>(route.pattern, {
     maxPayloadLength: route.maxPayload,
@@ -80,7 +82,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     upgrade: (res, req, context) => {
       const request = read(res, req);
       if (!request) return void res.close();
-      UwsUpgradeExchange.handle(res, request, context, (exchange) => handleUpgrade(exchange, host, onUpgrade));
+      UwsUpgradeExchange.handle(res, request, context, (exchange) => handleRequest(exchange, upgradeHost, onUpgrade));
     },
     open: (ws) => receiverOf(ws).onOpen(ws),
     message: (ws, message, isBinary) => frameGuard.message(receiverOf(ws), message, isBinary),

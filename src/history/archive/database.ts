@@ -8,7 +8,7 @@ import { retryWhileBusy } from '../busy.js';
 export type Dialect = 'sqlite' | 'postgres' | 'mysql';
 
 /** The kind of database that an `ARCHIVE_URL` names; undefined if there is no driver for it. */
-export function dialectOf(url: string): Dialect | undefined {
+function dialectOf(url: string): Dialect | undefined {
   const scheme = /^([a-z0-9+]+):/.exec(url)?.[1] ?? '';
   const dialects = new Map<string, Dialect>([
     ['sqlite', 'sqlite'],

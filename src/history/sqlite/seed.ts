@@ -4,7 +4,7 @@ import { prepareAll, type Statements, type Writer } from './connection.js';
 /**
  * The seed that the epochs of new conversations are made from, and the newest conversation that is older than the seed.
  */
-export const seedSchema = 'CREATE TABLE IF NOT EXISTS seed (value TEXT NOT NULL, since INTEGER NOT NULL)';
+const seedSchema = 'CREATE TABLE IF NOT EXISTS seed (value TEXT NOT NULL, since INTEGER NOT NULL)';
 
 const idle = 'SELECT id FROM conversations WHERE oldest IS NULL AND touched < ? ORDER BY touched LIMIT ?';
 const statements = {

@@ -11,9 +11,12 @@ const MAX_EMPTY = 10_000;
 /** Empty conversations are counted once in this number of transactions. */
 const EMPTY_EVERY = 16;
 
+/** The bytes of the file that are in use. */
+export const liveBytes = `SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
+  FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s`;
+
 const statements = {
-  live: `SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
-    FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s`,
+  live: liveBytes,
   // The oldest messages that together have this number of bytes, or the oldest one.
   oldest: `SELECT MAX(serial) AS serial, MAX(at) AS at, COUNT(*) AS count FROM (
     SELECT serial, at, size, SUM(size) OVER (ORDER BY serial) AS bytes FROM (

@@ -23,6 +23,7 @@ import {
 } from '../store.js';
 import { decodeText, encodeText, type Reader, type Text } from './connection.js';
 import { openFile, type SqliteFile } from './schema.js';
+import { liveBytes } from './size.js';
 import { historyError, SqliteWriter } from './writer.js';
 
 export interface SqliteOptions extends HistoryLimits {
@@ -60,8 +61,7 @@ export const queries = {
   lastThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'ASC'),
   firstThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'DESC'),
   lastChangeThatFits: fitting('serial', 'serial IN (SELECT serial FROM messages WHERE serial > ? LIMIT ?)', 'ASC'),
-  bytes: `SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
-    FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s`,
+  bytes: liveBytes,
   changes: `SELECT m.serial, c.name, c.epoch, m.offset, m.at, m.sender, m.text
     FROM messages m JOIN conversations c ON c.id = m.conversation
     WHERE m.serial > ? AND m.serial <= ? ORDER BY m.serial LIMIT ?`,

@@ -70,7 +70,8 @@ export function checked<T extends ClusterAdapter>(adapter: T, inbox: Inbox): T {
   return adapter;
 }
 
-function malformed(error: unknown): MalformedMessage {
+/** The error for a message that caused `error` while it was read. */
+export function malformed(error: unknown): MalformedMessage {
   if (error instanceof MalformedMessage) return error;
   return new MalformedMessage(error instanceof Error ? error.message : String(error));
 }

@@ -16,12 +16,13 @@ export class ResponseWriter {
   onDrain: (() => void) | undefined;
   /** True once the response is complete or the client has disconnected. Nothing can be written then. */
   isOver = false;
+  /** Whether written bytes still wait for the client. */
+  isBehind = false;
   private head: ResponseHead | undefined;
   private isHeadSent = false;
   /** The part of a body with a known length that a slow client has not read. */
   private waiting: Buffer[] = [];
   private callbacks: Written[] = [];
-  private behind = false;
   private isEnding = false;
   private isWatching = false;
 
@@ -35,11 +36,6 @@ export class ResponseWriter {
     private readonly clientCloses: boolean,
   ) {}
 
-  /** Whether written bytes still wait for the client. */
-  get isBehind(): boolean {
-    return this.behind;
-  }
-
   get hasHead(): boolean {
     return this.head !== undefined;
   }
@@ -52,18 +48,18 @@ export class ResponseWriter {
   /** Writes a part of the body. Returns false when the client is behind. */
   write(data: Buffer, written?: Written): boolean {
     if (!this.isOver && this.head) {
-      if (this.behind && this.head.length !== undefined) this.waiting.push(data);
+      if (this.isBehind && this.head.length !== undefined) this.waiting.push(data);
       else this.res.cork(() => this.send(data));
     }
-    if (this.behind && written) this.callbacks.push(written);
+    if (this.isBehind && written) this.callbacks.push(written);
     else if (written) process.nextTick(written);
-    return !this.behind;
+    return !this.isBehind;
   }
 
   /** The application has ended the response. */
   end(): void {
     if (this.isOver || !this.head) return;
-    if (this.behind) this.isEnding = true;
+    if (this.isBehind) this.isEnding = true;
     else this.res.cork(() => this.complete());
   }
 
@@ -142,7 +138,7 @@ export class ResponseWriter {
   }
 
   private fallBehind(): void {
-    this.behind = true;
+    this.isBehind = true;
     if (this.isWatching) return;
     this.isWatching = true;
     this.res.onWritable(() => {
@@ -153,17 +149,17 @@ export class ResponseWriter {
 
   private catchUp(): void {
     if (this.isOver) return;
-    this.behind = false;
+    this.isBehind = false;
     const waiting = this.waiting.splice(0);
     this.res.cork(() => {
       for (const [index, data] of waiting.entries()) {
         if (this.isOver) return;
-        if (this.behind) return void this.waiting.push(...waiting.slice(index));
+        if (this.isBehind) return void this.waiting.push(...waiting.slice(index));
         this.sendPart(data, this.head!.length!);
       }
-      if (this.isEnding && !this.behind && !this.isOver) this.complete();
+      if (this.isEnding && !this.isBehind && !this.isOver) this.complete();
     });
-    if (!this.behind && !this.isOver) this.caughtUp();
+    if (!this.isBehind && !this.isOver) this.caughtUp();
   }
 
   private caughtUp(): void {

@@ -32,7 +32,7 @@ export class Upload {
       if (this.isOver) return;
       received(part.byteLength);
       // The memory of the part belongs to uWebSockets.js, so the message gets a copy.
-      if (part.byteLength > 0 && !this.isDumped) message.push(Buffer.from(new Uint8Array(part).slice()));
+      if (part.byteLength > 0 && !this.isDumped) message.push(Buffer.from(new Uint8Array(part)));
       if (isLast) this.complete();
       else this.pace();
     });

@@ -74,8 +74,7 @@ export class UpgradeSocket extends BridgeSocket {
   }
 
   onClose(code: number, reason: ArrayBuffer): void {
-    this.ws = undefined;
-    this.isGone = true;
+    this.detach();
     this.resumeWriting();
     if (this.destroyed) return;
     // 1006 means that there was no close frame. If the application has closed first, this is the client's answer.
@@ -100,16 +99,12 @@ export class UpgradeSocket extends BridgeSocket {
   }
 
   override _final(done: Done): void {
-    if (this.refusal) this.endRefusal();
-    else if (this.ws) this.detach()?.end();
-    else if (!this.isGone) this.cutOff();
+    this.leave('end');
     done();
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (this.refusal) this.endRefusal();
-    else if (this.ws) this.detach()?.close();
-    else if (!this.isGone) this.cutOff();
+    this.leave('close');
     this.resumeWriting();
     super._destroy(error, done);
   }
@@ -187,14 +182,13 @@ export class UpgradeSocket extends BridgeSocket {
     return ws;
   }
 
-  private endRefusal(): void {
-    this.isGone = true;
-    this.refusal!.end();
-  }
-
-  private cutOff(): void {
-    this.isGone = true;
-    this.res.close();
+  /** Ends the connection, if it has not ended yet. */
+  private leave(how: 'end' | 'close'): void {
+    const { refusal, isGone } = this;
+    const ws = this.detach();
+    if (refusal) refusal.end();
+    else if (ws) ws[how]();
+    else if (!isGone) this.res.close();
   }
 }
 

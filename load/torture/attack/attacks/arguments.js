@@ -1,4 +1,5 @@
 import { binary, text } from '../dial.js';
+import { SEPARATOR } from '../kit.js';
 
 // Packets that are small on the wire and large inside: socket.io spreads an event's arguments over the stack.
 
@@ -38,7 +39,7 @@ const early = {
 const frames = (packets) =>
   Buffer.concat(packets.map((packet) => (typeof packet === 'string' ? text(packet) : binary(packet))));
 const payload = (packets) =>
-  packets.map((packet) => (typeof packet === 'string' ? packet : `b${packet.toString('base64')}`)).join('\x1e');
+  packets.map((packet) => (typeof packet === 'string' ? packet : `b${packet.toString('base64')}`)).join(SEPARATOR);
 
 const overWebSocket = ([name, packets], isEarly) => ({
   name: `arguments: ${name}, WebSocket`,

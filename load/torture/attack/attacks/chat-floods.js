@@ -7,8 +7,8 @@ export const event = (...values) => text(`42${JSON.stringify(values)}`);
 const MB = 1_000_000;
 
 /** A WebSocket whose client has joined `room`. */
-async function member(attacker, room = 'flood', options) {
-  const connection = await attacker.socket(options);
+export async function member(attacker, room = 'flood') {
+  const connection = await attacker.socket();
   await connection.write(event('join', room));
   return connection;
 }

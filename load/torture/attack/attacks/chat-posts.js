@@ -1,12 +1,11 @@
+import { many, SEPARATOR } from '../kit.js';
 import { event } from './chat-floods.js';
 
 // Many events in one POST: one read of the server, and much to do.
 
-const SEPARATOR = '\x1e';
 const MEMBERS = 100;
 /** Nobody is kept out by a limit of connections: half of the members come from another address. */
 const ADDRESSES = ['127.0.0.5', '127.0.0.6'];
-const many = (count, packet) => Array(count).fill(packet).join(SEPARATOR);
 
 /** Fills a room with as many users as are named one by one, whose names are as long as they may be. */
 async function crowd(attacker) {

@@ -1,6 +1,6 @@
 import { frame, opcodes } from '../../fuzz/connection.js';
 import { text } from '../dial.js';
-import { filled } from '../kit.js';
+import { filled, many } from '../kit.js';
 
 // Frames and packets below Socket.IO, as fast as the attacker may send.
 
@@ -61,7 +61,7 @@ export async function probed(attacker, owner) {
 const tiny = (packet) => ({
   name: `engine: POSTs of ${JSON.stringify(packet)} alone`,
   about: 'a million bytes of packets of one character, in one POST',
-  run: (attacker) => attacker.postOn(() => attacker.polling(), Array(499_999).fill(packet).join('\x1e')),
+  run: (attacker) => attacker.postOn(() => attacker.polling(), many(499_999, packet)),
 });
 
 /** @type {import('../attacks.js').Attack[]} */

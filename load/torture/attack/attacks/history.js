@@ -1,12 +1,10 @@
 import { text } from '../dial.js';
-import { filled } from '../kit.js';
-import { event } from './chat-floods.js';
-import { fill } from './pipelines.js';
+import { filled, many } from '../kit.js';
+import { event, member } from './chat-floods.js';
+import { API_KEY, fill } from './pipelines.js';
 
 // What the server reads and keeps for a client.
 
-const SEPARATOR = '\x1e';
-const API_KEY = 'attack-key';
 const CAP_MB = 50;
 /** SQLite's log, its index, and what is trimmed in the next round. */
 const CAP_SLACK_MB = 50;
@@ -19,14 +17,13 @@ const pages = {
   about: 'a room of 1,000 messages of 10,000 characters, read by 32 KB of requests',
   environment: { API_KEY },
   prepare: fill,
-  run: (attacker) =>
-    attacker.postOn(() => attacker.polling(), Array(800).fill(page).join(SEPARATOR), { isPolling: false }),
+  run: (attacker) => attacker.postOn(() => attacker.polling(), many(800, page), { isPolling: false }),
 };
 
 const pagesPolled = {
   ...pages,
   name: 'history: 800 pages of 1,000 messages in one POST, polled',
-  run: (attacker) => attacker.postOn(() => attacker.polling(), Array(800).fill(page).join(SEPARATOR)),
+  run: (attacker) => attacker.postOn(() => attacker.polling(), many(800, page)),
 };
 
 const pagesOnSocket = {
@@ -63,14 +60,7 @@ const appends = {
   run: (attacker) =>
     Promise.all(
       ['a', 'b', 'c', 'd'].map((room) =>
-        attacker.floodOn(
-          async () => {
-            const connection = await attacker.socket();
-            await connection.write(event('join', room));
-            return connection;
-          },
-          filled(event('message', { room, text: long }), 120_000),
-        ),
+        attacker.floodOn(() => member(attacker, room), filled(event('message', { room, text: long }), 120_000)),
       ),
     ),
 };

@@ -3,7 +3,7 @@ import { filled } from '../kit.js';
 
 // Requests that do not wait for their answers: small heads, large answers.
 
-const API_KEY = 'attack-key';
+export const API_KEY = 'attack-key';
 const ENGINE = '/socket.io/?EIO=4&transport=polling';
 const page = request('GET', '/api/rooms/filled/messages?limit=1000', { Authorization: `Bearer ${API_KEY}` });
 

@@ -1,4 +1,4 @@
-import { event } from './chat-floods.js';
+import { event, member } from './chat-floods.js';
 
 // Members of a room that never read what is said there.
 
@@ -18,12 +18,7 @@ const slow = (name, open) => ({
       (await open(attacker, `127.0.0.${70 + (reader % 4)}`)).stopReading();
     }
   },
-  run: (attacker) =>
-    attacker.floodOn(async () => {
-      const connection = await attacker.socket();
-      await connection.write(event('join', 'busy'));
-      return connection;
-    }, says),
+  run: (attacker) => attacker.floodOn(() => member(attacker, 'busy'), says),
 });
 
 /** @type {import('../attacks.js').Attack[]} */

@@ -1,13 +1,12 @@
 import { request } from '../../fuzz/connection.js';
 import { ENGINE, text } from '../dial.js';
-import { filled } from '../kit.js';
+import { filled, many, SEPARATOR } from '../kit.js';
 import { BOUNDS } from '../verdict.js';
 import { probed } from './engine-floods.js';
 
 // The attacker's session is on one worker, its connection on another one: both work for it.
 
 const bounds = { other: BOUNDS.same };
-const SEPARATOR = '\x1e';
 
 /** A session on another worker, as the connection to the worker that is attacked sees it. */
 async function session(attacker) {
@@ -49,12 +48,9 @@ const strangers = {
 /** @type {import('../attacks.js').Attack[]} */
 export const relayed = [
   post('an event of 62,000 arguments', `42["z"${',0'.repeat(62_000)}]`),
-  post('packets of one character', Array(499_999).fill('3').join(SEPARATOR)),
-  post(
-    'messages',
-    `42["join","a"]${SEPARATOR}${Array(20_000).fill('42["message",{"room":"a","text":"spam"}]').join(SEPARATOR)}`,
-  ),
-  post('echoes', Array(60_000).fill('421["echo","x"]').join(SEPARATOR)),
+  post('packets of one character', many(499_999, '3')),
+  post('messages', `42["join","a"]${SEPARATOR}${many(20_000, '42["message",{"room":"a","text":"spam"}]')}`),
+  post('echoes', many(60_000, '421["echo","x"]')),
   {
     name: 'relayed: probes of an upgrade that is never finished',
     about: '2probe on the WebSocket of a session of another worker',

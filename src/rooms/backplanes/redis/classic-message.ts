@@ -1,7 +1,6 @@
 import { defaultParser, type MessageParser } from '../../../compat/redis-adapter.js';
-import { MalformedMessage } from '../../../errors.js';
 import { checkBroadcast, checkRequest, checkResponse } from '../checks.js';
-import type { Inbox } from '../inbox.js';
+import { type Inbox, malformed } from '../inbox.js';
 
 /** The first byte of a message in JSON. */
 const BRACE = 0x7b;
@@ -25,10 +24,10 @@ class ClassicMessage {
       this.check(value);
       return value;
     } catch (error) {
-      const malformed = error instanceof MalformedMessage ? error : new MalformedMessage((error as Error).message);
+      const dropped = malformed(error);
       // The adapter ignores the exception where it expects requests and responses.
-      this.inbox.drop(malformed);
-      throw malformed;
+      this.inbox.drop(dropped);
+      throw dropped;
     }
   }
 }

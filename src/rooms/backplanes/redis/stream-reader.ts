@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { MalformedMessage } from '../../../errors.js';
 import { checkClusterMessage } from '../checks.js';
@@ -60,19 +61,11 @@ export class StreamReader extends EventEmitter {
     // Its declaration has an overload for each combination of options, but none for a list.
     const read = this.redis.xread.bind(this.redis) as unknown as (...args: (string | number)[]) => Promise<ReadReply>;
     const from = args.at(-1) === '$' ? this.position : (args.at(-1) as string);
-    for (;;) {
-      await this.whenReady();
-      try {
-        const reply = await read(...options, from);
-        this.outage.rejections.note(['XREAD']);
-        for (const [, entries] of reply ?? []) for (const entry of entries) this.note(entry);
-        return reply;
-      } catch (error) {
-        this.outage.rejections.note(['XREAD'], error, true);
-        // The next connection continues from the same position.
-        if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    }
+    return this.untilAnswered('XREAD', async () => {
+      const reply = await read(...options, from);
+      for (const [, entries] of reply ?? []) for (const entry of entries) this.note(entry);
+      return reply;
+    });
   }
 
   /** The adapter calls this when its last namespace is closed. */
@@ -92,16 +85,22 @@ export class StreamReader extends EventEmitter {
   }
 
   private async start(): Promise<void> {
+    const [last] = await this.untilAnswered('XREVRANGE', () => this.redis.xrevrange(this.stream, '+', '-', 'COUNT', 1));
+    this.position = last?.[0] ?? BEGINNING;
+  }
+
+  /** Repeats a command until Redis answers it. */
+  private async untilAnswered<T>(name: string, send: () => Promise<T>): Promise<T> {
     for (;;) {
       await this.whenReady();
       try {
-        const [last] = await this.redis.xrevrange(this.stream, '+', '-', 'COUNT', 1);
-        this.outage.rejections.note(['XREVRANGE']);
-        this.position = last?.[0] ?? BEGINNING;
-        return;
+        const reply = await send();
+        this.outage.rejections.note([name]);
+        return reply;
       } catch (error) {
-        this.outage.rejections.note(['XREVRANGE'], error, true);
-        if (this.redis.status === 'ready') await new Promise((resolve) => setTimeout(resolve, 100));
+        this.outage.rejections.note([name], error, true);
+        // After a lost connection, the loop waits for the next one.
+        if (this.redis.status === 'ready') await sleep(100);
       }
     }
   }
