@@ -2,7 +2,10 @@ import type { BodyError, HttpExchange } from '../engine/http/exchange.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import type { Headers } from './headers.js';
 
-export function sendJson(exchange: HttpExchange, status: number, headers: Headers, body: unknown): void {
+/** The part of an exchange that sends a response. */
+export type Sender = Pick<HttpExchange, 'send'>;
+
+export function sendJson(exchange: Sender, status: number, headers: Headers, body: unknown): void {
   exchange.send(status, { ...headers, 'Content-Type': 'application/json' }, `${JSON.stringify(body)}\n`);
 }
 
@@ -11,18 +14,13 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   ADMIN_ONLY: 'Basic realm="gjallar", charset="UTF-8"',
 };
 
-export function sendFailure(exchange: HttpExchange, headers: Headers, { code, message, status }: GjallarError): void {
+export function sendFailure(exchange: Sender, headers: Headers, { code, message, status }: GjallarError): void {
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
   sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
 }
 
 /** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */
-export function sendError(
-  exchange: HttpExchange,
-  headers: Headers,
-  error: unknown,
-  onError: (error: unknown) => void,
-): void {
+export function sendError(exchange: Sender, headers: Headers, error: unknown, onError: (error: unknown) => void): void {
   if (error instanceof GjallarError) return sendFailure(exchange, headers, error);
   onError(error);
   sendFailure(exchange, headers, new GjallarError('INTERNAL'));
