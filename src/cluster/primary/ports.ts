@@ -14,6 +14,13 @@ export class SharedPorts {
   /** The addresses that workers may listen on, in the order in which they were claimed. */
   readonly addresses: AddressInfo[] = [];
 
+  /** A worker listens without a claim. The port is not above 0 if it is no TCP port. */
+  note(address: string, port: number): void {
+    if (port > 0 && !this.addresses.some((known) => known.port === port)) {
+      this.addresses.push({ address: address ?? '::', family: '', port });
+    }
+  }
+
   /** Finds out whether workers can listen on an address. For port 0, it picks a free port. */
   claim(address: ListenAddress): Promise<Claimed> {
     const { host = '', port, turn } = address;

@@ -91,6 +91,8 @@ export class Primary {
       if (ours) this.onMessage(worker, ours);
       else onMessage?.(message);
     });
+    // Servers that node:cluster listens for.
+    cluster.on('listening', (_worker, { address, port }) => this.ports.note(address, port));
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };

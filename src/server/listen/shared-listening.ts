@@ -116,7 +116,8 @@ export class SharedListening {
     if (this.others.has(server)) return;
     server.once('listening', () => {
       this.others.add(server);
-      this.onListening(server);
+      // node:cluster reports the address to its primary in the same turn.
+      setImmediate(() => this.onListening(server));
     });
     server.once('close', () => this.others.delete(server));
   }
