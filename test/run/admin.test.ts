@@ -1,4 +1,5 @@
 import { connect as connectTcp } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type RunningServer, startServer } from '../support/server.js';
 import { type RunningApplication, runApp, stopAll } from './support/application.js';
@@ -90,6 +91,32 @@ describe('the admin port of an application', () => {
     expect((await fetch(`${app.admin}/api/drain`, { method: 'POST', headers: { authorization } })).status).toBe(202);
     const ready = await fetch(`${app.admin}/readyz`);
     expect([ready.status, await ready.json()]).toMatchObject([503, { ok: false, state: 'draining' }]);
+  });
+
+  test('listens on the loopback interface alone by default', async () => {
+    const app = await runApp('chat.mjs');
+    const others = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter(({ internal, family }) => !internal && family === 'IPv4');
+    for (const { address } of others) {
+      await expect(fetch(`${app.admin.replace('127.0.0.1', address)}/healthz`)).rejects.toThrow('fetch failed');
+    }
+    expect((await fetch(`${app.admin}/healthz`)).status).toBe(200);
+  });
+
+  test('holds no more connections than its limit', async () => {
+    const app = await runApp('chat.mjs');
+    const port = Number(new URL(app.admin).port);
+    const sockets = Array.from({ length: 300 }, () => connectTcp(port, '127.0.0.1'));
+    const ended = sockets.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+    for (const socket of sockets) socket.on('error', () => {}).resume();
+    // The connections beyond the limit are closed at once.
+    let closed = 0;
+    await new Promise<void>((resolve) => {
+      for (const end of ended) void end.then(() => ++closed === 300 - 256 && resolve());
+    });
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(ended);
   });
 
   test('names no more hosts than ALLOWED_HOSTS does', async () => {

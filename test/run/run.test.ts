@@ -1,9 +1,14 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
+import { writeCertificate } from '../support/certificate.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
+import { freePort } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { pathOf, runApp, stopAll } from './support/application.js';
 
@@ -160,6 +165,28 @@ describe('the process of an application', () => {
     expect(await app.stop()).toBe(0);
     expect(app.output.filter((line) => /^closing \d+$/.test(line))).toHaveLength(2);
   });
+});
+
+test('servers of other kinds listen through the primary, and their clients share rooms as well', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
+  const [KEY, CERT] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  writeCertificate(KEY, CERT);
+  const [secure, plain] = [await freePort(), await freePort()];
+  const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain) };
+  const app = await runApp('secure.mjs', { env, args: ['--workers', '3'] });
+  rmSync(directory, { recursive: true });
+  expect([...app.ports].sort()).toEqual([secure, plain].sort());
+  const url = `https://127.0.0.1:${secure}`;
+  const sockets = Array.from({ length: 9 }, () => connect(url, { rejectUnauthorized: false }));
+  await Promise.all(sockets.map((socket) => nextEvent(socket, 'connect')));
+  const heard = Promise.all(sockets.map((socket) => nextEvent(socket, 'said')));
+  sockets[0]!.emit('say', 'secret');
+  expect(await heard).toEqual(sockets.map(() => ['secret']));
+  const pids = new Set<string>();
+  while (pids.size < 3) {
+    const response = await fetch(`http://127.0.0.1:${plain}`, { headers: { connection: 'close' } });
+    pids.add(await response.text());
+  }
 });
 
 describe('a start that fails', () => {
