@@ -28,6 +28,7 @@ const layers: Record<string, readonly string[]> = {
   ],
   server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
   run: ['compat', 'config', 'rooms', 'runtime', 'server'],
+  presence: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
   history: ['compat', 'errors', 'operations'],
@@ -45,6 +46,7 @@ const layers: Record<string, readonly string[]> = {
       'http',
       'operations',
       'plain',
+      'presence',
     ],
     'runtime',
   ],
