@@ -3,6 +3,7 @@ import broadcast, { windows } from './broadcast.js';
 import connect from './connect.js';
 import connections from './connections.js';
 import correspondence from './correspondence.js';
+import defaultClients from './default-clients.js';
 import echo from './echo.js';
 import express from './express.js';
 import fanout from './fanout.js';
@@ -15,6 +16,7 @@ import { nodes, workers } from './nodes.js';
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
   connect,
+  'default-clients': defaultClients,
   echo,
   idle,
   broadcast,

@@ -36,14 +36,15 @@ function kill(pid) {
  * Runs the program `file` and tells the harness when all copies listen.
  * @param {string} file a program that says `… listens on http://host:port …` on its standard output
  * @param {Record<string, string>} env for the program, beside `HOST`, `PORT`, `DATA_DIR`, `REDIS_URL` and the like
+ * @param {string[]} args of the program
  */
-export async function runNodes(file, env = {}) {
+export async function runNodes(file, env = {}, args = []) {
   const redisPort = redis ? await startRedis() : undefined;
   if (redisPort === null) return unavailable('redis-server is not installed');
   const common = { HOST: host, PORT: '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
   if (redisPort) common.REDIS_URL = `redis://${host}:${redisPort}`;
   const started = [];
-  for (let i = 0; i < nodes; i++) started.push(await startNode(file, common));
+  for (let i = 0; i < nodes; i++) started.push(await startNode(file, common, args));
   process.send({
     ready: true,
     ports: started.map(({ port }) => port),
@@ -52,9 +53,9 @@ export async function runNodes(file, env = {}) {
   });
 }
 
-async function startNode(file, env) {
+async function startNode(file, env, args) {
   const flags = settings.nodeFlags ?? [];
-  const child = spawn(process.execPath, [...flags, file], {
+  const child = spawn(process.execPath, [...flags, file, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
