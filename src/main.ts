@@ -54,7 +54,7 @@ function readArguments() {
 }
 
 async function runPrimary(config: Config): Promise<void> {
-  const log = createLog(config.logLevel, { worker: 'primary' });
+  const log = createLog(config.logLevel, { process: 'primary' });
   const { workers, host, drainTimeout } = config;
   // Flags on the command line override NODE_OPTIONS, so the user's choice must be left out.
   const nodeFlags = process.env.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`];
@@ -86,7 +86,11 @@ async function runPrimary(config: Config): Promise<void> {
     const scheme = config.tlsKey ? 'https' : 'http';
     const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-    console.log(`gjallar listens on ${scheme}://${shown}:${port} with ${count} on the ${bus} bus`);
+    const url = `${scheme}://${shown}:${port}`;
+    const greeting = `gjallar listens on ${url} with ${count} on the ${bus} bus`;
+    // Whatever LOG_LEVEL is: it says that the start succeeded, and where.
+    if (process.stdout.isTTY) console.log(greeting);
+    else log.child({}, { level: 'info' }).info({ version, url, port, workers, backplane: bus }, greeting);
     if (!config.jwtSecret && !config.jwksUrl) {
       log.info('users choose their own names, without proof; to require tokens, set JWT_SECRET or JWKS_URL');
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {

@@ -15,7 +15,7 @@ export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.u
  * @returns {{ url: string, port: number } | undefined} undefined for any other line
  */
 export function addressIn(line) {
-  const [, url, port] = /^[\w. ]+ listens on (https?:\/\/\S+:(\d+))(?: |$)/.exec(line) ?? [];
+  const [, url, port] = /^(?:\{.*"msg":")?[\w. ]+ listens on (https?:\/\/\S+:(\d+))(?: |"|$)/.exec(line) ?? [];
   return url && { url, port: Number(port) };
 }
 

@@ -49,17 +49,16 @@ export class Departure {
 
   /**
    * Resolves when the primary has ordered the stop and the drain is over.
-   * @param report called with the number of sessions before and after the drain
+   * @param report called with the number of clients before and after the drain, plain WebSockets included
    */
   async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
     const { over } = await this.orders.next('stop');
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
     await this.retire();
-    const { engine } = this.parts;
-    const { clientsCount } = engine;
+    const before = clientsOf(this.parts);
     await sendAway(this.parts, reason, over, this.stopNow.signal);
-    report(clientsCount, engine.clientsCount);
+    report(before, clientsOf(this.parts));
   }
 
   private retire(): Promise<void> {
@@ -68,6 +67,10 @@ export class Departure {
     this.retired ??= stopListening(this.listenSocket!);
     return this.retired;
   }
+}
+
+function clientsOf({ engine, application }: ServingParts): number {
+  return application.otherClients.reduce((sum, { clients }) => sum + clients.size, engine.clientsCount);
 }
 
 /** Drains a worker over a number of ms. Requests of its clients are still answered. */

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { retryWhileBusy } from '../busy.js';
 import { epochFrom } from '../epoch.js';
@@ -44,6 +45,9 @@ export interface SqliteOptions extends HistoryLimits {
 /** Up to this number of messages are read without looking at their lengths first. */
 const FEW = 16;
 
+/** With less than this on the disk, it counts as full. */
+const MIN_FREE_BYTES = 1_048_576;
+
 /** Finds the last of the messages, in an order, that together have this number of bytes. Lengths are read without the texts. */
 function fitting(column: 'offset' | 'serial', where: string, order: 'ASC' | 'DESC'): string {
   return `SELECT ${order === 'ASC' ? 'MAX' : 'MIN'}(${column}) AS bound FROM (
@@ -86,7 +90,12 @@ export class SqliteHistoryStore implements HistoryStore {
   private readonly ttlMs: number;
   private file: SqliteFile | undefined;
 
-  private constructor(file: SqliteFile, writer: SqliteWriter, ttlMs: number) {
+  private constructor(
+    file: SqliteFile,
+    writer: SqliteWriter,
+    private readonly dataDir: string,
+    ttlMs: number,
+  ) {
     this.file = file;
     this.writer = writer;
     this.ttlMs = ttlMs;
@@ -104,7 +113,7 @@ export class SqliteHistoryStore implements HistoryStore {
       if (mode !== undefined) onOpenFolder(mode);
       const file = await openFile(path, maxFileBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
       const writer = await SqliteWriter.prepare(file.writer, { maxMessages, maxBytes, windowMs, busyTimeoutMs });
-      return new SqliteHistoryStore(file, writer, options.ttlMs ?? DEFAULT_TTL_MS);
+      return new SqliteHistoryStore(file, writer, dataDir, options.ttlMs ?? DEFAULT_TTL_MS);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
@@ -152,6 +161,17 @@ export class SqliteHistoryStore implements HistoryStore {
       ({ more } = await this.writer.trimToSize());
     }
     return total;
+  }
+
+  async check(conversation: string): Promise<void> {
+    checkName('conversation', conversation);
+    this.opened();
+    // A small write may still fit where the next message does not.
+    const { bavail, bsize } = await statfs(this.dataDir);
+    if (bavail * bsize < MIN_FREE_BYTES) {
+      throw new HistoryError('HISTORY_REFUSED', new Error('the disk is full'));
+    }
+    await this.writer.check();
   }
 
   get trimmedForSize(): number {
