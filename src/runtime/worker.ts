@@ -2,14 +2,17 @@ import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
+import { logConnections } from '../operations/connection-log.js';
 import { problemMetrics, serveHealth } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics } from '../operations/metrics/clients.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
+import { Refusals } from '../operations/refusals.js';
 import type { Application } from './application.js';
 import { reportMalformed } from './backplane.js';
 import { Departure, type ServingParts } from './departure.js';
+import { reportRefusals } from './engine-events.js';
 import { surviveExceptions } from './exceptions.js';
 import { atMostEvery } from './intervals.js';
 import { MalformedMessages } from './malformed.js';
@@ -30,6 +33,10 @@ export async function runWorker(config: Config, version: string, application: Ap
   metrics.add(malformed.metrics());
   const { app, secure, engine, relay } = buildEngine(config, { mesh, problems, log });
   const { io, backplane } = await buildServer(config, { engine, mesh, problems, malformed, log });
+  const refusals = new Refusals(log);
+  metrics.add(refusals.metrics());
+  reportRefusals(engine, io, refusals);
+  logConnections(engine, io, log);
   const running = await application.start({
     id: mesh.id,
     log,

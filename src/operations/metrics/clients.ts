@@ -59,13 +59,6 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       labels: ['reason'],
       read: () => refused,
     },
-    {
-      name: 'gjallar_clients_refused_total',
-      type: 'counter',
-      help: 'Clients rejected because of a limit or their origin, including plain WebSockets, by error code.',
-      labels: ['code'],
-      read: () => Object.entries(counters.refused),
-    },
     counter('gjallar_messages_over_limit_total', 'Messages from clients beyond RATE_LIMIT.', () => counters.overLimit),
     {
       name: 'gjallar_messages_received_total',
