@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chatApplication } from './chat/application.js';
+import { commands } from './cli/commands.js';
 import { Primary } from './cluster/primary/primary.js';
 import { isUnlimited, limitsOf } from './config/limits.js';
 import { loadConfig } from './config/load.js';
@@ -31,6 +32,12 @@ try {
 }
 
 async function main(): Promise<void> {
+  const [name = '', ...args] = process.argv.slice(2);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command) {
+    process.exitCode = await command.run(args, loadConfig(process.env));
+    return;
+  }
   const { help, version: isVersion } = readArguments();
   if (help) return console.log(helpText());
   if (isVersion) return console.log(version);
@@ -134,6 +141,10 @@ function helpText(): string {
   return `gjallar ${version}: a clustered Socket.IO server
 
 Usage: gjallar [--help] [--version]
+
+${Object.entries(commands)
+  .map(([name, { usage, description }]) => `       gjallar ${`${name} ${usage}`.trim()}\n           ${description}`)
+  .join('\n')}
 
 Set these environment variables to configure the server. All of them are optional.
 

@@ -47,6 +47,7 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
   ],
+  cli: ['config', 'errors', 'history'],
 };
 
 /**

@@ -90,9 +90,10 @@ export class SqliteWriter {
     await this.batcher.add('check', MAX_BATCH);
   }
 
-  /** Finishes what is queued. */
+  /** Finishes what is queued. The database file then contains everything, unless other processes still use it. */
   async close(): Promise<void> {
     await this.batcher.idle();
+    await this.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {});
     this.connection.close();
   }
 

@@ -1,0 +1,6 @@
+import { backup } from './backup.js';
+import type { Command } from './command.js';
+import { restore } from './restore.js';
+
+/** The sub-commands by name. Without one, `gjallar` starts the server. */
+export const commands: Readonly<Record<string, Command>> = { backup, restore };
