@@ -8,6 +8,7 @@ import { Primary } from './cluster/primary/primary.js';
 import { isUnlimited, limitsOf } from './config/limits.js';
 import { loadConfig } from './config/load.js';
 import { allOptions, type Config } from './config/options.js';
+import { unknownVariables } from './config/unknown-variables.js';
 import { GjallarError } from './errors.js';
 import { createLog } from './log.js';
 import { chooseBackplane } from './runtime/redis-client.js';
@@ -98,6 +99,9 @@ async function runPrimary(config: Config): Promise<void> {
     // Whatever LOG_LEVEL is: it says that the start succeeded, and where.
     if (process.stdout.isTTY) console.log(greeting);
     else log.child({}, { level: 'info' }).info({ version, url, port, workers, backplane: bus }, greeting);
+    for (const { name, meant } of unknownVariables(process.env)) {
+      log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
+    }
     if (!config.jwtSecret && !config.jwksUrl) {
       log.info('users choose their own names, without proof; to require tokens, set JWT_SECRET or JWKS_URL');
     } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
@@ -146,7 +150,8 @@ ${Object.entries(commands)
   .map(([name, { usage, description }]) => `       gjallar ${`${name} ${usage}`.trim()}\n           ${description}`)
   .join('\n')}
 
-Set these environment variables to configure the server. All of them are optional.
+Set these environment variables to configure the server. All of them are optional. A variable that holds a secret
+may be replaced by one with the suffix _FILE, which names a file with the value.
 
 ${rows.join('\n')}
 `;

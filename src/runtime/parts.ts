@@ -10,6 +10,7 @@ import { App, SSLApp } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import { Engine } from '../engine/engine.js';
+import { isAllowedOrigin } from '../engine/limits/origin.js';
 import * as parser from '../parser/parser.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
@@ -74,7 +75,7 @@ export function buildEngine(
     allowEIO3: config.allowEIO3,
     trustProxy: config.trustProxy,
     origins: config.corsOrigin ?? [],
-    cors: config.corsOrigin && { origin: config.corsOrigin.includes('*') ? '*' : config.corsOrigin },
+    cors: corsOf(config.corsOrigin),
   });
   const relay = new Relay(mesh, engine);
   engine.relay = relay;
@@ -82,6 +83,15 @@ export function buildEngine(
   engine.attach(app, { secure });
   reportEngine(engine, problems, log);
   return { app, secure, engine, relay };
+}
+
+function corsOf(allowed: readonly string[] | undefined) {
+  if (!allowed) return undefined;
+  if (allowed.includes('*')) return { origin: '*' };
+  return {
+    origin: (origin: string | undefined, answer: (error: null, isAllowed: boolean) => void) =>
+      answer(null, origin !== undefined && isAllowedOrigin(origin, allowed)),
+  };
 }
 
 /** Builds the Socket.IO server on the engine, with rooms that span the workers. */

@@ -15,6 +15,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'debug',
     JWT_SECRET,
     API_KEY: 'key',
+    CORS_ORIGIN: 'https://*.example.com',
     ADMIN_USER: 'ops',
     ADMIN_PASSWORD: 'password',
   });
@@ -92,6 +93,21 @@ describe('a rejected client leaves a line and is counted', () => {
     await until(async () => (await counted('NOT_FOUND')) === 51);
     expect(server.log.filter(({ code }) => code === 'NOT_FOUND').length).toBeLessThanOrEqual(2);
   });
+});
+
+test.each([
+  ['https://chat.example.com', 200],
+  ['https://a.b.example.com', 200],
+  ['https://example.com', 403],
+  ['http://chat.example.com', 403],
+  ['https://chat.example.com:8443', 403],
+  ['https://chatexample.com', 403],
+  ['https://evil.test/.example.com', 403],
+])('CORS_ORIGIN=https://*.example.com and a page of %s: status %d', async (origin, status) => {
+  const path = '/socket.io/?EIO=4&transport=polling';
+  const response = await fetch(server.url + path, { headers: { Origin: origin } });
+  expect(response.status).toBe(status);
+  expect(response.headers.get('access-control-allow-origin')).toBe(status === 200 ? origin : null);
 });
 
 test('LOG_LEVEL=debug tells the story of a connection under its session id', async () => {

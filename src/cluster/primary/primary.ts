@@ -1,11 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { GjallarError } from '../../errors.js';
 import { type FromPrimary, type FromWorker, MESH_DIRECTORY, socketOf } from '../protocol.js';
 import { findPort, movesConnections } from './port.js';
+import { lockPort } from './port-lock.js';
 import { Watchdog } from './watchdog.js';
 
 export interface PrimaryOptions {
@@ -43,7 +45,8 @@ interface WorkerRecord {
 
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
 export class Primary {
-  private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
+  private readonly meshDirectory = makeMeshDirectory();
+  private portLock: Server | undefined;
   private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
@@ -61,7 +64,9 @@ export class Primary {
 
   /** Resolves with the port when all workers listen for the first time. */
   async start(): Promise<number> {
-    this.port = await findPort(this.options.host, this.options.port);
+    const { host, port } = this.options;
+    this.portLock = await lockPort(host, port);
+    this.port = await findPort(host, port);
     cluster.setupPrimary({ execArgv: [...this.options.nodeFlags, ...process.execArgv] });
     cluster.on('message', (worker, message: FromWorker) => this.onMessage(worker, message));
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
@@ -113,6 +118,8 @@ export class Primary {
   /** Drains and stops all workers. Resolves when they are gone. */
   async stop(): Promise<void> {
     this.stopping = true;
+    // The next server may start while the clients of this one are still drained.
+    this.portLock?.close();
     for (const timer of this.respawns) clearTimeout(timer);
     await Promise.all([...this.members.values()].map((member) => this.stopMember(member, this.options.drainTimeout)));
     this.watchdog.close();
@@ -241,6 +248,18 @@ export class Primary {
       this.fork(false);
     }, delay);
     this.respawns.add(timer);
+  }
+}
+
+/** @throws GjallarError BAD_CONFIG */
+function makeMeshDirectory(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'gjallar-'));
+  } catch (error) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `cannot create a folder for the sockets of the workers: ${(error as Error).message}. Set TMPDIR to a writable folder.`,
+    );
   }
 }
 

@@ -1,7 +1,8 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { GjallarError } from '../../errors.js';
+import { createFolder } from '../private-file.js';
 import { formerSchema, markOf } from './mark.js';
 import { VERSION } from './schema.js';
 import { FILE } from './store.js';
@@ -44,7 +45,7 @@ export function backUpHistory(dataDir: string, file: string): BackupFacts {
  */
 export function restoreHistory(file: string, dataDir: string): BackupFacts {
   if (!existsSync(file)) throw failure(`there is no file "${file}". Name a file that gjallar backup has written.`);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  createFolder(dataDir);
   const target = join(dataDir, FILE);
   const draft = `${target}.restored`;
   rmSync(draft, { force: true });
