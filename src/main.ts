@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command) {
-    process.exitCode = await command.run(args, loadConfig(process.env));
+    process.exitCode = await command.run(args, loadConfig(process.env), process.env);
     return;
   }
   const { help, version: isVersion } = readArguments();

@@ -47,7 +47,7 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
   ],
-  cli: ['config', 'errors', 'history'],
+  cli: ['cluster', 'config', 'errors', 'history', 'rooms'],
 };
 
 /**

@@ -6,5 +6,9 @@ export interface Command {
   readonly usage: string;
   readonly description: string;
   /** @returns the exit code */
-  run(args: readonly string[], config: Config): Promise<number> | number;
+  run(
+    args: readonly string[],
+    config: Config,
+    environment: Readonly<Record<string, string | undefined>>,
+  ): Promise<number> | number;
 }
