@@ -127,7 +127,8 @@ function busCommands(bus: BackplaneName, channels: string): string[][] {
 function subscriptions(bus: BackplaneName, channels: string): [string, string][] {
   if (bus === 'redis') {
     return [
-      ['PSUBSCRIBE', `${channels}#/doctor#*`],
+      // Redis compares a pattern with the allowed ones literally, so it must be the one that the backplane uses.
+      ['PSUBSCRIBE', `${channels}#/#*`],
       ['SUBSCRIBE', `${channels}-request#/doctor#`],
     ];
   }
