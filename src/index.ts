@@ -19,8 +19,9 @@
  */
 import './compat/uws-environment.js';
 import type { Engine } from './engine/engine.js';
+import { defaultBus } from './rooms/default-bus.js';
 import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
-import { inMemory, withoutLostState } from './rooms/recovery.js';
+import { withoutLostState } from './rooms/recovery.js';
 
 export type { TemplatedApp } from 'uWebSockets.js';
 export type {
@@ -66,6 +67,6 @@ export { type Attachable, Server } from './server/server.js';
  *   `@socket.io/redis-adapter`; without it, the server works alone. If the adapter cannot recover anything, the server's
  *   option `connectionStateRecovery` is turned off with a warning.
  */
-export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass = inMemory): AdapterFactory {
+export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass = defaultBus): AdapterFactory {
   return withNativeRooms(withoutLostState(bus), engine);
 }

@@ -21,12 +21,14 @@ const layers: Record<string, readonly string[]> = {
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
   cluster: ['engine', 'errors'],
   http: ['compat', 'engine', 'errors'],
-  operations: ['cluster', 'engine', 'http', 'rooms'],
+  operations: ['cluster', 'engine', 'errors', 'http', 'rooms'],
   runtime: [
     ...['cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms'],
     'worker-links',
   ],
   server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
+  run: ['compat', 'config', 'rooms', 'runtime', 'server'],
+  presence: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
   history: ['compat', 'errors', 'operations'],
@@ -44,10 +46,11 @@ const layers: Record<string, readonly string[]> = {
       'http',
       'operations',
       'plain',
+      'presence',
     ],
     'runtime',
   ],
-  cli: ['cluster', 'config', 'errors', 'history', 'rooms'],
+  cli: ['chat', 'cluster', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
 };
 
 /**
@@ -55,8 +58,12 @@ const layers: Record<string, readonly string[]> = {
  * uWebSockets.js reads when it is loaded, and for applications that run unmodified.
  */
 const environmentReaders = [
-  'main.ts',
-  join('runtime', 'parts.ts'),
+  join('cli', 'primary.ts'),
+  join('cli', 'run.ts'),
+  join('cli', 'service.ts'),
+  join('cli', 'tool.ts'),
+  join('run', 'hosted-worker.ts'),
+  join('runtime', 'machine-worker.ts'),
   join('compat', 'uws-environment.ts'),
   join('server', 'environment.ts'),
 ];

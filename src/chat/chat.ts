@@ -5,6 +5,7 @@ import type { EngineRequest } from '../engine/http/request.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
+import { PresenceRegistry } from '../presence/registry.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
 import { Conversations, type ReadCost } from './conversations/conversations.js';
@@ -20,7 +21,6 @@ import { InFlightEvents, MAX_IN_FLIGHT } from './in-flight-events.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
-import { PresenceRegistry } from './presence/registry.js';
 import { type ChatStats, readStats } from './presence/stats.js';
 import type { ChatServer, ChatSocket, Failure } from './protocol.js';
 

@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/identity.js';
+import type { PresenceRegistry } from '../presence/registry.js';
 import type { Said } from './conversations/conversation.js';
 import type { Conversations } from './conversations/conversations.js';
 import type { ChatCounters } from './counters.js';
@@ -6,7 +7,6 @@ import type { Expiry } from './expiry.js';
 import type { InFlightEvents } from './in-flight-events.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { MemberLists } from './presence/member-lists.js';
-import type { PresenceRegistry } from './presence/registry.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 
 /** The parts that the handlers of client events use. */

@@ -1,11 +1,43 @@
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 /** The messages between the primary and the workers, over the channel of the cluster module. */
 
+/** How a message is sent. The application of a worker may use the same channel for messages of its own. */
+export interface Envelope<T> {
+  gjallar: T;
+}
+
+/** The message in an envelope; undefined for a message of the application. */
+export function opened<T>(message: unknown): T | undefined {
+  return (message as Partial<Envelope<T>> | undefined)?.gjallar;
+}
+
+/** An address to listen on. */
+export interface ListenAddress {
+  /** By default, all addresses of the machine. */
+  host?: string | undefined;
+  /** 0 picks a free port. */
+  port: number;
+  /** For port 0: how many ports the worker has let the primary pick before. All workers get the same port. */
+  turn: number;
+}
+
+/** Why a worker cannot listen, in the terms of node:net. */
+export interface ListenFailure {
+  code: string;
+  message: string;
+}
+
+/** A question of the primary for the admin port. */
+export type Question = 'health' | 'metrics' | 'stats';
+
 export type FromWorker =
   /** This worker accepts links from other workers. */
   | { type: 'meshed' }
-  /** This worker listens on the port. */
+  /** This worker wants to listen on an address that it shares with the other workers. */
+  | { type: 'claim'; id: number; address: ListenAddress }
+  /** This worker listens on its first port, or its application listens on none. */
   | { type: 'listening' }
   /** This worker's event loop runs. Sent every {@link ALIVE_INTERVAL_MS} after `meshed`. */
   | { type: 'alive' }
@@ -13,6 +45,8 @@ export type FromWorker =
   | { type: 'stuck'; worker: number }
   /** The operator has asked to drain this machine. */
   | { type: 'leave' }
+  /** The answer to `ask`; undefined if the worker cannot answer. */
+  | { type: 'answer'; id: number; answer: unknown }
   /** This worker cannot run, and a replacement could not either. */
   | { type: 'failed'; reason: string };
 
@@ -20,8 +54,10 @@ export type FromWorker =
 export type FromPrimary =
   /** Link with these workers. */
   | { type: 'join'; workers: number[] }
-  /** Listen on the port. */
-  | { type: 'listen'; port: number }
+  /** The worker may listen on this address, or it cannot. */
+  | { type: 'claimed'; id: number; local?: AddressInfo; failure?: ListenFailure }
+  /** Answer a question for the admin port. */
+  | { type: 'ask'; id: number; question: Question }
   /** The number of workers that have died since the start of the server. */
   | { type: 'deaths'; count: number }
   /** Report `draining` and disconnect the clients over `over` ms, again and again. New clients are still served. */

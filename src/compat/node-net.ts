@@ -33,6 +33,11 @@ export function tcpHandleOf(server: Server): ListenHandle | undefined {
   return handle?.constructor.name === 'TCP' ? handle : undefined;
 }
 
+/** The handle of a server that listens in any way. */
+export function handleOf(server: Server): ListenHandle | null {
+  return privately(server)._handle;
+}
+
 /** Replaces the handle of a server; null if it no longer listens. */
 export function setHandle(server: Server, handle: ListenHandle | null): void {
   privately(server)._handle = handle;

@@ -3,22 +3,44 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../errors.js';
 import { backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
+import { type RunConfig, runOptionKeys } from './run-options.js';
 
 /**
  * Reads the configuration from the environment.
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
-export function loadConfig(environment: Record<string, string | undefined>): Config {
-  const entries = Object.entries(allOptions).map(([key, spec]) => {
+export function loadConfig(environment: Environment): Config {
+  const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
+  checkBus(config);
+  checkAdmin(config);
+  checkService(config);
+  return config;
+}
+
+/**
+ * Reads the part of the configuration that applies to every application. An application may use the names of the chat
+ * service's variables for its own purposes.
+ * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
+ */
+export function loadRunConfig(environment: Environment): RunConfig {
+  const config = Object.freeze(withRoomForPayload(parse(runOptionKeys, environment) as RunConfig, environment));
+  checkBus(config);
+  checkAdmin(config);
+  return config;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function parse(keys: readonly string[], environment: Environment): object {
+  const entries = keys.map((key) => {
+    const spec = allOptions[key]!;
     // A compose file passes an unset variable as an empty one.
     const given = environment[spec.name]?.trim() || secretFrom(spec, environment);
     const parsed = spec.schema.safeParse(given);
     if (!parsed.success) throw bad(spec, given);
     return [key, parsed.data];
   });
-  const config = Object.freeze(withRoomForPayload(Object.fromEntries(entries), environment)) as Config;
-  checkTogether(config);
-  return config;
+  return Object.fromEntries(entries);
 }
 
 /** A secret may be in a file that the variable `<NAME>_FILE` names, as container platforms provide it. */
@@ -36,7 +58,7 @@ function secretFrom(
 }
 
 /** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */
-function withRoomForPayload(config: Config, { RATE_LIMIT: given }: Record<string, string | undefined>): Config {
+function withRoomForPayload<T extends RunConfig>(config: T, { RATE_LIMIT: given }: Environment): T {
   const { bytes } = config.rateLimit;
   if (given || !bytes) return config;
   const amount = Math.max(bytes.amount, 4 * config.maxPayload);
@@ -48,9 +70,7 @@ function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError
   return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
 }
 
-/** Checks options that depend on each other. */
-function checkTogether(config: Config): void {
-  const { bus, redisUrl } = config;
+function checkBus({ bus, redisUrl }: RunConfig): void {
   if (bus !== 'auto' && backplaneKindOf(bus).needsRedis && !redisUrl)
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
   if (redisUrl?.includes(',') && bus !== 'redis-sharded') {
@@ -59,6 +79,16 @@ function checkTogether(config: Config): void {
       'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
     );
   }
+}
+
+function checkAdmin({ adminUser, adminPassword }: RunConfig): void {
+  if (!adminUser !== !adminPassword) {
+    throw new GjallarError('BAD_CONFIG', 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one');
+  }
+}
+
+/** Checks options of the chat service that depend on each other. */
+function checkService(config: Config): void {
   checkHistoryStore(config);
   if (config.archiveUrl && config.historyTtl === 0) {
     throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL requires a history; set HISTORY_TTL to more than 0');
@@ -68,9 +98,6 @@ function checkTogether(config: Config): void {
   }
   if ((config.jwtIssuer || config.jwtAudience) && !config.jwtSecret && !config.jwksUrl) {
     throw new GjallarError('BAD_CONFIG', 'JWT_ISSUER and JWT_AUDIENCE require JWT_SECRET or JWKS_URL; set one of them');
-  }
-  if (!config.adminUser !== !config.adminPassword) {
-    throw new GjallarError('BAD_CONFIG', 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one');
   }
   if (!config.tlsKey !== !config.tlsCert) {
     throw new GjallarError('BAD_CONFIG', 'TLS_KEY and TLS_CERT must be set together; set the missing one');

@@ -10,6 +10,7 @@ import {
   line,
   matching,
   oneOf,
+  optionalInteger,
   origins,
   rates,
   redisUrls,
@@ -39,6 +40,9 @@ export const historyStores = ['auto', 'sqlite', 'redis'] as const;
 export const slowPolicies = ['close', 'drop', 'drop-volatile'] as const;
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+/** An IP address or a host name. */
+const HOST = /^[0-9A-Za-z.:-]+$/;
+
 /** All options. Environment variables are named here and nowhere else. */
 export const options = {
   port: option({
@@ -53,10 +57,7 @@ export const options = {
     description: 'Address to listen on.',
     default: '0.0.0.0',
     accepts: 'an IP address or a host name',
-    schema: z
-      .string()
-      .regex(/^[0-9A-Za-z.:-]+$/)
-      .default('0.0.0.0'),
+    schema: z.string().regex(HOST).default('0.0.0.0'),
   }),
   workers: option({
     name: 'WORKERS',
@@ -225,6 +226,22 @@ export const options = {
     default: 'none',
     accepts: 'a string without control characters, together with ADMIN_USER',
     schema: line(),
+  }),
+  adminPort: option({
+    name: 'ADMIN_PORT',
+    description:
+      'Port for operators: /healthz, /readyz, /metrics, /api/stats, /api/drain and /api/reload, also over HTTP/1.0; ' +
+      'without it, there is none.',
+    default: 'none',
+    accepts: 'an integer from 0 to 65535; 0 picks a free port',
+    schema: optionalInteger(0, 65_535),
+  }),
+  adminHost: option({
+    name: 'ADMIN_HOST',
+    description: 'Address of ADMIN_PORT.',
+    default: '127.0.0.1',
+    accepts: 'an IP address or a host name',
+    schema: z.string().regex(HOST).default('127.0.0.1'),
   }),
   maxPayload: option({
     name: 'MAX_PAYLOAD',

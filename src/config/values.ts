@@ -13,6 +13,16 @@ export function integer(min: number, max: number, fallback: number): Value<numbe
     .pipe(z.number().int().min(min).max(max));
 }
 
+/** An integer, or undefined if the variable is unset. */
+export function optionalInteger(min: number, max: number): Value<number | undefined> {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().int().min(min).max(max))
+    .optional();
+}
+
 export function text(): Value<string | undefined> {
   return z.string().optional();
 }

@@ -42,6 +42,14 @@ export interface Relay {
   noMoreRequests(sid: string): void;
 }
 
+/** The process that engines are created in, if it is a worker that shares its port with others. */
+export interface EngineHost {
+  /** The options of an engine that is created with these options. */
+  optionsFor(given: EngineOptions): EngineOptions;
+  /** Called with each engine that is created. */
+  created(engine: Engine): void;
+}
+
 /**
  * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
  *
@@ -56,6 +64,8 @@ export interface Relay {
  * ```
  */
 export class Engine extends EventEmitter implements HandshakeHost, Attached {
+  /** Set in a worker that shares its port with others. */
+  static host: EngineHost | undefined;
   /** The options with all defaults in place. */
   readonly settings: EngineSettings;
   /** Set if several workers share a port. */
@@ -107,7 +117,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** @param clock the clock of all timers and limits */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
     super();
-    this.settings = settingsFrom(options);
+    this.settings = settingsFrom(Engine.host?.optionsFor(options) ?? options);
     const { pingInterval, pingTimeout, flushMs, cookie, rateLimit, maxConnectionsPerIp } = this.settings;
     this.pingQueue = new DeadlineQueue(pingInterval, (session) => session.onDeadline(false), clock);
     const silent = (session: Session) => session.onDeadline(true);
@@ -137,6 +147,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     const make = new TransportRegistry(this.settings, this, headers);
     this.handshake = new Handshake(this, this.sessions, this.pending, this.unused, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
+    Engine.host?.created(this);
   }
 
   /** The options under their name in engine.io. */
@@ -177,7 +188,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /**
    * Generates the id of a new session. Applications may replace this method, and it may be asynchronous. Ids must be
-   * unique and unguessable.
+   * unique and unguessable. The engine puts the option `idPrefix` before an id that does not begin with it.
    */
   generateId(_request: EngineRequest): string | PromiseLike<string> {
     return randomId(this.settings.idPrefix);

@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
 
 /** The operator's account. */
@@ -18,7 +17,10 @@ export function adminOf(config: { adminUser?: string; adminPassword?: string }):
  * Requires the operator, by HTTP basic authentication (RFC 7617). Without an operator's account, all requests pass.
  * @throws GjallarError ADMIN_ONLY
  */
-export function requireAdmin({ headers }: EngineRequest, admin: Admin | undefined): void {
+export function requireAdmin(
+  { headers }: { readonly headers: { readonly authorization?: string | undefined } },
+  admin: Admin | undefined,
+): void {
   if (!admin) return;
   const given = /^Basic +([\w+/]+=*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   const isRight = isSame(Buffer.from(given, 'base64').toString(), `${admin.user}:${admin.password}`);

@@ -3,7 +3,10 @@ import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import type { Headers } from './headers.js';
 
-export function sendJson(exchange: HttpExchange, status: number, headers: Headers, body: unknown): void {
+/** The part of an exchange that sends a response. */
+export type Sender = Pick<HttpExchange, 'send'>;
+
+export function sendJson(exchange: Sender, status: number, headers: Headers, body: unknown): void {
   exchange.send(status, { ...headers, 'Content-Type': 'application/json' }, `${JSON.stringify(body)}\n`);
 }
 
@@ -14,10 +17,12 @@ const challenges: Partial<Record<ErrorCode, string>> = {
 
 /** What takes note of rejected requests. */
 type Reporter = Pick<HttpHost, 'onRefused'>;
+/** The response to a request, which is reported if it is known. */
+type Answering = Sender & Partial<Pick<HttpExchange, 'request'>>;
 
-export function sendFailure(host: Reporter, exchange: HttpExchange, headers: Headers, error: GjallarError): void {
+export function sendFailure(host: Reporter, exchange: Answering, headers: Headers, error: GjallarError): void {
   const { code, message, status } = error;
-  if (code !== 'INTERNAL') host.onRefused?.(code, exchange.request);
+  if (code !== 'INTERNAL' && exchange.request) host.onRefused?.(code, exchange.request);
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
   sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
 }
@@ -25,7 +30,7 @@ export function sendFailure(host: Reporter, exchange: HttpExchange, headers: Hea
 /** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */
 export function sendError(
   host: Reporter,
-  exchange: HttpExchange,
+  exchange: Answering,
   headers: Headers,
   error: unknown,
   onError: (error: unknown) => void,

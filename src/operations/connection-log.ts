@@ -10,8 +10,8 @@ const HIDDEN_CHARACTERS = 10;
 /** The beginning of a session's id, under which the log tells its story. */
 export const shownId = (sid: string): string => sid.slice(0, -HIDDEN_CHARACTERS);
 
-/** With LOG_LEVEL=debug, logs what happens to each connection, from its handshake to its end. */
-export function logConnections(engine: Engine, io: Server, log: Logger): void {
+/** With LOG_LEVEL=debug, logs what happens to each session, from its handshake to its end. */
+export function logSessions(engine: Engine, log: Logger): void {
   if (!log.isLevelEnabled('debug')) return;
   engine.on('connection', (session: Session) => {
     const openedAt = performance.now();
@@ -26,6 +26,11 @@ export function logConnections(engine: Engine, io: Server, log: Logger): void {
       log.debug({ ...named, reason, error, ms }, 'session closed');
     });
   });
+}
+
+/** With LOG_LEVEL=debug, logs the connects to namespaces, and their ends. */
+export function logSockets(io: Server, log: Logger): void {
+  if (!log.isLevelEnabled('debug')) return;
   const onSocket = (socket: Socket) => {
     const { id, nsp, conn, data } = socket;
     const named = { session: shownId((conn as unknown as Session).id), socket: id, namespace: nsp.name };

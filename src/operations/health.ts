@@ -13,6 +13,15 @@ export interface Health {
   readonly problems: readonly string[];
 }
 
+/** The answer to a request for /readyz. */
+export function readiness({ state, problems }: Health): { status: number; body: object } {
+  const ok = state === 'ready';
+  return {
+    status: ok ? 200 : 503,
+    body: { ok, state: ok && problems.length > 0 ? 'degraded' : state, problems },
+  };
+}
+
 export interface HealthOptions {
   health(): Health;
   /** Whether the app is an SSLApp. */
@@ -35,13 +44,8 @@ export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure 
     isForAnyHost: true,
     isReadOnly: true,
     handle: (exchange) => {
-      const { state, problems } = health();
-      const isReady = state === 'ready';
-      sendJson(exchange, isReady ? 200 : 503, headers, {
-        ok: isReady,
-        state: isReady && problems.length > 0 ? 'degraded' : state,
-        problems,
-      });
+      const { status, body } = readiness(health());
+      sendJson(exchange, status, headers, body);
     },
   });
 }

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session/session.js';
 import type { OtherClients } from '../operations/metrics/clients.js';
 import type { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
-import type { DrainGroup } from './drain.js';
+import type { DrainGroup } from './lifecycle/drain.js';
 
 /** Why clients are disconnected: `restart` if another worker or machine accepts them, `stop` if the server ends. */
 export type DrainReason = 'restart' | 'stop';

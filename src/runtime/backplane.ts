@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
+import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
 import type { WorkerLinks } from '../worker-links.js';
 import type { MalformedMessages, MalformedSource } from './malformed.js';
@@ -55,7 +56,7 @@ export function backplaneEvents(
 }
 
 /** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */
-export function linksOf(mesh: Mesh, kind: Kind = kinds.bus): WorkerLinks {
+export function linksOf(mesh: MeshLinks, kind: Kind = kinds.bus): WorkerLinks {
   return {
     id: mesh.id,
     get members() {

@@ -41,8 +41,8 @@ interface ConnectionError {
   context: { name?: unknown; sid?: unknown };
 }
 
-/** Reports the clients that the engine and socket.io reject. */
-export function reportRefusals(engine: Engine, io: Server, refusals: Refusals): void {
+/** Reports the clients that the engine rejects. */
+export function reportRefusals(engine: Engine, refusals: Refusals): void {
   engine.onRefused = (code, request) => refusals.note(code, request);
   engine.on('connection_error', ({ req, code, context: { name, sid } }: ConnectionError) => {
     const isCode = typeof name === 'string' && name in handshakeErrors;
@@ -54,9 +54,13 @@ export function reportRefusals(engine: Engine, io: Server, refusals: Refusals): 
   engine.on('limit', (session: Session, reason: CloseReason) => {
     refusals.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
   });
+}
+
+/** Reports the clients that ask a Socket.IO server for a namespace that it does not have. */
+export function reportUnknownNamespaces(io: Server, refusals: Refusals): void {
   onUnknownNamespace(
     io,
-    () => engine.sender,
+    () => (io.engine as unknown as Engine | undefined)?.sender,
     (namespace, session) => {
       refusals.note('UNKNOWN_NAMESPACE', session?.request, {
         namespace: namespace.slice(0, MAX_SHOWN_NAMESPACE),

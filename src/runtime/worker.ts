@@ -1,42 +1,27 @@
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
-import { createLog } from '../log.js';
-import { logConnections } from '../operations/connection-log.js';
-import { problemMetrics, serveHealth } from '../operations/health.js';
-import { backplaneMetrics } from '../operations/metrics/backplane.js';
-import { clientMetrics } from '../operations/metrics/clients.js';
-import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
-import { Refusals } from '../operations/refusals.js';
+import { answerPrimary } from './answers.js';
 import type { Application } from './application.js';
-import { reportMalformed } from './backplane.js';
-import { Departure, type ServingParts } from './departure.js';
-import { reportRefusals } from './engine-events.js';
 import { surviveExceptions } from './exceptions.js';
 import { atMostEvery } from './intervals.js';
-import { MalformedMessages } from './malformed.js';
-import { sendToPrimary } from './orders.js';
-import { buildEngine, buildServer, joinMachine } from './parts.js';
+import { Departure } from './lifecycle/departure.js';
+import { type Orders, sendToPrimary } from './lifecycle/orders.js';
+import { stopListening } from './lifecycle/stop-listening.js';
+import { MachineWorker } from './machine-worker.js';
+import { buildEngine, buildServer } from './parts.js';
 
-/** Runs a worker: builds its parts, starts the application, listens when the primary says so, and shuts down. */
+/** Runs a worker: builds its parts, starts the application, listens, and shuts down. */
 export async function runWorker(config: Config, version: string, application: Application): Promise<void> {
-  const problems = new Set<string>();
-  const { mesh, orders } = await joinMachine();
-  const log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
-  const deaths = () => orders.last('deaths')?.count ?? 0;
-  const metrics = new WorkerMetrics(mesh, { version, workers: config.workers, deaths });
+  const worker = await MachineWorker.join(config, version);
+  const { mesh, orders, log, metrics, problems } = worker;
   metrics.add(surviveExceptions(log));
-  metrics.add(problemMetrics(problems));
-  const malformed = new MalformedMessages(log);
-  reportMalformed(mesh, malformed);
-  metrics.add(malformed.metrics());
-  const { app, secure, engine, relay } = buildEngine(config, { mesh, problems, log });
-  const { io, backplane } = await buildServer(config, { engine, mesh, problems, malformed, log });
-  const refusals = new Refusals(log);
-  metrics.add(refusals.metrics());
-  reportRefusals(engine, io, refusals);
-  logConnections(engine, io, log);
+  const { app, secure, engine } = buildEngine(config);
+  const io = await buildServer(worker, engine);
+  const failed = (reason: string) => sendToPrimary({ type: 'failed', reason });
   const running = await application.start({
     id: mesh.id,
     log,
@@ -46,45 +31,62 @@ export async function runWorker(config: Config, version: string, application: Ap
     io,
     problems,
     metrics,
-    onMalformed: (reason) => malformed.note('application', reason),
-    isLeader: () => mesh.members.every((other) => other > mesh.id),
+    onMalformed: (reason) => worker.malformed.note('application', reason),
+    isLeader: () => worker.isLeader(),
     drainMachine: () => sendToPrimary({ type: 'leave' }),
-    failed: (reason) => sendToPrimary({ type: 'failed', reason }),
+    failed,
   });
-  metrics.add([...clientMetrics(engine, running.otherClients), ...backplaneMetrics(backplane, mesh)]);
+  worker.addClientMetrics(running.otherClients);
 
-  const serving: ServingParts = { engine, relay, application: running };
-  const departure = new Departure(serving, orders);
+  let listenSocket: us_listen_socket | undefined;
+  const departure = new Departure(
+    {
+      engines: worker.engines,
+      relays: worker.relays,
+      application: running,
+      stopListening: () => stopListening(() => us_listen_socket_close(listenSocket!)),
+      isIdle: () => true,
+    },
+    orders,
+  );
   const health = () => ({ state: departure.stateOf(running.isReady()), problems: [...problems] });
+  const scrape = atMostEvery(1000, () => metrics.scrape());
   serveHealth(app, engine, { secure, health });
   serveMetrics(app, engine, {
     secure,
     admin: adminOf(config),
-    metrics: atMostEvery(1000, () => metrics.scrape()),
+    metrics: scrape,
     onError: (error) => log.error({ error }, 'a request failed'),
   });
+  answerPrimary(worker, { health, metrics: scrape });
 
-  const { port } = await orders.next('listen');
-  departure.listening(await listen(app, config.host, port));
-  log.info({ port }, 'listening');
+  listenSocket = await listen(app, orders, config, failed);
+  log.info({ port: us_socket_local_port(listenSocket) }, 'listening');
+  departure.listening();
   sendToPrimary({ type: 'listening' });
 
   await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   running.stop();
   await io.close();
   await running.close();
-  backplane.close();
+  for (const backplane of worker.backplanes) backplane.close();
   mesh.close();
   app.close();
   process.exit(0);
 }
 
 /** If listening fails, the primary kills this worker; at startup, it ends the server. */
-function listen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+async function listen(
+  app: TemplatedApp,
+  orders: Orders,
+  { host, port }: Config,
+  onFailed: (reason: string) => void,
+): Promise<us_listen_socket> {
+  const { port: found } = await orders.claim({ host, port, turn: 0 });
   return new Promise((resolve) => {
-    app.listen(host, port, (socket) => {
+    app.listen(host, found, (socket) => {
       if (socket) resolve(socket);
-      else sendToPrimary({ type: 'failed', reason: `cannot listen on PORT=${port} at HOST=${host}` });
+      else onFailed(`cannot listen on PORT=${port} at HOST=${host}`);
     });
   });
 }

@@ -8,11 +8,19 @@ import { Wiring } from './wiring.js';
 const wirings = new WeakMap<Server, Wiring>();
 const installed = new WeakSet<object>();
 
+const listeners: ((io: Server) => void)[] = [];
+
+/** Calls back with each server that is created from now on. */
+export function onServer(listener: (io: Server) => void): void {
+  listeners.push(listener);
+}
+
 function wiringOf(io: Server): Wiring {
   let wiring = wirings.get(io);
   if (!wiring) {
     wiring = new Wiring(io);
     wirings.set(io, wiring);
+    for (const listener of listeners) listener(io);
   }
   return wiring;
 }

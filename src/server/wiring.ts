@@ -6,6 +6,7 @@ import { type PrivateServer, privateParts } from '../compat/socket-io-server.js'
 import { Engine } from '../engine/engine.js';
 import { serveClient } from '../http/client-bundle.js';
 import * as parser from '../parser/parser.js';
+import { defaultBus } from '../rooms/default-bus.js';
 import {
   type AdapterClass,
   type AdapterFactory,
@@ -34,6 +35,7 @@ export class Wiring implements RoomsEngine {
   private made: Engine | undefined;
   private readonly inside: PrivateServer;
   private httpServers = 0;
+  private hasAdapter = false;
 
   constructor(private readonly io: Server) {
     this.inside = privateParts(io);
@@ -63,8 +65,15 @@ export class Wiring implements RoomsEngine {
     return this.engine.settings;
   }
 
-  /** Turns the rooms of an adapter into topics. */
-  adapterFor(adapter: AdapterFactory | AdapterClass): AdapterFactory {
+  /**
+   * Turns the rooms of an adapter into topics.
+   * @param given the adapter that socket.io or the application sets
+   */
+  adapterFor(given: AdapterFactory | AdapterClass): AdapterFactory {
+    // The constructor of socket.io's Server sets an adapter first, even if its options have none.
+    const isDefault = !this.hasAdapter && !this.inside.opts.adapter;
+    this.hasAdapter = true;
+    const adapter = isDefault ? defaultBus : given;
     if (hasNativeRooms(adapter)) return adapter as AdapterFactory;
     return withNativeRooms(withoutLostState(adapter as (nsp: Namespace) => never), this);
   }

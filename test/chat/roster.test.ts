@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { PresenceBroadcaster } from '../../src/chat/presence/broadcaster.js';
 import { MemberLists } from '../../src/chat/presence/member-lists.js';
-import { MAX_NAMED, PresenceRegistry } from '../../src/chat/presence/registry.js';
-import type { Presence, PresenceRegistryMessage } from '../../src/chat/protocol.js';
+import type { Presence } from '../../src/chat/protocol.js';
+import type { PresenceRegistryMessage } from '../../src/presence/messages.js';
+import { MAX_NAMED, PresenceRegistry } from '../../src/presence/registry.js';
 
 beforeEach(() => {
   jest.useFakeTimers();

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
-import { movesConnections } from '../../src/cluster/primary/port.js';
+import { movesConnections } from '../../src/cluster/primary/ports.js';
 import { type ChatClient, connect, connected, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
 import { isAlive } from '../support/process.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { presenceMessage } from '../../presence/messages.js';
 import type { ChatServer, InterServerEvents } from '../protocol.js';
 
 /**
@@ -12,29 +13,11 @@ const said = z.looseObject({ from: z.string(), text: z.string(), at: z.number() 
 const stored = z.looseObject({ ...said.shape, ...position.shape });
 const key = z.string().regex(/^(room:|direct:)/);
 
-const node = z.string().min(1).max(128);
-/** The names of a room's users, or only their number. */
-const isUsers = (users: unknown) =>
-  Number.isInteger(users) || (Array.isArray(users) && users.every((user) => typeof user === 'string'));
-/** By room. Not a record of zod's, which passes over the room `__proto__`. */
-const rooms = z.custom((value) => typeof value === 'object' && value !== null && Object.values(value).every(isUsers));
-
-const roster = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('changes'), node, sequence: count, rooms }),
-  z.looseObject({ type: z.literal('state'), node, sequence: count, rooms }),
-  z.looseObject({
-    ...{ type: z.literal('heartbeat'), node, sequence: count },
-    totals: z.looseObject({ clients: count, messages: count }),
-  }),
-  z.looseObject({ type: z.literal('request'), node, of: z.string().nullish() }),
-  z.looseObject({ type: z.literal('bye'), node }),
-]);
-
 type Listeners = { [event in keyof InterServerEvents]: InterServerEvents[event] };
 
 /** The schemas of each event's values. The values themselves are passed on as they came. */
 const schemas: Record<keyof Listeners, readonly z.ZodType[]> = {
-  roster: [roster],
+  roster: [presenceMessage],
   news: [z.array(z.looseObject({ key, messages: z.array(stored).min(1) }))],
   heads: [z.array(z.looseObject({ key, first: position, last: position }))],
   said: [z.string().min(1), z.array(said)],

@@ -1,6 +1,6 @@
+import { namesOf } from '../../presence/display-names.js';
+import { MAX_NAMED, type PresenceRegistry } from '../../presence/registry.js';
 import type { Presence } from '../protocol.js';
-import { namesOf } from './display-names.js';
-import { MAX_NAMED, type PresenceRegistry } from './registry.js';
 
 /** The minimum time between two broadcasts to the same room, in ms. */
 const INTERVAL_MS = 250;

@@ -1,5 +1,5 @@
-import { type NamesByUser, namesOf } from './display-names.js';
-import type { PresenceRegistry } from './registry.js';
+import { type NamesByUser, namesOf } from '../../presence/display-names.js';
+import type { PresenceRegistry } from '../../presence/registry.js';
 
 /** How many lists are kept. */
 const MAX_LISTS = 1000;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { WorkerTotals } from '../protocol.js';
-import type { PresenceRegistry } from './registry.js';
+import type { WorkerTotals } from '../../presence/messages.js';
+import type { PresenceRegistry } from '../../presence/registry.js';
 
 /** Statistics over all workers and machines. */
 export interface ChatStats {

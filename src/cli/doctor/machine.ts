@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { movesConnections } from '../../cluster/primary/port.js';
+import { movesConnections } from '../../cluster/primary/ports.js';
 import { memoryLimit } from '../../config/memory-limit.js';
 import type { Config } from '../../config/options.js';
 import { type Finding, ok, warn } from './finding.js';

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { findPort } from '../../cluster/primary/port.js';
+import { SharedPorts } from '../../cluster/primary/ports.js';
 import type { Config } from '../../config/options.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
@@ -10,15 +10,12 @@ const MIN_DAYS = 14;
 
 /** The port: free, or already that of a running server, whose problems are listed. */
 export async function checkPort({ host, port, tlsKey }: Config): Promise<Finding[]> {
-  try {
-    await findPort(host, port);
-    return [ok(`PORT=${port} is free`)];
-  } catch (error) {
-    // With TLS, the certificate is for another name than that of the loopback interface.
-    const problems = tlsKey ? undefined : await problemsAt(host, port);
-    if (!problems) return [fail(reasonOf(error))];
-    return [ok(`a server answers at PORT=${port}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
-  }
+  const { failure } = await new SharedPorts().claim({ host, port, turn: 0 });
+  if (!failure) return [ok(`PORT=${port} is free`)];
+  // With TLS, the certificate is for another name than that of the loopback interface.
+  const problems = tlsKey ? undefined : await problemsAt(host, port);
+  if (!problems) return [fail(`cannot listen on PORT=${port} at HOST=${host}: ${failure.message}. Set another PORT.`)];
+  return [ok(`a server answers at PORT=${port}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
 }
 
 async function problemsAt(host: string, port: number): Promise<string[] | undefined> {

@@ -1,25 +1,38 @@
+import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { Server } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { GjallarError } from '../../errors.js';
-import { type FromPrimary, type FromWorker, MESH_DIRECTORY, socketOf } from '../protocol.js';
-import { findPort, movesConnections } from './port.js';
+import {
+  type Envelope,
+  type FromPrimary,
+  type FromWorker,
+  MESH_DIRECTORY,
+  opened,
+  type Question,
+  socketOf,
+} from '../protocol.js';
 import { lockPort } from './port-lock.js';
+import { movesConnections, SharedPorts } from './ports.js';
+import { Questions } from './questions.js';
 import { Watchdog } from './watchdog.js';
 
 export interface PrimaryOptions {
   workers: number;
-  host: string;
-  /** 0 picks a free port. */
-  port: number;
+  /** The file that the workers run. By default, it is the file of the primary. */
+  file?: string | undefined;
+  /** The arguments of the workers. By default, they are those of the primary. */
+  arguments?: readonly string[] | undefined;
   /** Node.js flags of the workers; the primary's own flags follow them. */
   nodeFlags: readonly string[];
   /** How long a drain may take when workers stop or are replaced, in ms. */
   drainTimeout: number;
   log: Logger;
+  /** Called with the messages that the application on a worker sends to its parent process. */
+  onMessage?: ((message: unknown) => void) | undefined;
 }
 
 /** A worker that lived shorter than this, in ms, delays its replacement. */
@@ -50,29 +63,83 @@ export class Primary {
   private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
-  private port = 0;
+  private readonly ports = new SharedPorts();
+  private readonly questions = new Questions();
   private deaths = 0;
   private isLeaving = false;
   private isReloading = false;
   private deathsInAll = 0;
   private stopping = false;
-  private started: { resolve: (port: number) => void; reject: (error: Error) => void } | undefined;
+  private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
   constructor(private readonly options: PrimaryOptions) {
     this.watchdog = new Watchdog(options.workers, (id) => this.onHung(id, 'a worker does not respond and is killed'));
   }
 
-  /** Resolves with the port when all workers listen for the first time. */
-  async start(): Promise<number> {
-    const { host, port } = this.options;
-    this.portLock = await lockPort(host, port);
-    this.port = await findPort(host, port);
-    cluster.setupPrimary({ execArgv: [...this.options.nodeFlags, ...process.execArgv] });
-    cluster.on('message', (worker, message: FromWorker) => this.onMessage(worker, message));
+  /**
+   * Resolves when all workers listen for the first time.
+   * @throws GjallarError BAD_CONFIG if a worker cannot run
+   */
+  async start(): Promise<void> {
+    const { nodeFlags, file, onMessage, workers } = this.options;
+    const args = this.options.arguments;
+    cluster.setupPrimary({
+      execArgv: [...nodeFlags, ...process.execArgv],
+      ...(file !== undefined && { exec: file }),
+      ...(args && { args: [...args] }),
+    });
+    cluster.on('message', (worker, message: unknown) => {
+      const ours = opened<FromWorker>(message);
+      if (ours) this.onMessage(worker, ours);
+      else onMessage?.(message);
+    });
+    // Servers that node:cluster listens for.
+    cluster.on('listening', (_worker, { address, port }) => this.ports.note(address, port));
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };
-      for (let i = 0; i < this.options.workers; i++) this.fork(false);
+      for (let i = 0; i < workers; i++) this.fork(false);
+    });
+  }
+
+  /**
+   * Finds out whether the workers can listen on an address, before they start.
+   * @throws GjallarError BAD_CONFIG
+   */
+  async reserve(host: string, port: number): Promise<void> {
+    this.portLock = await lockPort(host, port);
+    const { failure } = await this.ports.claim({ host, port, turn: 0 });
+    if (!failure) return;
+    const isTaken = failure.code === 'EADDRINUSE';
+    const reason = isTaken ? 'another server uses this port; stop it, or set another PORT' : failure.message;
+    throw new GjallarError('BAD_CONFIG', `cannot listen on PORT=${port} at HOST=${host}: ${reason}`);
+  }
+
+  /** The addresses on which the workers listen, in the order in which they were claimed. */
+  get addresses(): readonly AddressInfo[] {
+    return this.ports.addresses;
+  }
+
+  /** Sends a message to the application on each worker. */
+  broadcast(message: Serializable): void {
+    for (const { worker } of this.members.values()) if (worker.isConnected()) worker.send(message, () => {});
+  }
+
+  /** The ids of the workers that listen. */
+  get listening(): number[] {
+    return [...this.members.values()].filter(({ isListening }) => isListening).map(({ worker }) => worker.id);
+  }
+
+  /** Whether all clients are being moved to other machines. */
+  get isDraining(): boolean {
+    return this.isLeaving || this.stopping;
+  }
+
+  /** Asks workers. The answer of a worker that does not answer in time is undefined. */
+  ask(question: Question, workers: readonly number[] = this.listening): Promise<Map<number, unknown>> {
+    return this.questions.ask(workers, (worker, id) => {
+      const member = this.members.get(worker);
+      if (member) send(member.worker, { type: 'ask', id, question });
     });
   }
 
@@ -184,12 +251,17 @@ export class Primary {
         const meshed = [...this.members.values()].filter(({ isMeshed }) => isMeshed);
         send(member.worker, { type: 'join', workers: meshed.map(({ worker }) => worker.id) });
         member.isMeshed = true;
-        send(member.worker, { type: 'listen', port: this.port });
         send(member.worker, { type: 'deaths', count: this.deathsInAll });
         return;
       }
       case 'alive':
         return this.watchdog.heard(id);
+      case 'claim':
+        return void this.ports.claim(message.address).then((claimed) => {
+          send(member.worker, { type: 'claimed', id: message.id, ...claimed });
+        });
+      case 'answer':
+        return this.questions.answered(id, message.id, message.answer);
       case 'leave':
         return this.leave();
       case 'stuck':
@@ -198,8 +270,8 @@ export class Primary {
         member.isListening = true;
         member.onStarted?.();
         if (this.isLeaving) this.tellToLeave(member);
-        if ([...this.members.values()].filter(({ isListening }) => isListening).length === this.options.workers) {
-          this.started?.resolve(this.port);
+        if (this.listening.length === this.options.workers) {
+          this.started?.resolve();
           this.started = undefined;
         }
         return;
@@ -227,10 +299,17 @@ export class Primary {
     const member = this.members.get(id);
     this.members.delete(id);
     this.watchdog.forget(id);
+    this.questions.gone(id);
     // A killed worker could not remove its socket.
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
     member.onStarted?.();
+    if (this.started && this.options.file !== undefined && this.listening.length === 0) {
+      const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+      return this.started.reject(
+        new GjallarError('BAD_CONFIG', `the application ${how} before it listened; its output above says why`),
+      );
+    }
     if (!this.stopping && !member.isSpare) this.respawn(member, { code, signal });
   }
 
@@ -265,5 +344,6 @@ function makeMeshDirectory(): string {
 
 function send(worker: Worker, message: FromPrimary): void {
   // A worker that has just died has no channel. Its `exit` event is handled separately.
-  if (worker.isConnected()) worker.send(message, () => {});
+  const envelope: Envelope<FromPrimary> = { gjallar: message };
+  if (worker.isConnected()) worker.send(envelope, () => {});
 }

@@ -2,7 +2,8 @@ import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
-import { type Kind, kinds, type Mesh } from '../mesh/mesh.js';
+import { type Kind, kinds } from '../mesh/mesh.js';
+import type { MeshLinks } from '../mesh/sub-mesh.js';
 import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
 import {
   decodeBody,
@@ -60,7 +61,7 @@ export class Relay {
   private lastRequestId = 0;
 
   constructor(
-    private readonly mesh: Mesh,
+    private readonly mesh: MeshLinks,
     private readonly target: RelayTarget,
   ) {
     mesh.listenTo(KIND, (from, payload) => this.onMessage(from, payload));

@@ -102,8 +102,11 @@ export class Handshake {
     // An unnecessary await would send the response outside the cork of the request's handler.
     const id = typeof given === 'object' ? await given : given;
     if (id === undefined || exchange.finished) return;
+    const { idPrefix } = this.host.settings;
     const transport = make(exchange.request);
-    const session = this.createSession(id, transport, exchange);
+    // Without the prefix, other workers would not know which worker has the session.
+    const sid = id.startsWith(idPrefix) ? id : idPrefix + id;
+    const session = this.createSession(sid, transport, exchange);
     if (session) opened(session, transport);
   }
 

@@ -7,7 +7,7 @@ import type { Writer } from './connection.js';
  * or copied. A restored database lacks messages that clients have seen, so its conversations need new epochs.
  *
  * The file names the log, the newest serial number of a message, and the time at which the file was written. It is
- * written about once a second, after the commits that it tells of.
+ * written about once a second, after the commits that it covers.
  *
  * - The database alone was replaced: the mark names another log, or a serial number that the database does not have.
  * - The folder was copied or restored as a whole: the mark's own change time (ctime) is not the time that it names. Every

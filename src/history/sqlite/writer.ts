@@ -85,7 +85,7 @@ export class SqliteWriter {
     return (await this.batcher.add('trim to size', MAX_BATCH)) as TrimOutcome;
   }
 
-  /** Writes and commits something that nobody reads. */
+  /** Writes and commits something that no reader sees. */
   async check(): Promise<void> {
     await this.batcher.add('check', MAX_BATCH);
   }

@@ -1,27 +1,33 @@
 import type { Mesh } from '../../cluster/mesh/mesh.js';
-import type { Backplane } from '../../rooms/backplanes/backplane.js';
+import type { Backplane, BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
 import { counter, gauge, type Metric } from './metric.js';
 
-/** The metrics of the connections between workers. */
-export function backplaneMetrics({ name, traffic }: Backplane, mesh: Mesh): Metric[] {
+/**
+ * The metrics of the connections between workers.
+ * @param backplanes those of the worker's Socket.IO servers, all of the same name
+ */
+export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): Metric[] {
+  const sum = (valueIn: (traffic: BackplaneTraffic) => number) =>
+    backplanes.reduce((total, { traffic }) => total + valueIn(traffic), 0);
   return [
     {
       name: 'gjallar_bus_up',
       type: 'gauge',
       help: 'Whether the backplane of the worker is up.',
       labels: ['bus'],
-      read: () => [[name, Number(traffic.isUp)]],
+      read: () =>
+        backplanes
+          .slice(0, 1)
+          .map(({ name }) => [name, Number(backplanes.every(({ traffic }) => traffic.isUp))] as const),
     },
-    counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => traffic.outages),
+    counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),
     counter(
       'gjallar_bus_unsent_total',
       'Messages to other workers that were dropped because the backplane was down or too slow.',
-      () => traffic.unsent,
+      () => sum(({ unsent }) => unsent),
     ),
-    gauge(
-      'gjallar_bus_pending_bytes',
-      'Bytes sent to the backplane that it has not confirmed yet.',
-      () => traffic.pendingBytes,
+    gauge('gjallar_bus_pending_bytes', 'Bytes sent to the backplane that it has not confirmed yet.', () =>
+      sum(({ pendingBytes }) => pendingBytes),
     ),
     gauge(
       'gjallar_mesh_pending_bytes',

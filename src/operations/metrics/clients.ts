@@ -12,13 +12,27 @@ export interface OtherClients {
   };
 }
 
-/** The metrics of clients and their messages. */
-export function clientMetrics(engine: Engine, others: readonly OtherClients[]): Metric[] {
-  const { counters, outbox } = engine;
-  const refused = new Map<string, number>();
-  engine.on('connection_error', ({ message }: { message: string }) => {
-    refused.set(message, (refused.get(message) ?? 0) + 1);
-  });
+/** Counts the rejected Engine.IO requests of engines, by error message. */
+export class RejectedRequests {
+  readonly counts = new Map<string, number>();
+
+  watch(engine: Engine): void {
+    engine.on('connection_error', ({ message }: { message: string }) => {
+      this.counts.set(message, (this.counts.get(message) ?? 0) + 1);
+    });
+  }
+}
+
+/**
+ * The metrics of clients and their messages.
+ * @param engines the engines of the worker; values with the same labels are added up
+ */
+export function clientMetrics(
+  engines: readonly Engine[],
+  rejected: RejectedRequests,
+  others: readonly OtherClients[],
+): Metric[] {
+  const sum = (valueIn: (engine: Engine) => number) => engines.reduce((total, engine) => total + valueIn(engine), 0);
   return [
     {
       name: 'gjallar_clients',
@@ -26,7 +40,7 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       help: 'Connected clients, by transport: polling, websocket, or plain for plain WebSockets.',
       labels: ['transport'],
       read: () => [
-        ...Object.entries(engine.clientsByTransport),
+        ...engines.flatMap(({ clientsByTransport }) => Object.entries(clientsByTransport)),
         ...others.map(({ kind, clients }) => [kind, clients.size] as const),
       ],
     },
@@ -36,7 +50,7 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       help: 'Connections opened.',
       labels: ['kind'],
       read: () => [
-        ['socketio', counters.opened],
+        ['socketio', sum(({ counters }) => counters.opened)],
         ...others.map(({ kind, clients }) => [kind, clients.counters.opened] as const),
       ],
     },
@@ -46,7 +60,9 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       help: 'Connections closed, by reason: that of Socket.IO, or the close code of a plain WebSocket.',
       labels: ['kind', 'reason'],
       read: () => [
-        ...Object.entries(counters.closed).map(([reason, count]) => ['socketio', reason, count] as const),
+        ...engines.flatMap(({ counters }) =>
+          Object.entries(counters.closed).map(([reason, count]) => ['socketio', reason, count] as const),
+        ),
         ...others.flatMap(({ kind, clients }) =>
           [...clients.counters.closed].map(([reason, count]) => [kind, reason, count] as const),
         ),
@@ -57,35 +73,37 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       type: 'counter',
       help: 'Engine.IO requests rejected, by error message.',
       labels: ['reason'],
-      read: () => refused,
+      read: () => rejected.counts,
     },
-    counter('gjallar_messages_over_limit_total', 'Messages from clients beyond RATE_LIMIT.', () => counters.overLimit),
+    counter('gjallar_messages_over_limit_total', 'Messages from clients beyond RATE_LIMIT.', () =>
+      sum(({ counters }) => counters.overLimit),
+    ),
     {
       name: 'gjallar_messages_received_total',
       type: 'counter',
       help: 'Messages received from clients, including the acknowledgements and connects of Socket.IO.',
       labels: ['kind'],
       read: () => [
-        ['socketio', counters.received],
+        ['socketio', sum(({ counters }) => counters.received)],
         ...others.map(({ kind, clients }) => [kind, clients.counters.received] as const),
       ],
     },
-    counter('gjallar_messages_sent_total', 'Messages sent to single clients, including replies.', () => counters.sent),
-    counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => outbox.published),
+    counter('gjallar_messages_sent_total', 'Messages sent to single clients, including replies.', () =>
+      sum(({ counters }) => counters.sent),
+    ),
+    counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => sum(({ outbox }) => outbox.published)),
     counter(
       'gjallar_deliveries_total',
       'Deliveries of broadcasts: one per member that a topic reaches, including dropped ones.',
-      () => outbox.deliveries,
+      () => sum(({ outbox }) => outbox.deliveries),
     ),
     counter(
       'gjallar_deliveries_dropped_total',
       'Deliveries dropped because too many bytes were waiting for the client.',
-      () => engine.droppedDeliveries,
+      () => sum((engine) => engine.droppedDeliveries),
     ),
-    counter(
-      'gjallar_deliveries_skipped_total',
-      'Former name of gjallar_deliveries_dropped_total.',
-      () => engine.droppedDeliveries,
+    counter('gjallar_deliveries_skipped_total', 'Former name of gjallar_deliveries_dropped_total.', () =>
+      sum((engine) => engine.droppedDeliveries),
     ),
     {
       name: 'gjallar_floods_total',
@@ -93,36 +111,38 @@ export function clientMetrics(engine: Engine, others: readonly OtherClients[]): 
       help: 'Clients disconnected because they sent more in one turn of the event loop than the worker can handle.',
       labels: ['kind'],
       read: () => [
-        ['websocket', engine.frameGuard.floods],
-        ['http', engine.requestGuard.floods],
+        ['websocket', sum(({ frameGuard }) => frameGuard.floods)],
+        ['http', sum(({ requestGuard }) => requestGuard.floods)],
       ],
     },
     gauge(
       'gjallar_frames_waiting_bytes',
       'Bytes of WebSocket messages that wait to be handled because clients send faster than the worker can follow.',
-      () => engine.frameGuard.waitingBytes,
+      () => sum(({ frameGuard }) => frameGuard.waitingBytes),
     ),
     gauge('gjallar_connections_open', 'Open connections on the port, HTTP and WebSockets.', () => {
-      return engine.connectionGuard.open;
+      return sum(({ connectionGuard }) => connectionGuard.open);
     }),
     counter(
       'gjallar_connections_turned_away_total',
       'Connections closed at once because the worker was about to run out of file descriptors.',
-      () => engine.connectionGuard.refused,
+      () => sum(({ connectionGuard }) => connectionGuard.refused),
     ),
     gauge('gjallar_buffered_bytes', 'Bytes that wait for slow clients, all together.', () => {
-      return engine.bufferBudget.buffered;
+      return sum(({ bufferBudget }) => bufferBudget.buffered);
     }),
     counter(
       'gjallar_buffered_closed_total',
       'Clients disconnected because too many bytes waited for all clients together (MAX_BUFFERED).',
-      () => engine.bufferBudget.closed,
+      () => sum(({ bufferBudget }) => bufferBudget.closed),
     ),
     gauge(
       'gjallar_load_level',
       'What gives way: 0 nothing, 1 volatile messages, 2 new clients, 3 new messages too.',
-      () => engine.load.level,
+      () => Math.max(0, ...engines.map(({ load }) => load.level)),
     ),
-    gauge('gjallar_outbox_messages', 'Messages that the outbox holds until its next flush.', () => outbox.waiting),
+    gauge('gjallar_outbox_messages', 'Messages that the outbox holds until its next flush.', () =>
+      sum(({ outbox }) => outbox.waiting),
+    ),
   ];
 }

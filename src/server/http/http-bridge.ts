@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
 import { addressOf } from '../../engine/http/request.js';
+import { connections } from '../../engine/uws/response.js';
 import { BridgedRequest } from './bridged-request.js';
 import { copyRequest, framingOf } from './raw-request.js';
 
@@ -54,6 +55,8 @@ export class HttpBridge {
   private emit({ message, response, socket }: BridgedRequest): void {
     const { server } = this;
     const { expect } = message.headers;
+    // So that the client opens its next connection to another process.
+    if (connections.areEnding) response.shouldKeepAlive = false;
     socket.isAnnounced = announceConnection(server, socket as unknown as Socket);
     if (expect === undefined) server.emit('request', message, response);
     else if (/(?:^|\W)100-continue(?:$|\W)/i.test(expect)) {

@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { ListenHandle } from '../../compat/node-net.js';
 import { us_listen_socket_close } from '../../compat/uws.js';
 
+/** Other processes of the same user may share the port. */
+const SHARED = 0;
 /** No other process of the same user may share the port. */
 const EXCLUSIVE = 1;
 
@@ -12,6 +14,7 @@ const EXCLUSIVE = 1;
  */
 export class PortHandle implements ListenHandle {
   readonly fd = -1;
+  private isRetired = false;
 
   private constructor(
     private readonly socket: us_listen_socket,
@@ -20,7 +23,8 @@ export class PortHandle implements ListenHandle {
   ) {}
 
   /** Makes an app listen. Returns undefined if the port is in use. */
-  static listen(app: TemplatedApp, local: AddressInfo, onClose: () => void): PortHandle | undefined {
+  static listen(app: TemplatedApp, local: AddressInfo, isShared: boolean, onClose: () => void): PortHandle | undefined {
+    const mode = isShared ? SHARED : EXCLUSIVE;
     let handle: PortHandle | undefined;
     // listen() calls it before it returns.
     const done = (socket: us_listen_socket | false) => {
@@ -28,13 +32,20 @@ export class PortHandle implements ListenHandle {
     };
     // Without a host, uWebSockets.js listens on both address families, as node:net does with `::`.
     const listen = app.listen as (...args: unknown[]) => void;
-    if (local.address === '::') listen.call(app, local.port, EXCLUSIVE, done);
-    else listen.call(app, local.address, local.port, EXCLUSIVE, done);
+    if (local.address === '::') listen.call(app, local.port, mode, done);
+    else listen.call(app, local.address, local.port, mode, done);
     return handle;
   }
 
-  close(callback?: () => void): void {
+  /** Accepts no new connections from now on. The server does not notice. */
+  retire(): void {
+    if (this.isRetired) return;
+    this.isRetired = true;
     us_listen_socket_close(this.socket);
+  }
+
+  close(callback?: () => void): void {
+    this.retire();
     this.onClose();
     if (callback) process.nextTick(callback);
   }

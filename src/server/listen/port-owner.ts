@@ -8,18 +8,28 @@ import type { EngineRoute } from '../engine-route.js';
 import { HttpBridge } from '../http/http-bridge.js';
 import { WebSocketBridge } from '../upgrade/websocket-bridge.js';
 import { PortHandle } from './port-handle.js';
+import { type SharedOwner, sharedListening, taken } from './shared-listening.js';
 
 /**
  * Makes uWebSockets.js own the port of an http.Server. node:net listens first, and handles arguments, host names, port 0
  * and errors. Then uWebSockets.js replaces it on the same address, in the same turn of the event loop.
  */
-export class PortOwner {
+export class PortOwner implements SharedOwner {
   private readonly routes: EngineRoute[] = [];
   private current: OwnedPort | undefined;
   private isLeftToNode = false;
 
   constructor(private readonly server: Server) {
     const { listen, closeAllConnections } = server;
+    server.closeAllConnections = () => {
+      this.current?.bridge.closeAll();
+      closeAllConnections.call(server);
+    };
+    const shared = sharedListening();
+    if (shared) {
+      shared.own(server, this);
+      return;
+    }
     // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
     server.listen = (...args: unknown[]) => {
       this.isLeftToNode = needsNode(args[0]);
@@ -29,10 +39,6 @@ export class PortOwner {
     };
     // With a host name, node:net listens later.
     server.prependListener('listening', () => this.takeOver());
-    server.closeAllConnections = () => {
-      this.current?.bridge.closeAll();
-      closeAllConnections.call(server);
-    };
     this.takeOver();
   }
 
@@ -50,12 +56,30 @@ export class PortOwner {
     if (!handle) return;
     const local = server.address() as AddressInfo;
     handle.close();
+    if (!this.listen(local, false)) process.nextTick(() => server.emit('error', taken(local)));
+  }
+
+  listenShared(local: AddressInfo): boolean {
+    return this.listen(local, true);
+  }
+
+  retire(): void {
+    this.current?.retire();
+  }
+
+  get isIdle(): boolean {
+    return this.current?.bridge.isIdle ?? true;
+  }
+
+  private listen(local: AddressInfo, isShared: boolean): boolean {
+    const { server, routes } = this;
     const owned = new OwnedPort(server, local);
-    const port = owned.listen();
+    const port = owned.listen(isShared);
     setHandle(server, port ?? null);
-    if (!port) return void process.nextTick(() => server.emit('error', portTaken(local)));
+    if (!port) return false;
     this.current = owned;
-    for (const route of this.routes) owned.add(route);
+    for (const route of routes) owned.add(route);
+    return true;
   }
 }
 
@@ -71,6 +95,7 @@ class OwnedPort {
   private readonly app: TemplatedApp = App();
   private readonly webSockets: WebSocketBridge;
   private readonly routes: EngineRoute[] = [];
+  private handle: PortHandle | undefined;
   private isClosing = false;
 
   constructor(
@@ -84,8 +109,8 @@ class OwnedPort {
     this.webSockets.attach(this.app);
   }
 
-  listen(): PortHandle | undefined {
-    return PortHandle.listen(this.app, this.local, () => {
+  listen(isShared: boolean): PortHandle | undefined {
+    this.handle = PortHandle.listen(this.app, this.local, isShared, () => {
       this.isClosing = true;
       for (const { engine } of this.routes) {
         for (const session of Object.values(engine.clients))
@@ -93,6 +118,11 @@ class OwnedPort {
       }
       this.endIfIdle();
     });
+    return this.handle;
+  }
+
+  retire(): void {
+    this.handle?.retire();
   }
 
   add(route: EngineRoute): void {
@@ -111,15 +141,4 @@ class OwnedPort {
       this.app.close();
     });
   }
-}
-
-/** The error of node:net. */
-function portTaken({ address, port }: AddressInfo): Error {
-  const host = address.includes(':') ? `[${address}]` : address;
-  return Object.assign(new Error(`listen EADDRINUSE: address already in use ${host}:${port}`), {
-    code: 'EADDRINUSE',
-    syscall: 'listen',
-    address,
-    port,
-  });
 }

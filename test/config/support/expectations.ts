@@ -29,6 +29,21 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['two words', 'http://localhost', 'localhost/'],
   },
+  adminPort: {
+    default: undefined,
+    good: [
+      ['0', 0],
+      ['65535', 65_535],
+    ],
+    bad: ['65536', '-1', 'admin'],
+  },
+  adminHost: {
+    good: [
+      ['0.0.0.0', '0.0.0.0'],
+      ['::1', '::1'],
+    ],
+    bad: ['two words', 'http://localhost'],
+  },
   workers: {
     default: availableParallelism(),
     good: [

@@ -1,5 +1,5 @@
-import type { LocalUsers, PresenceRegistryMessage, UsersInRooms, WorkerTotals } from '../protocol.js';
 import { DisplayNames, type NamePairs } from './display-names.js';
+import type { LocalUsers, PresenceRegistryMessage, UsersInRooms, WorkerTotals } from './messages.js';
 
 /** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;

@@ -1,27 +1,28 @@
-import type { us_listen_socket } from 'uWebSockets.js';
-import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
-import type { ReceivedConnection } from '../cluster/relay/receiver.js';
-import type { Relay } from '../cluster/relay/relay.js';
-import { us_listen_socket_close } from '../compat/uws.js';
-import type { Engine } from '../engine/engine.js';
-import type { Session } from '../engine/session/session.js';
-import { connections } from '../engine/uws/response.js';
-import type { Health } from '../operations/health.js';
-import type { DrainReason, RunningApplication } from './application.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
+import type { Relay } from '../../cluster/relay/relay.js';
+import type { Engine } from '../../engine/engine.js';
+import type { Session } from '../../engine/session/session.js';
+import { connections } from '../../engine/uws/response.js';
+import type { Health } from '../../operations/health.js';
+import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
 import type { Orders } from './orders.js';
 
 /** The parts that a worker's clients are connected to. */
 export interface ServingParts {
-  engine: Engine;
-  relay: Relay;
-  application: RunningApplication;
+  readonly engines: readonly Engine[];
+  readonly relays: readonly Relay[];
+  readonly application: Pick<RunningApplication, 'isBusy' | 'drainGroups'>;
+  /** Accepts no new connections from now on. */
+  stopListening(): Promise<void>;
+  /** Whether no request besides those to the engines is in progress. */
+  isIdle(): boolean;
 }
 
 /** Takes a worker from listening to its end, by the orders of the primary. */
 export class Departure {
   private state: Health['state'] = 'not ready';
-  private listenSocket: us_listen_socket | undefined;
   private retired: Promise<void> | undefined;
   private readonly staying = new AbortController();
   private readonly stopNow = new AbortController();
@@ -36,8 +37,8 @@ export class Departure {
     return this.state === 'ready' && !isReady ? 'not ready' : this.state;
   }
 
-  listening(socket: us_listen_socket): void {
-    this.listenSocket = socket;
+  /** The worker listens, or needs no port. */
+  listening(): void {
     this.state = 'ready';
     void this.orders.next('leave').then(({ over }) => {
       this.state = 'draining';
@@ -49,35 +50,37 @@ export class Departure {
 
   /**
    * Resolves when the primary has ordered the stop and the drain is over.
-   * @param report called with the number of clients before and after the drain, plain WebSockets included
+   * @param report called with the number of clients before and after the drain
    */
   async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
     const { over } = await this.orders.next('stop');
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
     await this.retire();
-    const before = clientsOf(this.parts);
+    const before = countOf(this.parts);
     await sendAway(this.parts, reason, over, this.stopNow.signal);
-    report(before, clientsOf(this.parts));
+    report(before, countOf(this.parts));
   }
 
   private retire(): Promise<void> {
     this.state = 'draining';
     connections.areEnding = true;
-    this.retired ??= stopListening(this.listenSocket!);
+    this.retired ??= this.parts.stopListening();
     return this.retired;
   }
 }
 
-function clientsOf({ engine, application }: ServingParts): number {
-  return application.otherClients.reduce((sum, { clients }) => sum + clients.size, engine.clientsCount);
+/** Counts the clients, those besides the sessions included. */
+function countOf({ engines, application }: ServingParts): number {
+  const others = application.drainGroups('stop').reduce((count, { size }) => count + size, 0);
+  return engines.reduce((count, { clientsCount }) => count + clientsCount, others);
 }
 
 /** Drains a worker over a number of ms. Requests of its clients are still answered. */
 async function sendAway(parts: ServingParts, reason: DrainReason, over: number, signal: AbortSignal): Promise<void> {
   // On a stop, no worker accepts the next poll of a client, so clients on polling cannot wait for their turn.
-  const groups = [...groupsOf(parts, reason, reason === 'stop'), relayedBy(parts.relay)];
-  await drain({ groups, over, isIdle: () => connections.waiting === 0, signal });
+  const groups = [...groupsOf(parts, reason, reason === 'stop'), ...parts.relays.map(relayedBy)];
+  await drain({ groups, over, isIdle: () => connections.waiting === 0 && parts.isIdle(), signal });
 }
 
 /** Drains a worker again and again, because new clients still connect. */
@@ -93,14 +96,20 @@ async function keepSendingAway(parts: ServingParts, over: number, signal: AbortS
 const MIN_ROUND_MS = 1000;
 
 function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boolean): DrainGroup<object>[] {
-  return [sessionsOf(parts, isPollingUrgent), ...parts.application.drainGroups(reason)];
+  const { engines, application } = parts;
+  const sessions = engines.map((engine) => sessionsOf(engine, application, isPollingUrgent));
+  return [...sessions, ...application.drainGroups(reason)];
 }
 
 /**
  * A drain closes the Engine.IO session. The client finds its transport closed and reconnects by itself, which it would
  * not do after a Socket.IO disconnect. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
  */
-function sessionsOf({ engine, application }: ServingParts, isPollingUrgent: boolean): DrainGroup<Session> {
+function sessionsOf(
+  engine: Engine,
+  application: ServingParts['application'],
+  isPollingUrgent: boolean,
+): DrainGroup<Session> {
   return {
     get size() {
       return engine.clientsCount;
@@ -122,22 +131,4 @@ function relayedBy(relay: Relay): DrainGroup<ReceivedConnection> {
     isQuiet: () => true,
     dismiss: (connection) => connection.leave(),
   };
-}
-
-const SHORT_TURN_MS = 0.2;
-const MAX_TURNS = 1000;
-
-/**
- * Closes the listen socket. The kernel may reset connections that wait to be accepted (see `movesConnections`). The
- * socket is therefore closed right after an idle turn of the event loop, which has accepted all waiting connections.
- */
-async function stopListening(socket: us_listen_socket): Promise<void> {
-  let before = performance.now();
-  for (let turns = 0; turns < MAX_TURNS; turns++) {
-    await turnOfLoop();
-    const now = performance.now();
-    if (now - before < SHORT_TURN_MS) break;
-    before = now;
-  }
-  us_listen_socket_close(socket);
 }

@@ -1,0 +1,52 @@
+import { allOptions } from '../config/options.js';
+import { runOptionKeys } from '../config/run-options.js';
+import { commands } from './commands.js';
+
+/** The text of `gjallar --help`. */
+export function helpText(version: string): string {
+  return `gjallar ${version}: a clustered Socket.IO server
+
+Usage: gjallar [--help] [--version]      the chat service
+       gjallar run FILE [--workers N]    any Socket.IO application; see gjallar run --help
+${toolRows()}
+
+Set these environment variables to configure the server. All of them are optional. A variable that holds a secret may be
+replaced by one with the suffix _FILE, which names a file with the value.
+
+${rowsOf(Object.keys(allOptions))}
+`;
+}
+
+/** The text of `gjallar run --help`. */
+export function runHelpText(version: string): string {
+  return `gjallar ${version}: runs a Socket.IO application on several workers that share its ports
+
+Usage: gjallar run FILE [options] [-- arguments of the application]
+
+  --workers N, -w N     number of worker processes, like WORKERS
+  --admin-port PORT     port for health, metrics and actions of operators, like ADMIN_PORT
+  --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file and
+                        --conditions are passed on too
+  --help, -h            this text
+
+These environment variables configure it. All of them are optional. Options that the application gives to its Socket.IO
+server come first.
+
+${rowsOf(runOptionKeys)}
+`;
+}
+
+function toolRows(): string {
+  return Object.entries(commands)
+    .map(([name, { usage, description }]) => `       gjallar ${`${name} ${usage}`.trim()}\n           ${description}`)
+    .join('\n');
+}
+
+function rowsOf(keys: readonly string[]): string {
+  return keys
+    .map((key) => allOptions[key]!)
+    .map(
+      (spec) => `  ${spec.name}\n      ${spec.description}\n      Accepts ${spec.accepts}. Default: ${spec.default}.`,
+    )
+    .join('\n');
+}

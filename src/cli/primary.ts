@@ -1,0 +1,114 @@
+import { closeSync, openSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
+import type { RunConfig } from '../config/run-options.js';
+import { unknownVariables } from '../config/unknown-variables.js';
+import { GjallarError } from '../errors.js';
+import { adminOf } from '../http/guard.js';
+import { createLog } from '../log.js';
+import { AdminServer } from '../operations/admin/admin-server.js';
+import type { BackplaneName } from '../rooms/backplanes/registry.js';
+import { chooseBackplane } from '../runtime/redis-client.js';
+import { adminSource } from './admin-source.js';
+
+/** What the workers of a primary run. */
+export interface Launch extends Pick<PrimaryOptions, 'file' | 'arguments' | 'nodeFlags' | 'onMessage'> {
+  /** An address that must be free before the workers start. */
+  address?: { host: string; port: number };
+  /** Called when all workers listen. */
+  started(facts: Started): void;
+}
+
+/** What is known once all workers listen. */
+export interface Started {
+  addresses: readonly AddressInfo[];
+  bus: BackplaneName;
+  log: Logger;
+}
+
+/** Runs the primary: starts the workers and the admin port, and obeys signals. */
+export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
+  const log = createLog(config.logLevel, { process: 'primary' });
+  const { workers, drainTimeout } = config;
+  const { address, started, ...what } = launch;
+  const primary = new Primary({ workers, drainTimeout, log, ...what });
+  const admin = adminServer(config, primary, log);
+  const stop = stopOnce(primary, admin);
+  obeySignals(primary, stop);
+  // Of a process manager.
+  process.on('message', (message) => primary.broadcast(message as never));
+  try {
+    if (address) await primary.reserve(address.host, address.port);
+    const adminPort = await admin?.listen();
+    const bus = await chooseBackplane(config, () => {
+      log.warn('REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=redis-sharded');
+      process.env.BUS = 'redis-sharded';
+      void primary.reload();
+    });
+    // The workers read their configuration from the environment.
+    if (bus === 'redis-sharded') process.env.BUS = bus;
+    await primary.start();
+    started({ addresses: primary.addresses, bus, log });
+    for (const { name, meant } of unknownVariables(process.env)) {
+      log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
+    }
+    if (adminPort !== undefined) log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
+    process.send?.('ready');
+  } catch (error) {
+    // Workers that are already running would keep the process alive.
+    if (error instanceof GjallarError) console.error(`gjallar: ${error.message}`);
+    else log.fatal({ error }, 'startup failed');
+    await stop.now(1);
+  }
+}
+
+function adminServer(config: RunConfig, primary: Primary, log: Logger): AdminServer | undefined {
+  const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
+  if (port === undefined) return undefined;
+  const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
+  return new AdminServer(adminSource(primary, workers), { host, port, allowedHosts, admin: adminOf(config), onError });
+}
+
+interface Stop {
+  readonly isStopping: boolean;
+  now(code: number): Promise<void>;
+}
+
+function stopOnce(primary: Primary, admin: AdminServer | undefined): Stop {
+  let stopping: Promise<void> | undefined;
+  return {
+    get isStopping() {
+      return stopping !== undefined;
+    },
+    now: (code) => {
+      stopping ??= primary.stop().then(() => {
+        admin?.close();
+        process.exit(code);
+      });
+      return stopping;
+    },
+  };
+}
+
+function obeySignals(primary: Primary, stop: Stop): void {
+  const hadTerminal = hasTerminal();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stop.isStopping) primary.stopNow();
+      else void stop.now(0);
+    });
+  }
+  // A closing terminal sends the same signal as a request to reload.
+  process.on('SIGHUP', () => void (hadTerminal && !hasTerminal() ? stop.now(0) : primary.reload()));
+  process.on('SIGUSR2', () => primary.leave());
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,107 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { loadRunConfig } from '../config/load.js';
+import type { RunConfig } from '../config/run-options.js';
+import { GjallarError } from '../errors.js';
+import { runPrimary, type Started } from './primary.js';
+
+/** The flags of Node.js that `gjallar run` passes on to the workers. */
+const nodeFlags = ['import', 'require', 'loader', 'env-file', 'conditions'] as const;
+
+interface Command {
+  file: string;
+  /** The arguments of the application. */
+  rest: string[];
+  nodeFlags: string[];
+}
+
+/** `gjallar run FILE`: runs any Socket.IO application on several workers. */
+export function runApplication(args: readonly string[]): Promise<void> {
+  const { file, rest, nodeFlags: flags } = readCommand(args);
+  checkCopy(file);
+  const config = loadRunConfig(process.env);
+  return runPrimary(config, {
+    file,
+    arguments: rest,
+    nodeFlags: [...flags, '--import', new URL('../run/preload.js', import.meta.url).href],
+    // A message to a process manager. When all workers listen, the primary says `ready` itself.
+    onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
+    started: (facts) => console.log(greetingOf(file, config, facts)),
+  });
+}
+
+/** Reads the arguments, and sets the variables of the configuration that they set. */
+function readCommand(args: readonly string[]): Command {
+  const { own, rest } = splitAt(args);
+  try {
+    const { values, positionals } = parseArgs({
+      args: own,
+      allowPositionals: true,
+      options: {
+        workers: { type: 'string', short: 'w' },
+        'admin-port': { type: 'string' },
+        import: { type: 'string', multiple: true },
+        require: { type: 'string', short: 'r', multiple: true },
+        loader: { type: 'string', multiple: true },
+        'env-file': { type: 'string', multiple: true },
+        conditions: { type: 'string', short: 'C', multiple: true },
+      },
+    });
+    const [file, ...more] = positionals;
+    if (!file) throw new Error('gjallar run needs the file of an application');
+    if (values.workers !== undefined) process.env.WORKERS = values.workers;
+    if (values['admin-port'] !== undefined) process.env.ADMIN_PORT = values['admin-port'];
+    const flags = nodeFlags.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
+    return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: flags };
+  } catch (error) {
+    if (error instanceof GjallarError) throw error;
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [-- arguments]`,
+    );
+  }
+}
+
+/** Everything behind `--` belongs to the application. */
+function splitAt(args: readonly string[]): { own: string[]; rest: string[] } {
+  const at = args.indexOf('--');
+  return at === -1 ? { own: [...args], rest: [] } : { own: args.slice(0, at), rest: args.slice(at + 1) };
+}
+
+/** Finds the file as `node FILE` does, which accepts folders, and names without an extension. */
+function fileOf(given: string): string {
+  const path = resolve(given);
+  try {
+    return createRequire(import.meta.url).resolve(path);
+  } catch {
+    if (existsSync(path)) return path;
+    throw new GjallarError('BAD_CONFIG', `cannot find ${given}; give the file that starts the application`);
+  }
+}
+
+/** With two copies of gjallar, the application's servers would not learn that they run on a worker. */
+function checkCopy(file: string): void {
+  let used: string;
+  try {
+    used = realpathSync(createRequire(file).resolve('gjallar/package.json'));
+  } catch {
+    // An unmodified application has no copy of its own.
+    return;
+  }
+  const own = realpathSync(fileURLToPath(new URL('../../package.json', import.meta.url)));
+  if (used === own) return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    `${relative('', file)} uses another copy of gjallar, in ${relative('', used)}; start that one with npx gjallar run`,
+  );
+}
+
+function greetingOf(file: string, { workers }: RunConfig, { addresses, bus }: Started): string {
+  const ports = [...new Set(addresses.map(({ port }) => port))];
+  const where = ports.length === 0 ? 'runs' : `listens on port ${ports.join(', ')}`;
+  const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
+  return `gjallar: ${relative('', file)} ${where} with ${count} on the ${bus} bus`;
+}

@@ -1,0 +1,66 @@
+import cluster from 'node:cluster';
+import type { Logger } from 'pino';
+import { chatApplication } from '../chat/application.js';
+import { isUnlimited, limitsOf } from '../config/limits.js';
+import { loadConfig } from '../config/load.js';
+import type { Config } from '../config/options.js';
+import { runWorker } from '../runtime/worker.js';
+import { runPrimary, type Started } from './primary.js';
+
+/**
+ * V8's semi-space is set to 2 MiB instead of 16. The objects of a connection live long, so a large young generation
+ * mostly wastes memory, and saves no copying.
+ */
+const SEMI_SPACE = '--max-semi-space-size';
+
+/** `gjallar` without a sub-command: the chat service. */
+export function runService(version: string): Promise<void> {
+  const config = loadConfig(process.env);
+  if (!cluster.isPrimary) {
+    // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
+    return runWorker(config, version, chatApplication(config));
+  }
+  const { host, port } = config;
+  return runPrimary(config, {
+    address: { host, port },
+    // Flags on the command line override NODE_OPTIONS, so the user's choice must be left out.
+    nodeFlags: process.env.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`],
+    started: (facts) => {
+      greet(config, facts, version);
+      adviseOn(config, facts.log);
+    },
+  });
+}
+
+function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, log }: Started, version: string): void {
+  const scheme = tlsKey ? 'https' : 'http';
+  const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
+  const { port } = address!;
+  const url = `${scheme}://${shown}:${port}`;
+  const greeting = `gjallar listens on ${url} with ${count} on the ${bus} bus`;
+  // Whatever LOG_LEVEL is: it says that the start succeeded, and where.
+  if (process.stdout.isTTY) console.log(greeting);
+  else log.child({}, { level: 'info' }).info({ version, url, port, workers, backplane: bus }, greeting);
+}
+
+function adviseOn(config: Config, log: Logger): void {
+  if (!config.jwtSecret && !config.jwksUrl) {
+    log.info('users choose their own names, without proof; to require tokens, set JWT_SECRET or JWKS_URL');
+  } else if (config.jwtSecret && Buffer.byteLength(config.jwtSecret) < 32) {
+    log.warn('JWT_SECRET is shorter than 32 bytes and could be guessed; set a longer one (RFC 7518, section 3.2)');
+  }
+  const unchecked = [!config.jwtIssuer && 'JWT_ISSUER', !config.jwtAudience && 'JWT_AUDIENCE'].filter(Boolean);
+  if (config.jwksUrl && unchecked.length > 0) {
+    log.warn(
+      `set ${unchecked.join(' and ')}; with JWKS_URL alone, tokens that the provider issued for other applications are accepted`,
+    );
+  }
+  if (!config.adminUser)
+    log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
+  log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
+  if (isUnlimited(config)) {
+    log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');
+  }
+}

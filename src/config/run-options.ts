@@ -1,0 +1,29 @@
+import type { Config } from './options.js';
+
+/** The options that apply to every application. The other ones are the chat service's. */
+export const runOptionKeys = [
+  'workers',
+  'redisUrl',
+  'redisPrefix',
+  'bus',
+  'flushMs',
+  'logLevel',
+  'corsOrigin',
+  'adminPort',
+  'adminHost',
+  'adminUser',
+  'adminPassword',
+  'maxPayload',
+  'maxBackpressure',
+  'maxBuffered',
+  'slowPolicy',
+  'drainTimeout',
+  'rateLimit',
+  'maxConnectionsPerIp',
+  'allowedHosts',
+  'allowEIO3',
+  'trustProxy',
+] as const satisfies readonly (keyof Config)[];
+
+/** The part of the configuration that applies to every application. */
+export type RunConfig = Pick<Config, (typeof runOptionKeys)[number]>;

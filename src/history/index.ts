@@ -1,0 +1,31 @@
+/**
+ * A log of messages for each conversation, with gapless offsets, in SQLite or Redis.
+ *
+ * ```
+ * const history = await SqliteHistoryStore.open({ dataDir: './data' });
+ * const [{ epoch, offset }] = await history.append('hall', [{ from: 'Ada', text: 'Hello', at: Date.now() }]);
+ * const { messages, complete } = await history.read('hall', { epoch, after: offset, limit: 100 });
+ * ```
+ *
+ * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
+ */
+export { HistoryError, type HistoryErrorCode } from './errors.js';
+export { type RedisHistoryOptions, RedisHistoryStore, redisClientOptions } from './redis/store.js';
+export { SqliteHistoryStore, type SqliteOptions } from './sqlite/store.js';
+export {
+  type AppendOptions,
+  type AppendResult,
+  type Change,
+  type Changes,
+  type HistoryLimits,
+  type HistoryStore,
+  MAX_APPEND,
+  MAX_NAME,
+  MAX_PAGE,
+  MAX_PAGE_BYTES,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type Position,
+  type StoredMessage,
+} from './store.js';

@@ -1,0 +1,157 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { GjallarError } from '../../errors.js';
+import { type Admin, requireAdmin } from '../../http/guard.js';
+import { dataHeaders } from '../../http/headers.js';
+import { type Sender, sendError } from '../../http/json.js';
+import { readiness } from '../health.js';
+import type { MachineHealth } from './machine-health.js';
+
+/** What the admin port shows and does. */
+export interface AdminSource {
+  health(): Promise<MachineHealth>;
+  /** The metrics of all workers, in the text format of Prometheus; undefined if no worker answers. */
+  metrics(): Promise<string | undefined>;
+  stats(): Promise<object>;
+  /** Drains the clients of the machine. */
+  drain(): void;
+  /** Replaces all workers. */
+  reload(): void;
+}
+
+export interface AdminOptions {
+  host: string;
+  /** 0 picks a free port. */
+  port: number;
+  /** The operator's account. Without it, everything that can be read is public, and the actions are off. */
+  admin: Admin | undefined;
+  /** The names that the header `Host` may have, except for the health endpoints; undefined allows all. */
+  allowedHosts: readonly string[] | undefined;
+  /** Called with errors that the caller has not caused. */
+  onError(error: unknown): void;
+}
+
+interface Reply {
+  status: number;
+  body: object | string;
+}
+
+interface Route {
+  method: 'GET' | 'POST';
+  /** Whether it answers without the operator's password, and on any host name. */
+  isOpen?: boolean;
+  answer(source: AdminSource): Promise<Reply> | Reply;
+}
+
+/** The paths of the admin port. */
+const routes: Readonly<Record<string, Route>> = {
+  '/healthz': { method: 'GET', isOpen: true, answer: () => ({ status: 200, body: { ok: true } }) },
+  '/readyz': { method: 'GET', isOpen: true, answer: async (source) => readiness(await source.health()) },
+  '/metrics': {
+    method: 'GET',
+    answer: async (source) => {
+      const metrics = await source.metrics();
+      if (metrics === undefined) throw new GjallarError('OVERLOADED', 'No worker answers. Check /readyz and the log.');
+      return { status: 200, body: metrics };
+    },
+  },
+  '/api/stats': { method: 'GET', answer: async (source) => ({ status: 200, body: await source.stats() }) },
+  '/api/drain': {
+    method: 'POST',
+    answer: (source) => {
+      source.drain();
+      return { status: 202, body: { ok: true, state: 'draining' } };
+    },
+  },
+  '/api/reload': {
+    method: 'POST',
+    answer: (source) => {
+      source.reload();
+      return { status: 202, body: { ok: true, state: 'reloading' } };
+    },
+  },
+};
+
+const MAX_CONNECTIONS = 256;
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * Serves the admin port: health, metrics, and the operator's actions. It runs in the primary on node:http. It therefore
+ * answers while workers are stuck, and clients of HTTP/1.0 too, which uWebSockets.js rejects.
+ */
+export class AdminServer {
+  private readonly server: Server;
+
+  constructor(
+    private readonly source: AdminSource,
+    private readonly options: AdminOptions,
+  ) {
+    this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+      // No path has a body.
+      request.resume();
+      void this.onRequest(request, response);
+    });
+    this.server.maxConnections = MAX_CONNECTIONS;
+  }
+
+  /**
+   * Resolves with the port.
+   * @throws GjallarError BAD_CONFIG
+   */
+  listen(): Promise<number> {
+    const { host, port } = this.options;
+    return new Promise((resolve, reject) => {
+      this.server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+        const reason = code === 'EADDRINUSE' ? 'another server uses this port; set another ADMIN_PORT' : message;
+        reject(new GjallarError('BAD_CONFIG', `cannot listen on ADMIN_PORT=${port} at ADMIN_HOST=${host}: ${reason}`));
+      });
+      this.server.listen({ host, port, exclusive: true }, () => resolve((this.server.address() as AddressInfo).port));
+    });
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  private async onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const headers = dataHeaders(false);
+    try {
+      const { status, body } = await this.answer(request);
+      const isText = typeof body === 'string';
+      const type = isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json';
+      response.writeHead(status, { ...headers, 'Content-Type': type });
+      response.end(request.method === 'HEAD' ? undefined : isText ? body : `${JSON.stringify(body)}\n`);
+    } catch (error) {
+      const send: Sender['send'] = (status, all, body) => void response.writeHead(status, all).end(body);
+      sendError({}, { send }, headers, error, this.options.onError);
+    }
+  }
+
+  private async answer({ url = '', method, headers }: IncomingMessage): Promise<Reply> {
+    const { admin, allowedHosts } = this.options;
+    const route = Object.hasOwn(routes, pathOf(url)) ? routes[pathOf(url)]! : undefined;
+    if (!route) throw new GjallarError('NOT_FOUND');
+    if (route.method !== (method === 'HEAD' ? 'GET' : method)) throw new GjallarError('METHOD_NOT_ALLOWED');
+    if (route.isOpen) return route.answer(this.source);
+    if (allowedHosts && !allowedHosts.includes(nameOf(headers.host))) throw new GjallarError('NOT_FOUND');
+    if (route.method === 'POST') {
+      if (!admin) throw new GjallarError('ADMIN_OFF');
+      // A browser adds the operator's password to requests that a foreign page makes. This port has no pages.
+      if (headers.origin !== undefined) {
+        throw new GjallarError('ORIGIN_FORBIDDEN', 'Pages may not use this path. Send the request from a tool.');
+      }
+    }
+    requireAdmin({ headers }, admin);
+    return route.answer(this.source);
+  }
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0]!;
+}
+
+/** The name in a `Host` header, without its port. */
+function nameOf(host = ''): string {
+  return host.toLowerCase().replace(/:\d+$/, '');
+}

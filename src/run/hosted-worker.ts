@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'socket.io';
+import { loadRunConfig } from '../config/load.js';
+import type { Backplane } from '../rooms/backplanes/backplane.js';
+import { setDefaultBus } from '../rooms/default-bus.js';
+import { answerPrimary } from '../runtime/answers.js';
+import { readyInTime } from '../runtime/backplane.js';
+import { atMostEvery } from '../runtime/intervals.js';
+import { Departure } from '../runtime/lifecycle/departure.js';
+import { sendToPrimary } from '../runtime/lifecycle/orders.js';
+import { stopListening } from '../runtime/lifecycle/stop-listening.js';
+import { MachineWorker } from '../runtime/machine-worker.js';
+import { namespaceMetrics } from '../runtime/stats.js';
+import { onServer } from '../server/install.js';
+import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
+import { endApplication, holdSignals } from './ending.js';
+import { warnOfLocalState } from './warnings.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+/** After this time, an application that has not listened is taken for one that does not. In ms. */
+const LISTEN_TIMEOUT_MS = 30_000;
+
+/** Makes this process a worker of `gjallar run`, before the application starts in it. */
+export async function startHostedWorker(): Promise<void> {
+  const worker = await MachineWorker.join(loadRunConfig(process.env), version);
+  const { orders, log, metrics, servers, backplanes } = worker;
+  holdSignals();
+  warnOfLocalState(log);
+  onServer((io) => worker.addServer(io));
+  setDefaultBus((nsp) => backplaneOf(nsp.server).factory(nsp));
+  const ofServer = new WeakMap<Server, Backplane>();
+  const backplaneOf = (io: Server): Backplane => {
+    const backplane = ofServer.get(io) ?? worker.openBackplane();
+    ofServer.set(io, backplane);
+    return backplane;
+  };
+
+  const listening = new SharedListening(
+    async (address) => {
+      const local = await orders.claim(address);
+      await Promise.all(backplanes.map(readyInTime));
+      return local;
+    },
+    () => started(),
+  );
+  shareListening(listening);
+  // Makes every copy of socket.io that the application loads run on gjallar.
+  await import('../server/register.js');
+
+  const departure = new Departure(
+    {
+      engines: worker.engines,
+      relays: worker.relays,
+      application: { isBusy: () => false, drainGroups: () => [] },
+      stopListening: () => stopListening(() => listening.retire()),
+      isIdle: () => listening.isIdle,
+    },
+    orders,
+  );
+  let isStarted = false;
+  const started = () => {
+    if (isStarted) return;
+    isStarted = true;
+    departure.listening();
+    sendToPrimary({ type: 'listening' });
+  };
+  setTimeout(() => {
+    if (!isStarted) log.warn({ after: LISTEN_TIMEOUT_MS }, 'the application does not listen on any port');
+    started();
+  }, LISTEN_TIMEOUT_MS).unref();
+
+  worker.addClientMetrics([]);
+  metrics.add(namespaceMetrics(servers));
+  answerPrimary(worker, {
+    health: () => ({ state: departure.stateOf(true), problems: [...worker.problems] }),
+    metrics: atMostEvery(1000, () => metrics.scrape()),
+  });
+  void departure
+    .untilStopped((clients, left) => log.info({ clients, left }, 'stopping'))
+    .then(() => endApplication(servers));
+}

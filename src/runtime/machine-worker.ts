@@ -1,0 +1,185 @@
+import cluster from 'node:cluster';
+import { rmdirSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Server } from 'socket.io';
+import { kinds, Mesh } from '../cluster/mesh/mesh.js';
+import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
+import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
+import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
+import { redisNamesOf } from '../config/redis-names.js';
+import type { RunConfig } from '../config/run-options.js';
+import { Engine, type EngineHost } from '../engine/engine.js';
+import { isAllowedOrigin } from '../engine/limits/origin.js';
+import type { EngineOptions } from '../engine/options.js';
+import { GjallarError } from '../errors.js';
+import { createLog } from '../log.js';
+import { logSessions, logSockets } from '../operations/connection-log.js';
+import { problemMetrics } from '../operations/health.js';
+import { backplaneMetrics } from '../operations/metrics/backplane.js';
+import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { Refusals } from '../operations/refusals.js';
+import type { Backplane } from '../rooms/backplanes/backplane.js';
+import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
+import { backplaneEvents, linksOf, reportMalformed } from './backplane.js';
+import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
+import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
+import { MalformedMessages } from './malformed.js';
+
+/**
+ * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
+ * application that it runs.
+ */
+export class MachineWorker implements EngineHost {
+  readonly log: Logger;
+  readonly metrics: WorkerMetrics;
+  readonly malformed: MalformedMessages;
+  /** Takes note of rejected clients. */
+  readonly refusals: Refusals;
+  /** What is down at present, for the health endpoints. */
+  readonly problems = new Set<string>();
+  readonly engines: Engine[] = [];
+  readonly relays: Relay[] = [];
+  readonly backplanes: Backplane[] = [];
+  /** The Socket.IO servers of the application. */
+  readonly servers: Server[] = [];
+  private readonly parts: MeshParts;
+  private readonly rejected = new RejectedRequests();
+
+  private constructor(
+    private readonly config: RunConfig,
+    readonly version: string,
+    readonly mesh: Mesh,
+    readonly orders: Orders,
+  ) {
+    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
+    this.metrics = new WorkerMetrics(mesh, {
+      version,
+      workers: config.workers,
+      deaths: () => orders.last('deaths')?.count ?? 0,
+    });
+    this.malformed = new MalformedMessages(this.log);
+    this.refusals = new Refusals(this.log);
+    this.parts = new MeshParts(mesh);
+    reportMalformed(mesh, this.malformed);
+    this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
+    Engine.host = this;
+  }
+
+  /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
+  static async join(config: RunConfig, version: string): Promise<MachineWorker> {
+    const directory = process.env[MESH_DIRECTORY]!;
+    const mesh = new Mesh(cluster.worker!.id, directory, (worker) => sendToPrimary({ type: 'stuck', worker }));
+    await mesh.listen();
+    removeWhereOrphaned(directory);
+    const orders = receiveOrders();
+    sendToPrimary({ type: 'meshed' });
+    setInterval(() => sendToPrimary({ type: 'alive' }), ALIVE_INTERVAL_MS);
+    await mesh.join((await orders.next('join')).workers);
+    return new MachineWorker(config, version, mesh, orders);
+  }
+
+  /** The options of an engine: the application's own, and those of the environment for all others. */
+  optionsFor(given: EngineOptions): EngineOptions {
+    const { config } = this;
+    const { corsOrigin } = config;
+    const isCorsGiven = given.cors !== undefined || given.origins !== undefined;
+    const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    return {
+      maxHttpBufferSize: config.maxPayload,
+      flushMs: config.flushMs,
+      maxBackpressure: config.maxBackpressure,
+      slowPolicy: config.slowPolicy,
+      shedsLoad: true,
+      maxBuffered: Math.floor(config.maxBuffered / config.workers),
+      allowedHosts: config.allowedHosts,
+      rateLimit: config.rateLimit,
+      maxConnectionsPerIp: config.maxConnectionsPerIp,
+      allowEIO3: config.allowEIO3,
+      trustProxy: config.trustProxy,
+      ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
+      ...own,
+      idPrefix: idPrefixOf(this.mesh.id),
+    };
+  }
+
+  created(engine: Engine): void {
+    const links = this.nextPart(this.engines.length, 'engines');
+    this.engines.push(engine);
+    const relay = new Relay(links, engine);
+    this.relays.push(relay);
+    engine.relay = relay;
+    engine.addresses?.share(linksOf(links, kinds.addresses));
+    this.rejected.watch(engine);
+    reportEngine(engine, this.problems, this.log);
+    reportRefusals(engine, this.refusals);
+    logSessions(engine, this.log);
+  }
+
+  /** The application has created a Socket.IO server. */
+  addServer(io: Server): void {
+    this.servers.push(io);
+    reportUnknownNamespaces(io, this.refusals);
+    logSockets(io, this.log);
+  }
+
+  /** Opens a backplane for one more Socket.IO server. */
+  openBackplane(): Backplane {
+    const { config, backplanes } = this;
+    const count = backplanes.length;
+    const { channels } = redisNamesOf(config);
+    const backplane = openBackplane(config, {
+      links: linksOf(this.nextPart(count, 'Socket.IO servers')),
+      prefix: count === 0 ? channels : `${channels}:${count}`,
+      events: backplaneEvents(backplaneNameOf(config), this),
+    });
+    backplanes.push(backplane);
+    return backplane;
+  }
+
+  /** Adds the metrics of everything that clients are connected to. */
+  addClientMetrics(others: readonly OtherClients[]): void {
+    const { engines, rejected, backplanes, mesh } = this;
+    this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
+  }
+
+  /** Whether this worker does the tasks that one worker per machine must do. */
+  isLeader(): boolean {
+    return this.mesh.members.every((other) => other > this.mesh.id);
+  }
+
+  private nextPart(part: number, kind: string) {
+    if (part > MAX_PART) {
+      throw new GjallarError('BAD_CONFIG', `a worker can have ${MAX_PART + 1} ${kind} at most; create fewer of them`);
+    }
+    return this.parts.part(part);
+  }
+}
+
+/** Whether this process was forked by a primary of gjallar. */
+export function isOfMachine(): boolean {
+  return process.env[MESH_DIRECTORY] !== undefined;
+}
+
+/** The options that let pages of these origins connect. */
+export function corsOptionsOf(origins: readonly string[]): EngineOptions {
+  if (origins.includes('*')) return { origins, cors: { origin: '*' } };
+  const answerFor = (origin: string | undefined, answer: (error: null, isAllowed: boolean) => void) =>
+    answer(null, origin !== undefined && isAllowedOrigin(origin, origins));
+  return { origins, cors: { origin: answerFor } };
+}
+
+/**
+ * Removes the folder of the workers' sockets when this worker exits, if the primary was killed and could not do it.
+ * Call it once this worker's own socket exists, so that the socket is removed first.
+ */
+function removeWhereOrphaned(directory: string): void {
+  process.once('exit', () => {
+    if (process.connected) return;
+    try {
+      rmdirSync(directory);
+    } catch {
+      // Other workers still have sockets in it. The last worker removes it.
+    }
+  });
+}

@@ -1,0 +1,183 @@
+import { Server as HttpServer } from 'node:http';
+import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
+import { handleOf } from '../../compat/node-net.js';
+
+/** An address that an application wants to listen on. */
+export interface WantedAddress {
+  /** By default, all addresses of the machine. */
+  host?: string | undefined;
+  port: number;
+  /** For port 0: how many ports the system has picked for this process before. */
+  turn: number;
+}
+
+/** Owns the port of an http.Server in this process. */
+export interface SharedOwner {
+  /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
+  listenShared(local: AddressInfo): boolean;
+  /** Accepts no new connections from now on. The application does not notice. */
+  retire(): void;
+  /** Whether no request is in progress. */
+  readonly isIdle: boolean;
+}
+
+type Listen = (this: NetServer, ...args: unknown[]) => NetServer;
+
+/**
+ * Lets the processes of an application listen on the same ports. A plain http.Server with a Socket.IO server listens with
+ * uWebSockets.js. All other servers listen as in every worker of node:cluster.
+ */
+export class SharedListening {
+  private readonly owners = new Map<HttpServer, SharedOwner>();
+  private readonly others = new Set<NetServer>();
+  private readonly waiting = new Set<HttpServer>();
+  private readonly open = new Set<string>();
+  private turns = 0;
+
+  /**
+   * @param claim finds out whether the processes can listen on an address; throws as `listen()` reports it
+   * @param onListening called with each server that listens
+   */
+  constructor(
+    private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
+    private readonly onListening: (server: NetServer) => void,
+  ) {}
+
+  /** Changes `listen()` of all servers that the application creates. */
+  install(): void {
+    const listening = this;
+    const plainListen = NetServer.prototype.listen as Listen;
+    const plainClose = HttpServer.prototype.close;
+    NetServer.prototype.listen = function (this: NetServer, ...args: unknown[]) {
+      listening.watch(this);
+      return plainListen.apply(this, args);
+    } as NetServer['listen'];
+    HttpServer.prototype.listen = function (this: HttpServer, ...args: unknown[]) {
+      const wanted = addressOf(args);
+      if (!wanted || this.listening) return NetServer.prototype.listen.apply(this, args as never);
+      if (listening.waiting.has(this)) throw alreadyListening();
+      listening.waiting.add(this);
+      const { callback, signal } = wanted;
+      signal?.addEventListener('abort', () => this.close(), { once: true });
+      // Socket.IO may be attached right after listen().
+      queueMicrotask(() => {
+        if (!listening.waiting.has(this)) return;
+        if (!listening.owners.has(this)) {
+          listening.waiting.delete(this);
+          NetServer.prototype.listen.apply(this, args as never);
+        } else {
+          if (callback) this.once('listening', callback);
+          void listening.share(this, wanted);
+        }
+      });
+      return this;
+    } as HttpServer['listen'];
+    HttpServer.prototype.close = function (this: HttpServer, callback) {
+      // A server that is closed before it listens never does.
+      listening.waiting.delete(this);
+      return plainClose.call(this, callback);
+    };
+  }
+
+  /** Called with the owner of the port of each http.Server that has a Socket.IO server. */
+  own(server: HttpServer, owner: SharedOwner): void {
+    this.owners.set(server, owner);
+  }
+
+  /** Accepts no new connections in this process from now on. */
+  retire(): void {
+    for (const owner of this.owners.values()) owner.retire();
+    for (const server of this.others) handleOf(server)?.close();
+  }
+
+  /** Whether no request to a server with Socket.IO is in progress. */
+  get isIdle(): boolean {
+    return [...this.owners.values()].every((owner) => owner.isIdle);
+  }
+
+  private async share(server: HttpServer, { host, port }: Wanted): Promise<void> {
+    try {
+      const local = await this.claim({ host, port, turn: port === 0 ? this.turns++ : 0 });
+      if (!this.waiting.delete(server)) return;
+      const key = `${local.address} ${local.port}`;
+      if (this.open.has(key) || !this.owners.get(server)!.listenShared(local)) throw taken(local);
+      this.open.add(key);
+      server.once('close', () => this.open.delete(key));
+      server.emit('listening');
+      this.onListening(server);
+    } catch (error) {
+      this.waiting.delete(server);
+      // An exception of a listener is the application's.
+      process.nextTick(() => server.emit('error', error));
+    }
+  }
+
+  private watch(server: NetServer): void {
+    if (this.others.has(server)) return;
+    server.once('listening', () => {
+      this.others.add(server);
+      // node:cluster reports the address to its primary in the same turn.
+      setImmediate(() => this.onListening(server));
+    });
+    server.once('close', () => this.others.delete(server));
+  }
+}
+
+interface Wanted {
+  host: string | undefined;
+  port: number;
+  signal: AbortSignal | undefined;
+  callback: (() => void) | undefined;
+}
+
+/** The address that the arguments of `listen()` name; undefined if node:net must handle them. */
+function addressOf(args: readonly unknown[]): Wanted | undefined {
+  const last = args.at(-1);
+  const callback = typeof last === 'function' ? (last as () => void) : undefined;
+  const [first, second] = args;
+  const options: ListenOptions = typeof first === 'object' && first !== null ? { ...first } : { port: portOf(first) };
+  if (typeof second === 'string') options.host = second;
+  const { port, host, path, exclusive, ipv6Only, signal } = options;
+  const { fd, reusePort } = options as { fd?: number; reusePort?: boolean };
+  if (path !== undefined || fd !== undefined || exclusive || ipv6Only || reusePort || '_handle' in options) return;
+  const number = portOf(port);
+  // node:net rejects other ports.
+  if (number === undefined || !(number >= 0 && number < 65_536)) return;
+  return { host, port: number, signal, callback };
+}
+
+/** Like node:net, it accepts the port as text, and picks one if there is none. */
+function portOf(value: unknown): number | undefined {
+  if (value === undefined || value === null || typeof value === 'function') return 0;
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined;
+}
+
+function alreadyListening(): Error {
+  const error = new Error('Listen method has been called more than once without closing.');
+  return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
+}
+
+/** The error of node:net. */
+export function taken({ address, port }: AddressInfo): Error {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return Object.assign(new Error(`listen EADDRINUSE: address already in use ${host}:${port}`), {
+    code: 'EADDRINUSE',
+    syscall: 'listen',
+    address,
+    port,
+  });
+}
+
+let current: SharedListening | undefined;
+
+/** Lets this process share its ports with others. Call it before the application starts. */
+export function shareListening(listening: SharedListening): void {
+  current = listening;
+  listening.install();
+}
+
+/** Undefined if this process owns its ports alone. */
+export function sharedListening(): SharedListening | undefined {
+  return current;
+}

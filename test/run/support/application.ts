@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { endWithFile } from '../../support/children.js';
+import { cleanEnvironment, type LogLine } from '../../support/server.js';
+
+const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const apps = fileURLToPath(new URL('../apps/', import.meta.url));
+
+export interface RunningApplication {
+  readonly process: ChildProcess;
+  readonly greeting: string;
+  /** The first port that the application listens on. */
+  readonly port: number;
+  readonly ports: readonly number[];
+  readonly url: string;
+  /** The port for operators, if `ADMIN_PORT` is set. */
+  readonly admin: string;
+  /** All lines of the standard output that are no log lines, and those of the standard error. */
+  readonly output: readonly string[];
+  /** Resolves with the first such line, past or to come. */
+  said(pattern: RegExp): Promise<string>;
+  logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  stop(): Promise<number | null>;
+}
+
+const open: (() => Promise<unknown>)[] = [];
+
+/** Stops the applications of the test. */
+export async function stopAll(): Promise<void> {
+  for (const stop of open.splice(0)) await stop();
+}
+
+/** The path of an application of these tests. */
+export function pathOf(app: string): string {
+  return join(apps, app);
+}
+
+/** Runs an application of these tests with `gjallar run`, until all its workers listen. */
+export async function runApp(
+  app: string,
+  { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+): Promise<RunningApplication> {
+  const directory = mkdtempSync(join(tmpdir(), 'gjallar-run-'));
+  const child = endWithFile(
+    spawn(process.execPath, [main, 'run', pathOf(app), ...args], {
+      env: { ...cleanEnvironment(), WORKERS: '2', RATE_LIMIT: 'off', ADMIN_PORT: '0', TMPDIR: directory, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    }),
+  );
+  const log: LogLine[] = [];
+  const output: string[] = [];
+  const watchers = new Set<() => void>();
+  const until = <T>(find: () => T | undefined): Promise<T> =>
+    new Promise((resolve) => {
+      const check = () => {
+        const found = find();
+        if (found === undefined) return;
+        watchers.delete(check);
+        resolve(found);
+      };
+      watchers.add(check);
+      check();
+    });
+  for (const stream of [child.stdout!, child.stderr!]) {
+    createInterface(stream).on('line', (line) => {
+      if (line.startsWith('{"level"')) log.push(JSON.parse(line) as LogLine);
+      else output.push(line);
+      for (const watcher of [...watchers]) watcher();
+    });
+  }
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    const code = await ended;
+    rmSync(directory, { recursive: true, force: true });
+    return code;
+  };
+  open.push(stop);
+  const said = (pattern: RegExp) => until(() => output.find((line) => pattern.test(line)));
+  const logged = (fits: (line: LogLine) => boolean) => until(() => log.find(fits));
+  const failed = ended.then((code) => {
+    throw new Error(`the application ended with ${code}: ${output.join('\n')}`);
+  });
+  const greeting = await Promise.race([said(/^gjallar: /), failed]);
+  failed.catch(() => {});
+  const isAdminOn = env.ADMIN_PORT !== '';
+  const adminPort = isAdminOn && (await logged(({ msg }) => msg === 'the admin port is open')).port;
+  const ports = (/on port ([\d, ]+) with/.exec(greeting)?.[1] ?? '').split(', ').map(Number);
+  return {
+    process: child,
+    greeting,
+    port: ports[0]!,
+    ports,
+    url: `http://127.0.0.1:${ports[0]}`,
+    admin: `http://127.0.0.1:${adminPort}`,
+    output,
+    said,
+    logged,
+    stop,
+  };
+}
