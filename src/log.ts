@@ -1,13 +1,24 @@
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 /**
- * Creates the log: one JSON object per line on the standard output, or readable lines if that is a terminal.
+ * Creates the log: one JSON object per line on the standard output, or readable lines if that is a terminal. The fields
+ * are those of docs/operations.md, "Log".
  * @param level lowest level that is logged
+ * @param origin which process writes it
  */
-export function createLog(level: string, bindings: Record<string, unknown>): Logger {
-  const options = { level, base: { pid: process.pid, ...bindings }, serializers: { error: shown } };
-  if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,hostname' }));
+export function createLog(
+  level: string,
+  origin: { process: 'primary' } | { process: 'worker'; worker: number },
+): Logger {
+  const options: LoggerOptions = {
+    level,
+    base: { pid: process.pid, ...origin },
+    formatters: { level: (label) => ({ level: label }) },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { error: shown },
+  };
+  if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
   // If the reader of the log stops reading, the server must not wait, and its buffer is bounded.
   return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES }));
 }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { helpText, runHelpText } from './cli/help.js';
 import { runApplication } from './cli/run.js';
 import { runService } from './cli/service.js';
+import { runTool } from './cli/tool.js';
 import { GjallarError } from './errors.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -24,6 +25,7 @@ async function main([command, ...rest]: string[]): Promise<void> {
     if (own.includes('--help') || own.includes('-h')) return console.log(runHelpText(version));
     return runApplication(rest);
   }
+  if (await runTool(command, rest)) return;
   const { help, version: isVersion } = readArguments();
   if (help) return console.log(helpText(version));
   if (isVersion) return console.log(version);

@@ -50,7 +50,7 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
   ],
-  cli: ['chat', 'cluster', 'config', 'errors', 'http', 'log', 'operations', 'rooms', 'runtime'],
+  cli: ['chat', 'cluster', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
 };
 
 /**
@@ -61,6 +61,7 @@ const environmentReaders = [
   join('cli', 'primary.ts'),
   join('cli', 'run.ts'),
   join('cli', 'service.ts'),
+  join('cli', 'tool.ts'),
   join('run', 'hosted-worker.ts'),
   join('runtime', 'machine-worker.ts'),
   join('compat', 'uws-environment.ts'),

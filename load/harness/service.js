@@ -18,7 +18,7 @@ export function addressIn(line) {
   // What gjallar run says.
   const [, shared] = /^gjallar: \S+ listens on port (\d+) with /.exec(line) ?? [];
   if (shared) return { url: `http://127.0.0.1:${shared}`, port: Number(shared) };
-  const [, url, port] = /^[\w. ]+ listens on (https?:\/\/\S+:(\d+))(?: |$)/.exec(line) ?? [];
+  const [, url, port] = /^(?:\{.*"msg":")?[\w. ]+ listens on (https?:\/\/\S+:(\d+))(?: |"|$)/.exec(line) ?? [];
   return url && { url, port: Number(port) };
 }
 

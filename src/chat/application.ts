@@ -44,6 +44,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     accounts,
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     isBusy: () => engine.load.level >= 1,
+    onRefused: (code, request) => engine.onRefused?.(code, request),
     onMalformed: (reason) => worker.onMalformed(reason),
     isOverloaded: () => engine.load.level >= 3,
     onHistoryRead: (client, { bytes }) => {

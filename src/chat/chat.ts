@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
+import type { EngineRequest } from '../engine/http/request.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
@@ -68,6 +69,8 @@ export interface ChatOptions {
   onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
+  /** Called with the error code of each client that is not admitted, and the request of its handshake. */
+  onRefused?: (code: string, request: EngineRequest) => void;
   /** Called when a message of another worker's chat is dropped because it is malformed. */
   onMalformed?: (reason: string) => void;
 }
@@ -87,6 +90,7 @@ export function startChat(
     isBusy,
     onHistoryRead,
     volatilePresence = false,
+    onRefused = () => {},
     onMalformed = () => {},
   }: ChatOptions,
 ): Chat {
@@ -154,7 +158,7 @@ export function startChat(
     },
     onMalformed,
   );
-  io.use((socket, next) => void admit(accounts, socket, next));
+  io.use((socket, next) => void admit(accounts, socket, next, onRefused));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
     context.expiry.set(socket, expiries.get(socket));
@@ -193,7 +197,12 @@ const expiries = new WeakMap<ChatSocket, number | undefined>();
 const arriving = new WeakSet<ChatSocket['conn']>();
 
 /** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
-async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
+async function admit(
+  accounts: Accounts | undefined,
+  socket: ChatSocket,
+  next: (error?: Error) => void,
+  onRefused: (code: string, request: EngineRequest) => void,
+): Promise<void> {
   const { conn } = socket;
   // socket.io rejects a second CONNECT only once the first one has passed the middleware.
   if (arriving.has(conn)) return void conn.close();
@@ -204,6 +213,7 @@ async function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (
     expiries.set(socket, expires);
     next();
   } catch (error) {
+    if (error instanceof GjallarError) onRefused(error.code, socket.request as unknown as EngineRequest);
     // socket.io sends a CONNECT_ERROR with the error's message and `data`.
     next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
   } finally {
@@ -246,6 +256,7 @@ async function answer(
     if (!(error instanceof GjallarError)) log.error({ error }, 'a chat event failed');
     const failure = failureOf(error);
     context.counters.failed(failure.code);
+    log.debug({ socket: socket.id, user: socket.data.name, code: failure.code }, 'an event was rejected');
     callback?.(failure);
   } finally {
     context.inFlight.end(conn);

@@ -1,5 +1,6 @@
 import { allOptions } from '../config/options.js';
 import { runOptionKeys } from '../config/run-options.js';
+import { commands } from './commands.js';
 
 /** The text of `gjallar --help`. */
 export function helpText(version: string): string {
@@ -7,8 +8,10 @@ export function helpText(version: string): string {
 
 Usage: gjallar [--help] [--version]      the chat service
        gjallar run FILE [--workers N]    any Socket.IO application; see gjallar run --help
+${toolRows()}
 
-Set these environment variables to configure the server. All of them are optional.
+Set these environment variables to configure the server. All of them are optional. A variable that holds a secret may be
+replaced by one with the suffix _FILE, which names a file with the value.
 
 ${rowsOf(Object.keys(allOptions))}
 `;
@@ -31,6 +34,12 @@ server come first.
 
 ${rowsOf(runOptionKeys)}
 `;
+}
+
+function toolRows(): string {
+  return Object.entries(commands)
+    .map(([name, { usage, description }]) => `       gjallar ${`${name} ${usage}`.trim()}\n           ${description}`)
+    .join('\n');
 }
 
 function rowsOf(keys: readonly string[]): string {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../config/run-options.js';
+import { unknownVariables } from '../config/unknown-variables.js';
 import { GjallarError } from '../errors.js';
 import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
@@ -28,7 +29,7 @@ export interface Started {
 
 /** Runs the primary: starts the workers and the admin port, and obeys signals. */
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
-  const log = createLog(config.logLevel, { worker: 'primary' });
+  const log = createLog(config.logLevel, { process: 'primary' });
   const { workers, drainTimeout } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, log, ...what });
@@ -49,6 +50,9 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     if (bus === 'redis-sharded') process.env.BUS = bus;
     await primary.start();
     started({ addresses: primary.addresses, bus, log });
+    for (const { name, meant } of unknownVariables(process.env)) {
+      log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
+    }
     if (adminPort !== undefined) log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
     process.send?.('ready');
   } catch (error) {

@@ -27,17 +27,22 @@ export function runService(version: string): Promise<void> {
     // Flags on the command line override NODE_OPTIONS, so the user's choice must be left out.
     nodeFlags: process.env.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`],
     started: (facts) => {
-      console.log(greetingOf(config, facts));
+      greet(config, facts, version);
       adviseOn(config, facts.log);
     },
   });
 }
 
-function greetingOf({ host, tlsKey, workers }: Config, { addresses: [address], bus }: Started): string {
+function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, log }: Started, version: string): void {
   const scheme = tlsKey ? 'https' : 'http';
   const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-  return `gjallar listens on ${scheme}://${shown}:${address!.port} with ${count} on the ${bus} bus`;
+  const { port } = address!;
+  const url = `${scheme}://${shown}:${port}`;
+  const greeting = `gjallar listens on ${url} with ${count} on the ${bus} bus`;
+  // Whatever LOG_LEVEL is: it says that the start succeeded, and where.
+  if (process.stdout.isTTY) console.log(greeting);
+  else log.child({}, { level: 'info' }).info({ version, url, port, workers, backplane: bus }, greeting);
 }
 
 function adviseOn(config: Config, log: Logger): void {

@@ -36,6 +36,28 @@ export function methodsOf(prototype: object): ReplacedMethods {
   return prototype as ReplacedMethods;
 }
 
+/**
+ * Calls `listener` with each namespace that a client asks for in vain.
+ * @param sender returns the client whose packet is being handled
+ */
+export function onUnknownNamespace<Sender>(
+  server: Server,
+  sender: () => Sender,
+  listener: (name: string, from: Sender) => void,
+): void {
+  type Found = (namespace: unknown) => void;
+  const parts = server as unknown as { _checkNamespace?(name: string, auth: unknown, found: Found): void };
+  const check = parts._checkNamespace;
+  if (!check) return;
+  parts._checkNamespace = (name, auth, found) => {
+    const from = sender();
+    check.call(server, name, auth, (namespace) => {
+      if (!namespace) listener(name, from);
+      found(namespace);
+    });
+  };
+}
+
 /** The names of the methods that a copy of socket.io's Server lacks. serverSideEmitWithAck() came with 4.6. */
 export function missingInServer(prototype: object): string[] {
   return ['adapter', 'initEngine', 'attachApp', 'attachServe', 'attach', 'bind', 'of', 'serverSideEmitWithAck'].filter(

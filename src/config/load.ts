@@ -35,12 +35,26 @@ function parse(keys: readonly string[], environment: Environment): object {
   const entries = keys.map((key) => {
     const spec = allOptions[key]!;
     // A compose file passes an unset variable as an empty one.
-    const given = environment[spec.name]?.trim() || undefined;
+    const given = environment[spec.name]?.trim() || secretFrom(spec, environment);
     const parsed = spec.schema.safeParse(given);
     if (!parsed.success) throw bad(spec, given);
     return [key, parsed.data];
   });
   return Object.fromEntries(entries);
+}
+
+/** A secret may be in a file that the variable `<NAME>_FILE` names, as container platforms provide it. */
+function secretFrom(
+  { name, isSecret }: OptionSpec<unknown>,
+  environment: Record<string, string | undefined>,
+): string | undefined {
+  const path = isSecret ? environment[`${name}_FILE`]?.trim() : undefined;
+  if (!path) return undefined;
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
+  } catch (error) {
+    throw new GjallarError('BAD_CONFIG', `${name}_FILE must name a readable file: ${(error as Error).message}`);
+  }
 }
 
 /** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */

@@ -152,9 +152,11 @@ export const options = {
   }),
   corsOrigin: option({
     name: 'CORS_ORIGIN',
-    description: 'Origins whose pages may connect, over WebSockets too, separated by commas; * allows every origin.',
+    description:
+      'Origins whose pages may connect, over WebSockets too, separated by commas; https://*.example.com allows every ' +
+      'subdomain of example.com, and * every origin.',
     default: 'same origin only',
-    accepts: '*, or origins such as https://example.com, separated by commas',
+    accepts: '*, or origins such as https://example.com or https://*.example.com, separated by commas',
     schema: origins(),
   }),
   apiKey: option({

@@ -68,12 +68,14 @@ export function redisUrls(): Value<string | undefined> {
   );
 }
 
-/** A list of origins, separated by commas; `*` is allowed. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\*\.)?[^/\s*]+$/;
+
+/** A list of origins, separated by commas; `*` is allowed, and `*.` in the place of a subdomain. */
 export function origins(): Value<string[] | undefined> {
   return z
     .string()
     .transform((value) => value.split(',').map((origin) => origin.trim()))
-    .refine((origins) => origins.every((origin) => origin === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(origin)))
+    .refine((origins) => origins.every((origin) => origin === '*' || ORIGIN.test(origin)))
     .optional();
 }
 

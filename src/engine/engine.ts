@@ -74,6 +74,11 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   readonly silenceQueue: DeadlineQueue<Session>;
   readonly silenceQueueV3: DeadlineQueue<Session>;
 
+  /** Called with the error code of each request that is rejected outside of `connection_error`. */
+  onRefused: ((code: string, request: EngineRequest) => void) | undefined;
+  /** The session that has received a message last. While the message is handled, it is the sender. */
+  sender: Session | undefined;
+
   /** Counts of its sessions since the start. */
   readonly counters = new EngineCounters();
   /** Applies `slowPolicy` to slow clients. */

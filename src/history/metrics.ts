@@ -16,19 +16,21 @@ import type {
 /** The bounds of the histogram, in seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
+/** What users wait for. */
+export type HistoryCall = 'append' | 'read';
+
 export interface MeasuredOptions {
   registry: Registry;
   /** Whether this worker trims the store. It alone reports the size, because all workers share the store. */
   isTrimmer(): boolean;
-  /** Called after every append and read, with its error if it failed. */
-  onOutcome(error: HistoryError | undefined): void;
+  /** Called after every append and read that failed. */
+  onFailure(call: HistoryCall, conversation: string, error: HistoryError): void;
 }
 
 /** A store that measures how long users wait, and counts failures. */
 export class MeasuredHistory implements HistoryStore {
   private readonly failures = new Map<string, number>();
-  private readonly appends: Histogram.Internal<'call'>;
-  private readonly reads: Histogram.Internal<'call'>;
+  private readonly seconds: Readonly<Record<HistoryCall, Histogram.Internal<'call'>>>;
 
   private trimmedForAge = 0;
 
@@ -43,8 +45,7 @@ export class MeasuredHistory implements HistoryStore {
       buckets: BUCKETS,
       registers: [options.registry],
     });
-    this.appends = seconds.labels('append');
-    this.reads = seconds.labels('read');
+    this.seconds = { append: seconds.labels('append'), read: seconds.labels('read') };
   }
 
   metrics(): Metric[] {
@@ -75,11 +76,11 @@ export class MeasuredHistory implements HistoryStore {
   }
 
   append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]> {
-    return this.timed(this.appends, this.store.append(conversation, messages, options));
+    return this.timed('append', conversation, this.store.append(conversation, messages, options));
   }
 
   read(conversation: string, query: PageQuery): Promise<Page> {
-    return this.timed(this.reads, this.store.read(conversation, query));
+    return this.timed('read', conversation, this.store.read(conversation, query));
   }
 
   head(conversation: string): Promise<Position> {
@@ -96,24 +97,26 @@ export class MeasuredHistory implements HistoryStore {
     return this.store.changes(after, limit);
   }
 
+  check(conversation: string): Promise<void> {
+    return this.store.check(conversation);
+  }
+
   close(): Promise<void> {
     return this.store.close();
   }
 
-  private async timed<T>(seconds: Histogram.Internal<'call'>, call: Promise<T>): Promise<T> {
+  private async timed<T>(call: HistoryCall, conversation: string, result: Promise<T>): Promise<T> {
     const start = performance.now();
     try {
-      const result = await call;
-      this.options.onOutcome(undefined);
-      return result;
+      return await result;
     } catch (error) {
       if (error instanceof HistoryError) {
         this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1);
-        this.options.onOutcome(error);
+        this.options.onFailure(call, conversation, error);
       }
       throw error;
     } finally {
-      seconds.observe((performance.now() - start) / 1000);
+      this.seconds[call].observe((performance.now() - start) / 1000);
     }
   }
 }

@@ -11,13 +11,24 @@ const COMPANIONS = ['-wal', '-shm'];
  */
 export function createPrivately(path: string): number | undefined {
   const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   createEmpty(path);
   for (const file of [path, ...COMPANIONS.map((ending) => path + ending)]) {
     if (existsSync(file) && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
   }
   const mode = statSync(folder).mode & 0o777;
   return (mode & 0o077) !== 0 ? mode : undefined;
+}
+
+/** Creates a folder and its parents, for this user only. The recursive mkdir of Node.js never returns below /proc. */
+export function createFolder(path: string): void {
+  if (existsSync(path)) return;
+  createFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /**

@@ -153,6 +153,13 @@ export interface HistoryStore {
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;
 
+  /**
+   * Tries whether an append to the conversation would be stored at present. Readers see nothing of it.
+   *
+   * @throws HistoryError as `append` would
+   */
+  check(conversation: string): Promise<void>;
+
   /** How much the store holds at present, in bytes; undefined where it cannot tell cheaply. */
   readonly bytes?: number;
 

@@ -1,3 +1,4 @@
+import { isAllowedOrigin } from '../engine/limits/origin.js';
 import type { Headers } from './headers.js';
 
 /** Decides which responses pages of other origins may read: CORS, as the Fetch standard describes it. */
@@ -13,7 +14,7 @@ export class Cors {
   headersFor(origin: string | undefined): Headers {
     if (!this.origins) return {};
     if (this.all) return { 'Access-Control-Allow-Origin': '*' };
-    const isAllowed = origin !== undefined && this.origins.includes(origin);
+    const isAllowed = origin !== undefined && isAllowedOrigin(origin, this.origins);
     return { Vary: 'Origin', ...(isAllowed ? { 'Access-Control-Allow-Origin': origin } : {}) };
   }
 

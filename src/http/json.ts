@@ -1,4 +1,5 @@
 import type { BodyError, HttpExchange } from '../engine/http/exchange.js';
+import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import type { Headers } from './headers.js';
 
@@ -14,16 +15,29 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   ADMIN_ONLY: 'Basic realm="gjallar", charset="UTF-8"',
 };
 
-export function sendFailure(exchange: Sender, headers: Headers, { code, message, status }: GjallarError): void {
+/** What takes note of rejected requests. */
+type Reporter = Pick<HttpHost, 'onRefused'>;
+/** The response to a request, which is reported if it is known. */
+type Answering = Sender & Partial<Pick<HttpExchange, 'request'>>;
+
+export function sendFailure(host: Reporter, exchange: Answering, headers: Headers, error: GjallarError): void {
+  const { code, message, status } = error;
+  if (code !== 'INTERNAL' && exchange.request) host.onRefused?.(code, exchange.request);
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
   sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
 }
 
 /** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */
-export function sendError(exchange: Sender, headers: Headers, error: unknown, onError: (error: unknown) => void): void {
-  if (error instanceof GjallarError) return sendFailure(exchange, headers, error);
+export function sendError(
+  host: Reporter,
+  exchange: Answering,
+  headers: Headers,
+  error: unknown,
+  onError: (error: unknown) => void,
+): void {
+  if (error instanceof GjallarError) return sendFailure(host, exchange, headers, error);
   onError(error);
-  sendFailure(exchange, headers, new GjallarError('INTERNAL'));
+  sendFailure(host, exchange, headers, new GjallarError('INTERNAL'));
 }
 
 const bodyErrors: Record<BodyError, ErrorCode> = {

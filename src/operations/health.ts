@@ -3,6 +3,7 @@ import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
+import type { Metric } from './metrics/metric.js';
 
 /** The state that the health endpoints report. */
 export interface Health {
@@ -47,4 +48,17 @@ export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure 
       sendJson(exchange, status, headers, body);
     },
   });
+}
+
+/** What is down, in the words of /readyz and of the log. */
+export function problemMetrics(problems: ReadonlySet<string>): Metric[] {
+  return [
+    {
+      name: 'gjallar_problem',
+      type: 'gauge',
+      help: 'Always 1: something that is down or degraded at present, in the words of /readyz and of the log.',
+      labels: ['problem'],
+      read: () => [...problems].map((problem) => [problem, 1] as const),
+    },
+  ];
 }

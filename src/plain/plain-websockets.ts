@@ -110,7 +110,7 @@ export class PlainWebSockets {
       }
       exchange.accept({}, socket);
     } catch (error) {
-      sendFailure(exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
+      sendFailure(this.engine, exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
     }
   }
 

@@ -29,7 +29,7 @@ export async function startHostedWorker(): Promise<void> {
   const { orders, log, metrics, servers, backplanes } = worker;
   holdSignals();
   warnOfLocalState(log);
-  onServer((io) => servers.push(io));
+  onServer((io) => worker.addServer(io));
   setDefaultBus((nsp) => backplaneOf(nsp.server).factory(nsp));
   const ofServer = new WeakMap<Server, Backplane>();
   const backplaneOf = (io: Server): Backplane => {

@@ -1,8 +1,14 @@
 import type { Logger } from 'pino';
+import type { Server } from 'socket.io';
+import { onUnknownNamespace } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
+import type { EngineRequest } from '../engine/http/request.js';
 import { type LoadLevel, levels } from '../engine/limits/load-monitor.js';
-import type { CloseReason } from '../engine/protocol/close-reasons.js';
+import { type CloseReason, closeErrors } from '../engine/protocol/close-reasons.js';
 import type { Session } from '../engine/session/session.js';
+import { handshakeErrors } from '../errors.js';
+import { shownId } from '../operations/connection-log.js';
+import type { Refusals } from '../operations/refusals.js';
 
 const FULL = 'the worker is about to run out of file descriptors: it turns new connections away';
 const OVERLOADED = 'the worker is overloaded: it turns new clients away';
@@ -12,9 +18,6 @@ const PROBLEM_FROM: LoadLevel = 2;
 
 /** Logs what the engine protects itself from, once when it begins and once when it ends. */
 export function reportEngine(engine: Engine, problems: Set<string>, log: Logger): void {
-  engine.on('limit', ({ remoteAddress: address }: Session, reason: CloseReason) => {
-    log.info({ reason, address }, 'a client was disconnected');
-  });
   engine.connectionGuard.onChange = (isFull) => {
     const { max } = engine.connectionGuard;
     if (isFull) log.error({ max }, `${FULL}; raise the limit of open files (ulimit -n), or add workers`);
@@ -29,6 +32,51 @@ export function reportEngine(engine: Engine, problems: Set<string>, log: Logger)
     else log.info('the worker is no longer overloaded');
     toggle(problems, OVERLOADED, isProblem);
   };
+}
+
+/** The argument of the engine's event `connection_error`. */
+interface ConnectionError {
+  req: EngineRequest;
+  code: number;
+  context: { name?: unknown; sid?: unknown };
+}
+
+/** Reports the clients that the engine rejects. */
+export function reportRefusals(engine: Engine, refusals: Refusals): void {
+  engine.onRefused = (code, request) => refusals.note(code, request);
+  engine.on('connection_error', ({ req, code, context: { name, sid } }: ConnectionError) => {
+    const isCode = typeof name === 'string' && name in handshakeErrors;
+    refusals.note(isCode ? name : nameOf(code), req, {
+      ...(typeof name === 'string' && !isCode && { reason: name }),
+      ...(typeof sid === 'string' && { session: shownId(sid.slice(0, MAX_SHOWN_SID)) }),
+    });
+  });
+  engine.on('limit', (session: Session, reason: CloseReason) => {
+    refusals.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
+  });
+}
+
+/** Reports the clients that ask a Socket.IO server for a namespace that it does not have. */
+export function reportUnknownNamespaces(io: Server, refusals: Refusals): void {
+  onUnknownNamespace(
+    io,
+    () => (io.engine as unknown as Engine | undefined)?.sender,
+    (namespace, session) => {
+      refusals.note('UNKNOWN_NAMESPACE', session?.request, {
+        namespace: namespace.slice(0, MAX_SHOWN_NAMESPACE),
+        ...(session && { session: shownId(session.id) }),
+      });
+    },
+  );
+}
+
+/** Clients choose these texts. */
+const MAX_SHOWN_SID = 40;
+const MAX_SHOWN_NAMESPACE = 100;
+
+function nameOf(code: number): string {
+  const found = Object.entries(handshakeErrors).find(([, error]) => error.code === code);
+  return found?.[0] ?? 'BAD_REQUEST';
 }
 
 function toggle(problems: Set<string>, problem: string, isOn: boolean): void {

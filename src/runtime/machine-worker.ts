@@ -9,16 +9,20 @@ import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
+import { isAllowedOrigin } from '../engine/limits/origin.js';
 import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
+import { logSessions, logSockets } from '../operations/connection-log.js';
+import { problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { Refusals } from '../operations/refusals.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { backplaneEvents, linksOf, reportMalformed } from './backplane.js';
-import { reportEngine } from './engine-events.js';
+import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
 import { MalformedMessages } from './malformed.js';
 
@@ -30,6 +34,8 @@ export class MachineWorker implements EngineHost {
   readonly log: Logger;
   readonly metrics: WorkerMetrics;
   readonly malformed: MalformedMessages;
+  /** Takes note of rejected clients. */
+  readonly refusals: Refusals;
   /** What is down at present, for the health endpoints. */
   readonly problems = new Set<string>();
   readonly engines: Engine[] = [];
@@ -46,16 +52,17 @@ export class MachineWorker implements EngineHost {
     readonly mesh: Mesh,
     readonly orders: Orders,
   ) {
-    this.log = createLog(config.logLevel, { worker: mesh.id });
+    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
       deaths: () => orders.last('deaths')?.count ?? 0,
     });
     this.malformed = new MalformedMessages(this.log);
+    this.refusals = new Refusals(this.log);
     this.parts = new MeshParts(mesh);
     reportMalformed(mesh, this.malformed);
-    this.metrics.add(this.malformed.metrics());
+    this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     Engine.host = this;
   }
 
@@ -105,6 +112,15 @@ export class MachineWorker implements EngineHost {
     engine.addresses?.share(linksOf(links, kinds.addresses));
     this.rejected.watch(engine);
     reportEngine(engine, this.problems, this.log);
+    reportRefusals(engine, this.refusals);
+    logSessions(engine, this.log);
+  }
+
+  /** The application has created a Socket.IO server. */
+  addServer(io: Server): void {
+    this.servers.push(io);
+    reportUnknownNamespaces(io, this.refusals);
+    logSockets(io, this.log);
   }
 
   /** Opens a backplane for one more Socket.IO server. */
@@ -147,7 +163,10 @@ export function isOfMachine(): boolean {
 
 /** The options that let pages of these origins connect. */
 export function corsOptionsOf(origins: readonly string[]): EngineOptions {
-  return { origins, cors: { origin: origins.includes('*') ? '*' : [...origins] } };
+  if (origins.includes('*')) return { origins, cors: { origin: '*' } };
+  const answerFor = (origin: string | undefined, answer: (error: null, isAllowed: boolean) => void) =>
+    answer(null, origin !== undefined && isAllowedOrigin(origin, origins));
+  return { origins, cors: { origin: answerFor } };
 }
 
 /**

@@ -22,7 +22,7 @@ export function buildEngine(config: Config): { app: TemplatedApp; secure: boolea
 /** Builds the Socket.IO server on the engine, with rooms that span the workers. */
 export async function buildServer(worker: MachineWorker, engine: Engine): Promise<Server> {
   const io = new Server({ serveClient: false, parser });
-  worker.servers.push(io);
+  worker.addServer(io);
   const backplane = worker.openBackplane();
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);

@@ -7,6 +7,8 @@ import { directory, pids, server, start } from './support/own-server.js';
 
 const DIED = 'a worker died and will be replaced';
 
+const timeOf = ({ time }: Record<string, unknown>): number => Date.parse(time as string);
+
 function commandLine(pid: number): string[] {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
 }
@@ -17,14 +19,20 @@ async function get(path: string): Promise<{ status: number; body: unknown }> {
 }
 
 describe('the start', () => {
-  test('tells people the address, the number of workers and the bus in one line, and programs the rest', async () => {
+  test('tells the address, the number of workers and the bus in one line, and every line has the same schema', async () => {
     await start({ WORKERS: '3' });
     expect(server.greeting).toBe(
       `gjallar listens on http://127.0.0.1:${server.port} with 3 workers on the embedded bus`,
     );
     expect(new Set(await pids(1, 2, 3)).size).toBe(3);
     for (const line of server.log) {
-      expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number), pid: expect.any(Number) });
+      expect(line).toMatchObject({
+        level: expect.stringMatching(/^(info|warn)$/),
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        pid: expect.any(Number),
+        msg: expect.any(String),
+        ...(line.process === 'worker' ? { worker: expect.any(Number) } : { process: 'primary' }),
+      });
     }
   });
 
@@ -107,9 +115,9 @@ describe('a worker that dies', () => {
     expect(deaths.map(({ worker, signal, delay }) => ({ worker, signal, delay }))).toEqual(
       [0, 100, 200, 400, 800].map((delay) => ({ worker: expect.anything(), signal: 'SIGKILL', delay })),
     );
-    const times = deaths.map((line) => line.time as number);
-    const births = [2, 3, 4, 5, 6].map(
-      (id) => server.log.find((line) => line.msg === 'listening' && line.worker === id)!.time as number,
+    const times = deaths.map(timeOf);
+    const births = [2, 3, 4, 5, 6].map((id) =>
+      timeOf(server.log.find((line) => line.msg === 'listening' && line.worker === id)!),
     );
     for (const [index, delay] of [0, 100, 200, 400, 800].entries()) {
       // Timers may be early by one.

@@ -110,6 +110,7 @@ describe('RATE_LIMIT', () => {
     for (let i = 0; i < 30; i++) client.emit('echo', i);
     expect((await disconnected)[1]).toMatchObject({ context: { code: 1008, reason: 'RATE_LIMITED' } });
     expect(await server.logged((line) => line.msg === 'a client was disconnected')).toMatchObject({
+      code: 'RATE_LIMITED',
       reason: 'rate limit',
       address: '9.9.9.1',
     });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, upgraded } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
 import { type LogLine, type RunningServer, startServer } from '../support/server.js';
@@ -19,7 +20,7 @@ async function readiness(server: RunningServer): Promise<{ status: number; state
 /** Resolves when the server says, after its first `seen` lines, that the bus is up or down. */
 function busIs(server: RunningServer, isUp: boolean, seen = 0): Promise<LogLine> {
   return server.logged(
-    (line) => line.bus === 'redis' && (line.level === 30) === isUp && server.log.indexOf(line) >= seen,
+    (line) => line.bus === 'redis' && (line.level === 'info') === isUp && server.log.indexOf(line) >= seen,
   );
 }
 
@@ -143,13 +144,19 @@ test('a server that keeps history starts without its Redis, says so, and is read
     const told = await server.logged(
       ({ msg }) => msg?.startsWith('Redis is unreachable: messages cannot be stored') ?? false,
     );
-    expect(told).toMatchObject({ level: 50, reason: expect.stringContaining('ECONNREFUSED') });
+    expect(told).toMatchObject({
+      level: 'error',
+      error: { cause: { message: expect.stringContaining('ECONNREFUSED') } },
+    });
     expect(await readiness(server)).toEqual({ status: 503, state: 'not ready', problems: 2 });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     const client = connect(server.url);
     await upgraded(client);
     expect(await client.emitWithAck('join', 'early')).toMatchObject({ ok: false, code: 'HISTORY_UNAVAILABLE' });
-    const [up, kept] = [busIs(server, true), server.logged(({ msg }) => msg === 'Redis is up: messages are stored')];
+    const [up, kept] = [
+      busIs(server, true),
+      server.logged(({ msg }) => msg?.startsWith('over: Redis is unreachable') ?? false),
+    ];
     await redis.start();
     await Promise.all([up, kept]);
     expect(await readiness(server)).toEqual({ status: 200, state: 'ready', problems: 0 });
@@ -198,3 +205,45 @@ test('without its Redis a server that keeps history refuses messages, keeps its 
     await redis.remove();
   }
 });
+
+test.each([
+  ['that is full', ['config', 'set', 'maxmemory', '1'], ['config', 'set', 'maxmemory', '0'], 'OOM'],
+  ['that became a replica', ['replicaof', '127.0.0.1', '1'], ['replicaof', 'no', 'one'], 'READONLY'],
+] as const)(
+  'a Redis %s is named in the log, in /readyz and in the metrics, until it stores messages again',
+  async (_, spoil, repair, words) => {
+    const redis = await RedisProcess.start();
+    const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
+    const admin = new Redis(redis.url);
+    const problem = 'Redis rejects writes: messages cannot be stored';
+    try {
+      const client = connect(server.url);
+      await upgraded(client);
+      await joinAll([client], 'kept');
+      await admin.call(spoil[0], ...spoil.slice(1));
+      for (let n = 0; n < 5; n++) {
+        expect(await client.emitWithAck('message', { room: 'kept', text: 'x' })).toMatchObject({
+          code: 'HISTORY_REFUSED',
+        });
+      }
+      const line = await server.logged(({ msg }) => msg === problem);
+      expect(line).toMatchObject({ level: 'error', error: { cause: { message: expect.stringContaining(words) } } });
+      expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({
+        state: 'degraded',
+        problems: expect.arrayContaining([problem]),
+      });
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      expect(metrics).toContain(`gjallar_problem{problem="${problem}",worker="1"} 1\n`);
+      await admin.call(repair[0], ...repair.slice(1));
+      // No client posts anything: the server finds out by itself.
+      await server.logged(({ msg }) => msg === `over: ${problem}`);
+      expect(server.log.filter(({ msg }) => msg === problem)).toHaveLength(1);
+      expect(await readiness(server)).toMatchObject({ state: 'ready' });
+      expectOk(await client.emitWithAck('message', { room: 'kept', text: 'again' }));
+    } finally {
+      admin.disconnect();
+      await server.stop();
+      await redis.remove();
+    }
+  },
+);

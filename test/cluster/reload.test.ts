@@ -245,7 +245,7 @@ describe('SIGTERM', () => {
     for (const [reason] of await Promise.all(disconnected)) expect(reason).toBe('transport close');
     expect(await closed).toEqual([1001, 'the server stops']);
     expect(await exit).toEqual([0, null]);
-    expect(server.log.find((line) => line.msg === 'stopping')).toMatchObject({ clients: 6, left: 0 });
+    expect(server.log.find((line) => line.msg === 'stopping')).toMatchObject({ clients: 7, left: 0 });
   });
 
   test('a second one does not wait for anybody', async () => {

@@ -4,8 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { isUnlimited } from '../../src/config/limits.js';
 import { loadConfig } from '../../src/config/load.js';
+import { unknownVariables } from '../../src/config/unknown-variables.js';
 import { runToEnd, startServer } from '../support/server.js';
 import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
 
@@ -49,6 +51,75 @@ test('a port in use stops the start with one line', async () => {
     // Left open, it would keep the test runner from ending.
     other.close();
   }
+});
+
+test('two starts on one port at the same moment do not share it', async () => {
+  const held = (await lockPort('127.0.0.1', 4711))!;
+  await expect(lockPort('127.0.0.1', 4711)).rejects.toMatchObject({
+    code: 'BAD_CONFIG',
+    message: expect.stringContaining('another gjallar starts or runs on this port'),
+  });
+  await once(held.close(), 'close');
+  await once((await lockPort('127.0.0.1', 4711))!.close(), 'close');
+
+  const server = await startServer({ WORKERS: '1', PORT: '0' });
+  try {
+    await server.restart();
+    const { code, stderr } = await runToEnd([], { HOST: '127.0.0.1', PORT: String(server.port) });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^gjallar: cannot listen [^\n]+\n$/) });
+    expect(stderr).toContain('another gjallar starts or runs on this port');
+  } finally {
+    await server.stop();
+  }
+});
+
+test.each([
+  [
+    'no folder for temporary files',
+    { TMPDIR: '/proc/nowhere' },
+    /: ENOENT: [^\n]+\. Set TMPDIR to a writable folder\.\n$/,
+  ],
+  ['a folder below /proc', { DATA_DIR: '/proc/1/data' }, /DATA_DIR must be a folder that can be written to/],
+])('%s stops the start with one line', async (_what, environment, words) => {
+  const { code, stdout, stderr } = await runToEnd([], { PORT: '0', LOG_LEVEL: 'silent', WORKERS: '1', ...environment });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
+  expect(stderr).toMatch(words);
+});
+
+test.each([
+  ['REDIS_ULR', 'REDIS_URL'],
+  ['TRUSTPROXY', 'TRUST_PROXY'],
+  ['CORS_ORIGINS', 'CORS_ORIGIN'],
+  ['PROT', 'PORT'],
+  ['jwt_secret', 'JWT_SECRET'],
+  ['JWT_SECRET_FIEL', 'JWT_SECRET_FILE'],
+  ['HOME', undefined],
+  ['PATH', undefined],
+  ['JWT_SECRET_FILE', undefined],
+  ['NODE_OPTIONS', undefined],
+])('for the variable %s, the start suggests %s', (name, meant) => {
+  expect(unknownVariables({ [name]: 'x' })).toEqual(meant ? [{ name, meant }] : []);
+});
+
+test('a misspelt variable is named at the start', async () => {
+  const server = await startServer({ WORKERS: '1', JWT_SECRETS: 'x'.repeat(32) });
+  try {
+    expect(await server.logged(({ variable }) => variable === 'JWT_SECRETS')).toMatchObject({
+      level: 'warn',
+      msg: 'the variable JWT_SECRETS is unknown and has no effect; did you mean JWT_SECRET?',
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a secret may be in a file', () => {
+  expect(loadConfig({ JWT_SECRET_FILE: text }).jwtSecret).toBe('neither key nor certificate');
+  expect(() => loadConfig({ JWT_SECRET_FILE: '/nowhere' })).toThrow(
+    /^JWT_SECRET_FILE must name a readable file: ENOENT/,
+  );
+  expect(loadConfig({ PORT_FILE: text }).port).toBe(3000);
 });
 
 test('a folder for the messages that cannot be written to stops the start with one line', async () => {

@@ -127,7 +127,7 @@ test('a server in use writes no key, password or token', async () => {
     await redis.stop();
     await client.emitWithAck('message', { room: 'hall', text: secretOf('refused') });
     await server.end();
-    expect(server.output).toMatch(/"level":50/);
+    expect(server.output).toMatch(/"level":"error"/);
     expectNoSecret(server.output, [token, basic(secretOf('admin')), basic(secretOf('wrong'))]);
   } finally {
     await redis.remove();

@@ -80,6 +80,7 @@ describe('SQLite', () => {
     expect(plan(queries.changes, 99_000, 99_010, 10)).toEqual([
       'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
       'SEARCH c USING INTEGER PRIMARY KEY (rowid=?)',
+      'SEARCH f USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
     ]);
     db.close();
     await store.close();

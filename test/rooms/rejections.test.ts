@@ -111,7 +111,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   try {
     const problem = 'Redis rejects the command PSUBSCRIBE: rooms do not fully span workers and machines';
     const line = await server.logged(({ msg }) => msg === problem);
-    expect(line).toMatchObject({ level: 50, bus: 'redis', reason: expect.stringContaining('NOPERM') });
+    expect(line).toMatchObject({ level: 'error', bus: 'redis', reason: expect.stringContaining('NOPERM') });
     expect(await readiness()).toEqual({ ok: true, state: 'degraded', problems: [problem] });
     await allow([redis], ...ALL);
     await server.logged(({ msg }) => msg === 'the backplane is up');

@@ -17,7 +17,7 @@ export interface RunningServer {
   readonly port: number;
   /** The primary's process. */
   readonly process: ChildProcess;
-  /** The line for people that the start ends with. */
+  /** The message that the start ends with. */
   readonly greeting: string;
   readonly log: readonly LogLine[];
   /** Resolves with the first log line, past or to come, that fits. */
@@ -56,13 +56,12 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     });
     const listening = new Promise<number>((resolve, reject) => {
       createInterface(started.stdout).on('line', (line) => {
-        const url = /^gjallar listens on https?:\/\/[^ ]+:(\d+) /.exec(line);
-        if (url) {
-          greeting = line;
-          return resolve(Number(url[1]));
+        const entry = JSON.parse(line) as LogLine;
+        if (entry.msg?.startsWith('gjallar listens on ')) {
+          greeting = entry.msg;
+          resolve(entry.port as number);
         }
-        if (!line.startsWith('{')) return;
-        log.push(JSON.parse(line) as LogLine);
+        log.push(entry);
         for (const watcher of watchers) watcher();
       });
       started.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));

@@ -36,7 +36,7 @@ test('the command starts a server of its own, and leaves nothing of it', async (
   await server.stop();
   await untilGone(server.pid);
   await expect(checkTarget(server.url)).rejects.toThrow(`TARGET=${server.url} does not answer`);
-  expect(readFileSync(log, 'utf8')).toContain(`gjallar listens on ${server.url} with 1 worker on the embedded bus\n`);
+  expect(readFileSync(log, 'utf8')).toContain(`gjallar listens on ${server.url} with 1 worker on the embedded bus"`);
   expect(readdirSync(folder)).toEqual(['server.log']);
 });
 

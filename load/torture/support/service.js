@@ -16,8 +16,8 @@ export function bareEnvironment() {
  */
 export const MAX_SESSION_REST_MS = 75_000;
 
-/** What pino writes for `error`; from here on something went wrong that should not. */
-const ERROR = 50;
+/** The levels that say that something went wrong that should not. */
+const BAD = new Set(['error', 'fatal']);
 
 /** The service as `npm start` runs it, with a folder and a port of its own on the loopback interface. */
 export class Service {
@@ -50,7 +50,7 @@ export class Service {
     if (!line.startsWith('{')) return;
     const { level, msg, worker, pid } = JSON.parse(line);
     if (msg === 'listening') this.pids.set(worker, pid);
-    if (level >= ERROR) this.complaints.push(line);
+    if (BAD.has(level)) this.complaints.push(line);
   }
 
   get url() {

@@ -4,16 +4,16 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
-import { Archive, type ArchiveReader } from '../../history/archive/archive.js';
-import { Archiver } from '../../history/archive/archiver.js';
+import type { ArchiveReader } from '../../history/archive/archive.js';
 import { HistoryError } from '../../history/errors.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
-import { OutageLog } from '../../history/outage-log.js';
 import { RedisHistoryStore, redisClientOptions } from '../../history/redis/store.js';
 import { SqliteHistoryStore } from '../../history/sqlite/store.js';
-import type { HistoryStore, PageQuery } from '../../history/store.js';
+import type { HistoryStore } from '../../history/store.js';
 import { register } from '../../operations/metrics/metric.js';
 import { redisClient } from '../../runtime/redis-client.js';
+import { Archiving } from './archiving.js';
+import { HistoryOutages } from './history-outages.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
@@ -41,7 +41,6 @@ const TRIM_INTERVAL_MS = 60_000;
 const RETRY_MS = 1000;
 /** How long Redis may take to answer before it is reported as unreachable. */
 const REDIS_GRACE_MS = 2000;
-const NO_REDIS = 'Redis is unreachable: messages cannot be stored';
 
 /**
  * Opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need them are
@@ -57,9 +56,8 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
     redisUrl && historyStore !== 'sqlite'
       ? await connectRedis({ ...config, redisUrl }, surroundings)
       : await openSqlite(config, surroundings);
-  const outages = new OutageLog(log, 'the history');
-  const onOutcome = (error: HistoryError | undefined) => outages.note(error);
-  const history = new MeasuredHistory(opened.store, { registry, isTrimmer, onOutcome });
+  const { store, outages } = opened;
+  const history = new MeasuredHistory(store, { registry, isTrimmer, onFailure: (...what) => outages.failed(...what) });
   const archiving = archiveUrl ? new Archiving(archiveUrl, history, surroundings) : undefined;
   register(registry, [...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
@@ -71,6 +69,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
     isReady: opened.isReady,
     close: async () => {
       clearInterval(timer);
+      outages.close();
       await archiving?.close();
       await history.close();
     },
@@ -79,6 +78,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
 
 interface OpenedStore {
   store: HistoryStore;
+  outages: HistoryOutages;
   isReady(): boolean;
 }
 
@@ -87,29 +87,42 @@ async function connectRedis(
   { log, problems }: HistorySurroundings,
 ): Promise<OpenedStore> {
   let isReady = false;
-  let reason = 'no answer';
-  const onError = (error: Error) => {
-    reason = error.message || reason;
-    log.debug({ error }, 'connection of the history');
-  };
+  let isConnected = false;
+  let latest = new Error('no answer');
   const redis = await redisClient(config, redisClientOptions());
-  redis.on('error', onError);
   const keyPrefix = redisNamesOf(config).keys;
   const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
-  const timer = setTimeout(() => {
-    problems.add(NO_REDIS);
-    log.error({ reason }, `${NO_REDIS}; this worker is not ready until it can connect (REDIS_URL)`);
-  }, REDIS_GRACE_MS);
-  void store.ready().then(() => {
-    isReady = true;
-    clearTimeout(timer);
-    if (problems.delete(NO_REDIS)) log.info('Redis is up: messages are stored');
+  // Without a connection, a call fails with an error that does not say why.
+  const explain = (error: HistoryError) =>
+    redis.status === 'ready' ? error : new HistoryError('HISTORY_UNAVAILABLE', latest);
+  const outages = new HistoryOutages(store, 'Redis', { log, problems }, explain);
+  const isDown = () => outages.storing.failed(new HistoryError('HISTORY_UNAVAILABLE', latest));
+  // A connection that breaks returns at once, unless Redis is down.
+  let grace: NodeJS.Timeout | undefined = setTimeout(isDown, REDIS_GRACE_MS);
+  redis.on('error', (error: Error) => {
+    latest = error;
+    log.debug({ error }, 'connection of the history');
   });
-  return { store, isReady: () => isReady };
+  redis.on('close', () => {
+    if (isConnected) latest = new Error('the connection was closed');
+    isConnected = false;
+    grace ??= setTimeout(isDown, REDIS_GRACE_MS).unref();
+  });
+  redis.on('ready', () => {
+    isReady = true;
+    isConnected = true;
+    clearTimeout(grace);
+    grace = undefined;
+    if (outages.storing.isInProgress) void outages.storing.check();
+  });
+  return { store, outages, isReady: () => isReady };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
-async function openSqlite(config: Config, { log, failed, isTrimmer }: HistorySurroundings): Promise<OpenedStore> {
+async function openSqlite(
+  config: Config,
+  { log, problems, failed, isTrimmer }: HistorySurroundings,
+): Promise<OpenedStore> {
   const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
   const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
   const onOpenFolder = (mode: number) => {
@@ -123,76 +136,13 @@ async function openSqlite(config: Config, { log, failed, isTrimmer }: HistorySur
   for (;;) {
     try {
       const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, maxBytes, onOpenFolder });
-      return { store, isReady: () => true };
+      const outages = new HistoryOutages(store, 'DATA_DIR', { log, problems });
+      return { store, outages, isReady: () => true };
     } catch (error) {
       const { cause } = error as Error;
       log.error({ error }, 'the history cannot be opened');
       failed(`DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`);
       await sleep(RETRY_MS);
-    }
-  }
-}
-
-/** The archive and its archiver, which start when the database can be reached. */
-class Archiving {
-  readonly reader: LateArchive;
-  archiver: Archiver | undefined;
-  private archive: Archive | undefined;
-  private readonly stop = new AbortController();
-
-  constructor(url: string, history: HistoryStore, surroundings: HistorySurroundings) {
-    this.reader = new LateArchive(new OutageLog(surroundings.log, 'reading the archive'));
-    void this.open(url, history, surroundings);
-  }
-
-  async close(): Promise<void> {
-    this.stop.abort();
-    await this.archiver?.stop();
-    await this.archive?.close();
-  }
-
-  private async open(url: string, history: HistoryStore, { log, problems }: HistorySurroundings): Promise<void> {
-    const problem = 'the archive cannot be reached: what is said is archived when it can';
-    const { signal } = this.stop;
-    while (!signal.aborted) {
-      try {
-        this.archive = await Archive.open(url);
-        if (signal.aborted) return await this.archive.close();
-        this.archiver = new Archiver(history, this.archive, {
-          onError: (error) => log.error({ error }, 'archiving failed'),
-        });
-        this.archiver.start();
-        this.reader.opened(this.archive);
-        if (problems.delete(problem)) log.info('the archive is there');
-        return;
-      } catch (error) {
-        if (!problems.has(problem)) log.error({ error }, problem);
-        problems.add(problem);
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
-      }
-    }
-  }
-}
-
-/** An archive that may not be open yet. Until it is, reads fail as if it were unreachable. */
-class LateArchive implements ArchiveReader {
-  private archive: Archive | undefined;
-
-  constructor(private readonly outages: OutageLog) {}
-
-  opened(archive: Archive): void {
-    this.archive = archive;
-  }
-
-  async read(conversation: string, query: PageQuery): ReturnType<ArchiveReader['read']> {
-    if (!this.archive) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the archive is not open yet'));
-    try {
-      const page = await this.archive.read(conversation, query);
-      this.outages.note(undefined);
-      return page;
-    } catch (error) {
-      if (error instanceof HistoryError) this.outages.note(error);
-      throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -15,6 +15,7 @@ import {
   type Question,
   socketOf,
 } from '../protocol.js';
+import { lockPort } from './port-lock.js';
 import { movesConnections, SharedPorts } from './ports.js';
 import { Questions } from './questions.js';
 import { Watchdog } from './watchdog.js';
@@ -57,7 +58,8 @@ interface WorkerRecord {
 
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
 export class Primary {
-  private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
+  private readonly meshDirectory = makeMeshDirectory();
+  private portLock: Server | undefined;
   private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
@@ -105,6 +107,7 @@ export class Primary {
    * @throws GjallarError BAD_CONFIG
    */
   async reserve(host: string, port: number): Promise<void> {
+    this.portLock = await lockPort(host, port);
     const { failure } = await this.ports.claim({ host, port, turn: 0 });
     if (!failure) return;
     const isTaken = failure.code === 'EADDRINUSE';
@@ -182,6 +185,8 @@ export class Primary {
   /** Drains and stops all workers. Resolves when they are gone. */
   async stop(): Promise<void> {
     this.stopping = true;
+    // The next server may start while the clients of this one are still drained.
+    this.portLock?.close();
     for (const timer of this.respawns) clearTimeout(timer);
     await Promise.all([...this.members.values()].map((member) => this.stopMember(member, this.options.drainTimeout)));
     this.watchdog.close();
@@ -322,6 +327,18 @@ export class Primary {
       this.fork(false);
     }, delay);
     this.respawns.add(timer);
+  }
+}
+
+/** @throws GjallarError BAD_CONFIG */
+function makeMeshDirectory(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'gjallar-'));
+  } catch (error) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `cannot create a folder for the sockets of the workers: ${(error as Error).message}. Set TMPDIR to a writable folder.`,
+    );
   }
 }
 

@@ -2,6 +2,7 @@ import type { AddressLimits } from '../limits/address-limits.js';
 import { isExpectedHost } from '../limits/origin.js';
 import type { RequestGuard } from '../limits/request-guard.js';
 import type { HttpExchange, ResponseHeaders } from './exchange.js';
+import type { EngineRequest } from './request.js';
 
 /** The limits that all HTTP requests share. */
 export interface HttpHost {
@@ -9,6 +10,8 @@ export interface HttpHost {
   readonly requestGuard: RequestGuard;
   /** Limits the waiting requests of one address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
+  /** Called with the error code of each request that is rejected before or outside of a session. */
+  readonly onRefused?: ((code: string, request: EngineRequest) => void) | undefined;
 }
 
 type Answer = [status: number, headers: ResponseHeaders, body: string];
@@ -29,15 +32,20 @@ const tooManyRequests: Answer = [
  */
 export function handleRequest<Exchange extends HttpExchange>(
   exchange: Exchange,
-  { requestGuard, settings, addresses }: HttpHost,
+  host: HttpHost,
   handle: (exchange: Exchange) => unknown,
   isForAnyHost = false,
 ): void {
+  const { requestGuard, settings, addresses } = host;
   const { request } = exchange;
+  const refuse = (code: string, answer: Answer) => {
+    host.onRefused?.(code, request);
+    exchange.send(...answer);
+  };
   const address = request.connection.remoteAddress;
   if (!requestGuard.enter(address)) return exchange.destroy();
-  if (!isForAnyHost && !isExpectedHost(request, settings)) return exchange.send(...misdirected);
-  if (addresses && !addresses.enterRequest(exchange, address)) return exchange.send(...tooManyRequests);
+  if (!isForAnyHost && !isExpectedHost(request, settings)) return refuse('HOST_FORBIDDEN', misdirected);
+  if (addresses && !addresses.enterRequest(exchange, address)) return refuse('TOO_MANY_REQUESTS', tooManyRequests);
   try {
     handle(exchange);
   } finally {

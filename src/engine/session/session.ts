@@ -24,6 +24,8 @@ export interface SessionHost extends SenderHost {
   readonly silenceQueue: DeadlineQueue<Session>;
   /** Sessions of revision 3, whose client must send a ping. */
   readonly silenceQueueV3: DeadlineQueue<Session>;
+  /** The session that has received a message last. */
+  sender: unknown;
   /** The JSON that follows the session's id in the `open` packet. */
   openingFor(transport: Transport): string;
   onSessionClosed(session: Session): void;
@@ -112,6 +114,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     switch (type) {
       case 'message':
         this.host.counters.received++;
+        this.host.sender = this;
         this.emit('data', data ?? '');
         if (this.isObserved) this.emit('message', data ?? '');
         return true;

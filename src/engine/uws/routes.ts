@@ -71,7 +71,12 @@ export interface WebSocketRoute {
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
   const { slow, closing, frameGuard, settings, requestGuard } = host;
   // The limits for one address count WebSockets as clients, not as waiting requests.
-  const upgradeHost: HttpHost = { settings, requestGuard, addresses: undefined };
+  const upgradeHost: HttpHost = {
+    settings,
+    requestGuard,
+    addresses: undefined,
+    onRefused: (...what) => host.onRefused?.(...what),
+  };
   const { readRequest: read = readerOf(host, route.secure), onUpgrade } = route;
   app.ws<SocketData>(route.pattern, {
     maxPayloadLength: route.maxPayload,

@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import knexModule, { type Knex } from 'knex';
 import type Database from 'libsql';
 import { LibsqlClient } from '../../compat/knex.js';
 import { retryWhileBusy } from '../busy.js';
+import { createFolder } from '../private-file.js';
 
 export type Dialect = 'sqlite' | 'postgres' | 'mysql';
 
@@ -47,7 +47,7 @@ const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
 
 function connectSqlite(filename: string): Knex {
-  mkdirSync(dirname(filename), { recursive: true, mode: 0o700 });
+  createFolder(dirname(resolve(filename)));
   return knexModule({
     client: LibsqlClient,
     connection: { filename },

@@ -10,6 +10,7 @@ export interface ConversationKeys {
   log: string;
   due: string;
   seed: string;
+  check: string;
 }
 
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
@@ -28,6 +29,7 @@ export class Keys {
       log: this.log(bucket),
       due: this.due(bucket),
       seed: `${this.tag(bucket)}seed`,
+      check: `${this.tag(bucket)}check`,
     };
   }
 

@@ -165,12 +165,19 @@ while true do
 end
 `;
 
+/** KEYS a stream that nothing reads, in the slot of a conversation. Writes as an append does. */
+const check = `
+redis.call('XADD', KEYS[1], 'MAXLEN', 1, '*', 'c', '')
+redis.call('PEXPIRE', KEYS[1], 1000)
+`;
+
 /** The scripts as methods. The number of keys comes first, since it varies. */
 export interface Scripts {
   gjallarAppend(keys: number, ...args: (string | number)[]): Promise<[epoch: string, ...offsets: number[]]>;
   gjallarHead(keys: number, ...args: (string | number)[]): Promise<[string, number, string, number]>;
   gjallarRange(keys: number, ...args: (string | number)[]): Promise<[entries: StreamEntry[], isCut: number]>;
   gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
+  gjallarCheck(keys: number, ...args: (string | number)[]): Promise<unknown>;
 }
 
 /** Adds the scripts to a client. They are sent as a hash, and in full if Redis does not know them yet. */
@@ -179,5 +186,6 @@ export function withScripts<Client extends Redis | Cluster>(client: Client): Cli
   client.defineCommand('gjallarHead', { lua: head });
   client.defineCommand('gjallarRange', { lua: range });
   client.defineCommand('gjallarTrim', { lua: trim });
+  client.defineCommand('gjallarCheck', { lua: check });
   return client as Client & Scripts;
 }

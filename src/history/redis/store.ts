@@ -138,6 +138,12 @@ export class RedisHistoryStore implements HistoryStore {
     return removed.reduce((sum, count) => sum + count, 0);
   }
 
+  async check(conversation: string): Promise<void> {
+    checkName('conversation', conversation);
+    const { check } = this.keys.of(conversation);
+    await this.ask(() => this.client.gjallarCheck(1, check));
+  }
+
   async changes(after: string | undefined, limit: number): Promise<Changes> {
     checkCount('limit', limit, 1);
     return this.ask(() => readChanges(this.client, this.keys, after, limit));

@@ -2,6 +2,7 @@ import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
 import { freshEpoch } from '../epoch.js';
 import type { Writer } from './connection.js';
+import { checkMark } from './mark.js';
 import { createSeed } from './seed.js';
 
 /** `oldest` is the time of the oldest message kept, null if there is none; `first` its offset, else `offset + 1`. */
@@ -37,7 +38,7 @@ const schema = `
   CREATE INDEX keys_due ON keys (at);
 `;
 
-const VERSION = 1;
+export const VERSION = 1;
 /** SQLite's default. */
 const PAGE_BYTES = 4096;
 
@@ -67,7 +68,7 @@ export async function openFile(
     // A commit must survive a power cut. Otherwise the offset of an acknowledged message could be given out twice.
     // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
-    await retry(() => migrate(writer));
+    await retry(() => migrate(writer, path));
     if (maxFileBytes !== undefined) {
       await writer.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / PAGE_BYTES)}`);
     }
@@ -80,7 +81,7 @@ export async function openFile(
   }
 }
 
-async function migrate(writer: Writer): Promise<void> {
+async function migrate(writer: Writer, path: string): Promise<void> {
   await writer.exec('BEGIN IMMEDIATE');
   try {
     const { user_version: version } = (await writer.prepare('PRAGMA user_version')).get([]) as { user_version: number };
@@ -93,6 +94,7 @@ async function migrate(writer: Writer): Promise<void> {
     }
     // Without a version of its own: an older gjallar that uses the same file meanwhile need not know of it.
     await createSeed(writer);
+    await checkMark(path, writer, version === 0);
     await writer.exec('COMMIT');
   } catch (error) {
     if (writer.inTransaction) await writer.exec('ROLLBACK');

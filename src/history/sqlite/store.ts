@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { retryWhileBusy } from '../busy.js';
 import { epochFrom } from '../epoch.js';
@@ -22,6 +23,8 @@ import {
   type StoredMessage,
 } from '../store.js';
 import { decodeText, encodeText, type Reader, type Text } from './connection.js';
+import { newestSerial } from './mark.js';
+import { MarkWriter } from './mark-writer.js';
 import { openFile, type SqliteFile } from './schema.js';
 import { liveBytes } from './size.js';
 import { historyError, SqliteWriter } from './writer.js';
@@ -41,8 +44,14 @@ export interface SqliteOptions extends HistoryLimits {
   onOpenFolder?: (mode: number) => void;
 }
 
+/** The database in `dataDir`. */
+export const FILE = 'history.db';
+
 /** Up to this number of messages are read without looking at their lengths first. */
 const FEW = 16;
+
+/** With less than this on the disk, it counts as full. */
+const MIN_FREE_BYTES = 1_048_576;
 
 /** Finds the last of the messages, in an order, that together have this number of bytes. Lengths are read without the texts. */
 function fitting(column: 'offset' | 'serial', where: string, order: 'ASC' | 'DESC'): string {
@@ -62,8 +71,10 @@ export const queries = {
   firstThatFits: fitting('offset', 'conversation = ? AND offset BETWEEN ? AND ?', 'DESC'),
   lastChangeThatFits: fitting('serial', 'serial IN (SELECT serial FROM messages WHERE serial > ? LIMIT ?)', 'ASC'),
   bytes: liveBytes,
-  changes: `SELECT m.serial, c.name, c.epoch, m.offset, m.at, m.sender, m.text
-    FROM messages m JOIN conversations c ON c.id = m.conversation
+  newestSerial,
+  changes: `SELECT m.serial, c.name, c.epoch, m.offset, m.at, m.sender, m.text,
+      f.epoch AS former, f.offset AS shared
+    FROM messages m JOIN conversations c ON c.id = m.conversation LEFT JOIN former f ON f.conversation = c.id
     WHERE m.serial > ? AND m.serial <= ? ORDER BY m.serial LIMIT ?`,
 } as const;
 
@@ -84,14 +95,22 @@ export class SqliteHistoryStore implements HistoryStore {
   private readonly writer: SqliteWriter;
   private readonly sql: Record<keyof typeof queries, Reader>;
   private readonly ttlMs: number;
+  private readonly mark: MarkWriter;
   private file: SqliteFile | undefined;
 
-  private constructor(file: SqliteFile, writer: SqliteWriter, ttlMs: number) {
+  private constructor(
+    file: SqliteFile,
+    writer: SqliteWriter,
+    private readonly dataDir: string,
+    ttlMs: number,
+  ) {
     this.file = file;
     this.writer = writer;
     this.ttlMs = ttlMs;
     const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
     this.sql = Object.fromEntries(prepared) as Record<keyof typeof queries, Reader>;
+    const newest = () => (this.sql.newestSerial.all([])[0] as { serial: number } | undefined)?.serial ?? 0;
+    this.mark = new MarkWriter(join(dataDir, FILE), file.logId, newest);
   }
 
   /** @throws HistoryError `HISTORY_UNAVAILABLE` if the file cannot be opened */
@@ -99,12 +118,12 @@ export class SqliteHistoryStore implements HistoryStore {
     const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
     const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {} } = options;
     try {
-      const path = join(dataDir, 'history.db');
+      const path = join(dataDir, FILE);
       const mode = createPrivately(path);
       if (mode !== undefined) onOpenFolder(mode);
       const file = await openFile(path, maxFileBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
       const writer = await SqliteWriter.prepare(file.writer, { maxMessages, maxBytes, windowMs, busyTimeoutMs });
-      return new SqliteHistoryStore(file, writer, options.ttlMs ?? DEFAULT_TTL_MS);
+      return new SqliteHistoryStore(file, writer, dataDir, options.ttlMs ?? DEFAULT_TTL_MS);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
@@ -118,7 +137,10 @@ export class SqliteHistoryStore implements HistoryStore {
     const job = { conversation, messages, ...options };
     checkAppend(job);
     this.opened();
-    return messages.length === 0 ? [] : this.writer.append(job);
+    if (messages.length === 0) return [];
+    const results = await this.writer.append(job);
+    this.mark.committed();
+    return results;
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {
@@ -154,6 +176,17 @@ export class SqliteHistoryStore implements HistoryStore {
     return total;
   }
 
+  async check(conversation: string): Promise<void> {
+    checkName('conversation', conversation);
+    this.opened();
+    // A small write may still fit where the next message does not.
+    const { bavail, bsize } = await statfs(this.dataDir);
+    if (bavail * bsize < MIN_FREE_BYTES) {
+      throw new HistoryError('HISTORY_REFUSED', new Error('the disk is full'));
+    }
+    await this.writer.check();
+  }
+
   get trimmedForSize(): number {
     return this.writer.trimmedForSize;
   }
@@ -170,10 +203,15 @@ export class SqliteHistoryStore implements HistoryStore {
     // Another file counts from the beginning: a cursor of a lost file means nothing here.
     const [file, serial] = after?.split(':') ?? [];
     const since = file === logId ? Number(serial) : 0;
-    type Row = MessageRow & { serial: number; name: Text; epoch: string };
+    type Former = { former: string | null; shared: number };
+    type Row = MessageRow & Former & { serial: number; name: Text; epoch: string };
     const rows = this.all<Row>('changes', [since, this.lastChangeThatFits(since, limit), limit]);
     return {
-      changes: rows.map((row) => ({ conversation: decodeText(row.name), ...messageOf(row, row.epoch) })),
+      changes: rows.map((row) => ({
+        conversation: decodeText(row.name),
+        ...messageOf(row, row.epoch),
+        ...(row.former !== null && { follows: { epoch: row.former, offset: row.shared } }),
+      })),
       cursor: `${logId}:${rows.at(-1)?.serial ?? since}`,
     };
   }
@@ -183,6 +221,7 @@ export class SqliteHistoryStore implements HistoryStore {
     this.file = undefined;
     if (!file) return;
     await this.writer.close();
+    this.mark.close();
     file.reader.close();
   }
 

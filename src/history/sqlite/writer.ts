@@ -16,7 +16,7 @@ export interface WriterOptions {
   busyTimeoutMs: number;
 }
 
-type Job = { append: AppendJob } | { trim: TrimJob } | 'trim to size';
+type Job = { append: AppendJob } | { trim: TrimJob } | 'trim to size' | 'check';
 type Outcome = AppendResult[] | TrimOutcome;
 
 /** The weight of one transaction: about three milliseconds of this thread. See {@link weightOf}. */
@@ -43,7 +43,13 @@ export class SqliteWriter {
 
   private constructor(
     private readonly connection: Writer,
-    private readonly parts: { begin: Statement; appender: Appender; trimmer: Trimmer; size: SizeLimit },
+    private readonly parts: {
+      begin: Statement;
+      touch: Statement;
+      appender: Appender;
+      trimmer: Trimmer;
+      size: SizeLimit;
+    },
     options: WriterOptions,
   ) {
     this.busyTimeoutMs = options.busyTimeoutMs;
@@ -57,11 +63,12 @@ export class SqliteWriter {
 
   static async prepare(connection: Writer, options: WriterOptions): Promise<SqliteWriter> {
     const begin = await connection.prepare('BEGIN IMMEDIATE');
+    const touch = await connection.prepare('UPDATE seed SET since = since');
     const forgetter = await Forgetter.prepare(connection);
     const appender = await Appender.prepare(connection, forgetter, options.maxMessages);
     const trimmer = await Trimmer.prepare(connection, forgetter);
     const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
-    return new SqliteWriter(connection, { begin, appender, trimmer, size }, options);
+    return new SqliteWriter(connection, { begin, touch, appender, trimmer, size }, options);
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
@@ -78,18 +85,25 @@ export class SqliteWriter {
     return (await this.batcher.add('trim to size', MAX_BATCH)) as TrimOutcome;
   }
 
-  /** Finishes what is queued. */
+  /** Writes and commits something that no reader sees. */
+  async check(): Promise<void> {
+    await this.batcher.add('check', MAX_BATCH);
+  }
+
+  /** Finishes what is queued. The database file then contains everything, unless other processes still use it. */
   async close(): Promise<void> {
     await this.batcher.idle();
+    await this.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {});
     this.connection.close();
   }
 
   private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
-    const { begin, appender, trimmer, size } = this.parts;
+    const { begin, touch, appender, trimmer, size } = this.parts;
     try {
       await retryWhileBusy(() => begin.run([]), this.busyTimeoutMs);
       const outcomes = entries.map(({ job }) => {
         if (job === 'trim to size') return undefined;
+        if (job === 'check') return void touch.run([]);
         return 'append' in job ? appender.append(job.append) : trimmer.chunk(job.trim);
       });
       appender.finish();

@@ -124,7 +124,7 @@ export class AdminServer {
       response.end(request.method === 'HEAD' ? undefined : isText ? body : `${JSON.stringify(body)}\n`);
     } catch (error) {
       const send: Sender['send'] = (status, all, body) => void response.writeHead(status, all).end(body);
-      sendError({ send }, headers, error, this.options.onError);
+      sendError({}, { send }, headers, error, this.options.onError);
     }
   }
 

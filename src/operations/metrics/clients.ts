@@ -75,13 +75,6 @@ export function clientMetrics(
       labels: ['reason'],
       read: () => rejected.counts,
     },
-    {
-      name: 'gjallar_clients_refused_total',
-      type: 'counter',
-      help: 'Clients rejected because of a limit or their origin, including plain WebSockets, by error code.',
-      labels: ['code'],
-      read: () => engines.flatMap(({ counters }) => Object.entries(counters.refused)),
-    },
     counter('gjallar_messages_over_limit_total', 'Messages from clients beyond RATE_LIMIT.', () =>
       sum(({ counters }) => counters.overLimit),
     ),

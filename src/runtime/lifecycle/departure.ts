@@ -50,7 +50,7 @@ export class Departure {
 
   /**
    * Resolves when the primary has ordered the stop and the drain is over.
-   * @param report called with the number of sessions before and after the drain
+   * @param report called with the number of clients before and after the drain
    */
   async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
     const { over } = await this.orders.next('stop');
@@ -70,8 +70,10 @@ export class Departure {
   }
 }
 
-function countOf({ engines }: ServingParts): number {
-  return engines.reduce((count, { clientsCount }) => count + clientsCount, 0);
+/** Counts the clients, those besides the sessions included. */
+function countOf({ engines, application }: ServingParts): number {
+  const others = application.drainGroups('stop').reduce((count, { size }) => count + size, 0);
+  return engines.reduce((count, { clientsCount }) => count + clientsCount, others);
 }
 
 /** Drains a worker over a number of ms. Requests of its clients are still answered. */

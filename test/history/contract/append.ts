@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Acknowledged, appendInProcess } from '../support/process.js';
-import { count, offsets, readAll, type Subject, say, texts } from './subject.js';
+import { changesFrom, count, offsets, readAll, type Subject, say, texts } from './subject.js';
 
 export function appendContract(subject: Subject): void {
   describe('append', () => {
@@ -81,6 +81,14 @@ export function appendContract(subject: Subject): void {
       ]) {
         expect(offsets(await subject.store.append(name, [say('x')], { key: 'k' }))).toEqual([1]);
       }
+    });
+
+    test('can be checked beforehand, which leaves nothing behind', async () => {
+      const [position] = await subject.store.append(subject.room, [say('a')]);
+      const { cursor } = await changesFrom(subject.store, undefined, 100);
+      await subject.store.check(subject.room);
+      expect(await subject.store.head(subject.room)).toEqual(position);
+      expect((await changesFrom(subject.store, cursor, 100)).changes).toEqual([]);
     });
 
     test('refuses what cannot be kept', async () => {

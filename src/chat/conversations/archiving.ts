@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Archive, type ArchiveReader } from '../../history/archive/archive.js';
+import { Archiver } from '../../history/archive/archiver.js';
+import { HistoryError } from '../../history/errors.js';
+import { Outage, type OutageReports } from '../../history/outage.js';
+import type { HistoryStore, PageQuery } from '../../history/store.js';
+
+/** How long until another attempt to open the archive. */
+const RETRY_MS = 1000;
+
+/** The archive and its archiver, which start when the database can be reached. */
+export class Archiving {
+  readonly reader: LateArchive;
+  archiver: Archiver | undefined;
+  private archive: Archive | undefined;
+  private readonly writing: Outage;
+  private readonly stop = new AbortController();
+
+  constructor(url: string, history: HistoryStore, reports: OutageReports) {
+    this.reader = new LateArchive(reports);
+    this.writing = new Outage(reports, {
+      problemFor: (error) =>
+        this.archive && error instanceof HistoryError
+          ? 'the history cannot be read: new messages wait to be archived'
+          : 'the archive cannot be written to: new messages wait to be archived',
+      check: async () => {
+        await history.head('/');
+        if (!this.archive) throw new Error('the archive is not open yet');
+        await this.archive.cursor();
+      },
+    });
+    void this.open(url, history);
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort();
+    this.writing.close();
+    this.reader.close();
+    await this.archiver?.stop();
+    await this.archive?.close();
+  }
+
+  private async open(url: string, history: HistoryStore): Promise<void> {
+    const { signal } = this.stop;
+    while (!signal.aborted) {
+      try {
+        const archive = await Archive.open(url);
+        if (signal.aborted) return await archive.close();
+        this.archive = archive;
+        this.archiver = new Archiver(history, archive, { onError: (error) => this.failed(error) });
+        this.archiver.start();
+        this.reader.opened(archive);
+        if (this.writing.isInProgress) await this.writing.check();
+        return;
+      } catch (error) {
+        this.failed(error);
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  private failed(error: unknown): void {
+    if (!this.stop.signal.aborted) this.writing.failed(error);
+  }
+}
+
+/** An archive that may not be open yet. Until it is, reads fail as if it were unreachable. */
+class LateArchive implements ArchiveReader {
+  private archive: Archive | undefined;
+  private readonly reading: Outage;
+
+  constructor(reports: OutageReports) {
+    this.reading = new Outage(reports, {
+      problemFor: () => 'the archive cannot be read: old messages are missing from the history',
+      check: async () => this.archive?.cursor(),
+    });
+  }
+
+  opened(archive: Archive): void {
+    this.archive = archive;
+  }
+
+  close(): void {
+    this.reading.close();
+  }
+
+  async read(conversation: string, query: PageQuery): ReturnType<ArchiveReader['read']> {
+    if (!this.archive) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the archive is not open yet'));
+    try {
+      return await this.archive.read(conversation, query);
+    } catch (error) {
+      if (error instanceof HistoryError) this.reading.failed(error);
+      throw error;
+    }
+  }
+}

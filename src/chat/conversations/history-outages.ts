@@ -1,0 +1,48 @@
+import { HistoryError } from '../../history/errors.js';
+import type { HistoryCall } from '../../history/metrics.js';
+import { Outage, type OutageReports } from '../../history/outage.js';
+import type { HistoryStore } from '../../history/store.js';
+
+/** The outages of the store: messages that cannot be stored, or only cannot be read. */
+export class HistoryOutages {
+  readonly storing: Outage;
+  private readonly reading: Outage;
+  /** The conversation of the latest failure. On a cluster, others may be on nodes that work. */
+  private conversation = '/';
+
+  /**
+   * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
+   * @param explain replaces an error by one that says more
+   */
+  constructor(
+    store: HistoryStore,
+    name: string,
+    reports: OutageReports,
+    private readonly explain = (error: HistoryError) => error,
+  ) {
+    this.storing = new Outage(reports, {
+      problemFor: (error) =>
+        error instanceof HistoryError && error.code === 'HISTORY_REFUSED'
+          ? `${name} rejects writes: messages cannot be stored`
+          : `${name} is unreachable: messages cannot be stored or read`,
+      check: () => store.check(this.conversation),
+    });
+    this.reading = new Outage(reports, {
+      problemFor: () => `${name} cannot be read: clients get no history`,
+      check: () => store.head(this.conversation),
+    });
+  }
+
+  failed(call: HistoryCall, conversation: string, error: HistoryError): void {
+    // While nothing can be stored, reads usually fail for the same reason.
+    if (call === 'read' && this.storing.isInProgress) return;
+    this.conversation = conversation;
+    const outage = call === 'append' ? this.storing : this.reading;
+    outage.failed(this.explain(error));
+  }
+
+  close(): void {
+    this.storing.close();
+    this.reading.close();
+  }
+}

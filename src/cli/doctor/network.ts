@@ -1,0 +1,54 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { SharedPorts } from '../../cluster/primary/ports.js';
+import type { Config } from '../../config/options.js';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
+
+const TIMEOUT_MS = 3000;
+const DAY_MS = 86_400_000;
+const MIN_DAYS = 14;
+
+/** The port: free, or already that of a running server, whose problems are listed. */
+export async function checkPort({ host, port, tlsKey }: Config): Promise<Finding[]> {
+  const { failure } = await new SharedPorts().claim({ host, port, turn: 0 });
+  if (!failure) return [ok(`PORT=${port} is free`)];
+  // With TLS, the certificate is for another name than that of the loopback interface.
+  const problems = tlsKey ? undefined : await problemsAt(host, port);
+  if (!problems) return [fail(`cannot listen on PORT=${port} at HOST=${host}: ${failure.message}. Set another PORT.`)];
+  return [ok(`a server answers at PORT=${port}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
+}
+
+async function problemsAt(host: string, port: number): Promise<string[] | undefined> {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  try {
+    const response = await fetch(`http://${name}:${port}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const { state, problems } = (await response.json()) as { state: string; problems: string[] };
+    return state === 'draining' || state === 'not ready' ? [`it is ${state}`, ...problems] : problems;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How long the certificate is valid. */
+export function checkCertificate({ tlsCert }: Config): Finding[] {
+  if (!tlsCert) return [];
+  const { validFrom, validTo } = new X509Certificate(readFileSync(tlsCert));
+  const days = Math.floor((Date.parse(validTo) - Date.now()) / DAY_MS);
+  if (Date.parse(validFrom) > Date.now()) return [fail(`TLS_CERT is valid only from ${validFrom}. Check the clock.`)];
+  if (days < 0) return [fail(`TLS_CERT expired on ${validTo}. Renew it, and send SIGHUP.`)];
+  const text = `TLS_CERT is valid for ${days} days`;
+  return [days >= MIN_DAYS ? ok(text) : warn(`${text}. Renew it, and send SIGHUP.`)];
+}
+
+/** The server with the keys of user tokens. */
+export async function checkKeys({ jwksUrl }: Config): Promise<Finding[]> {
+  if (!jwksUrl) return [];
+  try {
+    const response = await fetch(jwksUrl, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const { keys } = (await response.json()) as { keys?: unknown[] };
+    if (Array.isArray(keys) && keys.length > 0) return [ok(`JWKS_URL has ${keys.length} keys`)];
+    return [fail(`JWKS_URL answers without keys (status ${response.status}). Check the URL.`)];
+  } catch (error) {
+    return [fail(`JWKS_URL cannot be read: ${reasonOf((error as Error).cause ?? error)}. Tokens cannot be checked.`)];
+  }
+}

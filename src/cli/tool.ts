@@ -1,0 +1,13 @@
+import { loadConfig } from '../config/load.js';
+import { commands } from './commands.js';
+
+/**
+ * Runs one of the operator's sub-commands, and sets the exit code.
+ * @returns whether there is a sub-command of this name
+ */
+export async function runTool(name: string | undefined, args: readonly string[]): Promise<boolean> {
+  const command = Object.hasOwn(commands, name ?? '') ? commands[name!] : undefined;
+  if (!command) return false;
+  process.exitCode = await command.run(args, loadConfig(process.env), process.env);
+  return true;
+}

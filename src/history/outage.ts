@@ -1,0 +1,79 @@
+/** Where outages are reported: the log, as pino takes it, and the worker's list of problems. */
+export interface OutageReports {
+  log: {
+    error(fields: object, message: string): void;
+    info(fields: object, message: string): void;
+  };
+  /** What is down at present, for the health endpoints. */
+  problems: Set<string>;
+}
+
+export interface OutageOptions {
+  /** What is down, in public words. The log adds the error, which may name hosts and users. */
+  problemFor(error: unknown): string;
+  /** Tries whether the outage is over; rejects if it is not. */
+  check(): Promise<unknown>;
+}
+
+/** An outage is over when no call has failed for so long; a check then confirms it. */
+const QUIET_MS = 3000;
+
+/**
+ * One thing that can be down, such as storing messages. Each outage has one line in the log when it begins, with the
+ * error of the database, one line when it ends, and an entry in the list of problems in between. While it lasts, the
+ * thing is tried every few seconds, so the outage ends even if no client asks for it.
+ */
+export class Outage {
+  private failures = 0;
+  private problem = '';
+  private quietSince = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly reports: OutageReports,
+    private readonly options: OutageOptions,
+  ) {}
+
+  get isInProgress(): boolean {
+    return this.timer !== undefined;
+  }
+
+  /** A call has failed. */
+  failed(error: unknown): void {
+    this.failures++;
+    this.quietSince = performance.now();
+    if (this.timer) return;
+    this.problem = this.options.problemFor(error);
+    this.reports.problems.add(this.problem);
+    this.reports.log.error({ error }, this.problem);
+    this.timer = setInterval(() => {
+      if (performance.now() - this.quietSince >= QUIET_MS) void this.check();
+    }, QUIET_MS);
+    this.timer.unref();
+  }
+
+  /** Ends the outage if a check succeeds and nothing fails meanwhile. Call it when there is a sign that it is over. */
+  async check(): Promise<void> {
+    const { failures } = this;
+    try {
+      await this.options.check();
+      if (this.timer && failures === this.failures) this.end();
+    } catch {
+      this.quietSince = performance.now();
+    }
+  }
+
+  private end(): void {
+    const { failures, problem } = this;
+    this.close();
+    this.failures = 0;
+    this.reports.log.info({ failures }, `over: ${problem}`);
+  }
+
+  /** Stops checking, and withdraws the problem. */
+  close(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.reports.problems.delete(this.problem);
+  }
+}

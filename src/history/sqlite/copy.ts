@@ -1,0 +1,124 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'libsql';
+import { GjallarError } from '../../errors.js';
+import { createFolder } from '../private-file.js';
+import { formerSchema, markOf } from './mark.js';
+import { VERSION } from './schema.js';
+import { FILE } from './store.js';
+
+/** What a backup contains. */
+export interface BackupFacts {
+  messages: number;
+  conversations: number;
+}
+
+/**
+ * Copies the history of a server, which may be running, into a file that does not exist yet. The copy is of one moment.
+ *
+ * @throws GjallarError BAD_CONFIG
+ */
+export function backUpHistory(dataDir: string, file: string): BackupFacts {
+  const source = join(dataDir, FILE);
+  if (!existsSync(source)) throw failure(`DATA_DIR "${dataDir}" has no history. Set DATA_DIR to that of the server.`);
+  createEmpty(file);
+  try {
+    const db = new Database(source, { timeout: 5000 });
+    try {
+      db.prepare('VACUUM INTO ?').run([file]);
+    } finally {
+      db.close();
+    }
+    sync(file);
+    return checkBackup(file);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Replaces the history in a folder by a backup, while no server uses the folder. The next start gives all conversations
+ * new epochs, so clients learn that messages may be missing.
+ *
+ * @throws GjallarError BAD_CONFIG
+ */
+export function restoreHistory(file: string, dataDir: string): BackupFacts {
+  if (!existsSync(file)) throw failure(`there is no file "${file}". Name a file that gjallar backup has written.`);
+  createFolder(dataDir);
+  const target = join(dataDir, FILE);
+  const draft = `${target}.restored`;
+  rmSync(draft, { force: true });
+  createEmpty(draft);
+  try {
+    copyFileSync(file, draft);
+    const facts = checkBackup(draft);
+    requireUnused(target);
+    sync(draft);
+    // Without a mark, the database counts as restored. It goes first, in case the next steps fail.
+    for (const path of [markOf(target), `${target}-wal`, `${target}-shm`]) rmSync(path, { force: true });
+    renameSync(draft, target);
+    sync(dataDir);
+    return facts;
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(draft + end, { force: true });
+  }
+}
+
+/** Also makes sure that the file is marked as one that had a mark, which a backup of an earlier version is not. */
+function checkBackup(file: string): BackupFacts {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file);
+    const { integrity_check: verdict } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
+    if (verdict !== 'ok') throw new Error(verdict);
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (version < 1 || version > VERSION) throw new Error(`it has format ${version}, not ${VERSION}`);
+    db.exec(formerSchema);
+    return db
+      .prepare(
+        'SELECT (SELECT COUNT(*) FROM messages) AS messages, (SELECT COUNT(*) FROM conversations) AS conversations',
+      )
+      .get() as BackupFacts;
+  } catch (error) {
+    throw failure(`"${file}" is not a complete history of this version: ${(error as Error).message}`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Leaving WAL mode needs the only connection to the database. */
+function requireUnused(target: string): void {
+  if (!existsSync(target)) return;
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(target, { timeout: 1000 });
+    db.exec('PRAGMA journal_mode = DELETE');
+  } catch (error) {
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) {
+      throw failure(`a server uses DATA_DIR "${dirname(target)}". Stop it before you restore a backup.`);
+    }
+    // A damaged database is replaced.
+  } finally {
+    db?.close();
+  }
+}
+
+function createEmpty(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw failure(code === 'EEXIST' ? `"${file}" exists. Name a new file.` : `cannot write "${file}": ${message}`);
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+function failure(message: string): GjallarError {
+  return new GjallarError('BAD_CONFIG', message);
+}

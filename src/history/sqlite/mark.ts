@@ -1,0 +1,82 @@
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { freshEpoch } from '../epoch.js';
+import type { Writer } from './connection.js';
+
+/**
+ * The mark: a small file beside the database that tells a database which was only restarted from one that was restored
+ * or copied. A restored database lacks messages that clients have seen, so its conversations need new epochs.
+ *
+ * The file names the log, the newest serial number of a message, and the time at which the file was written. It is
+ * written about once a second, after the commits that it covers.
+ *
+ * - The database alone was replaced: the mark names another log, or a serial number that the database does not have.
+ * - The folder was copied or restored as a whole: the mark's own change time (ctime) is not the time that it names. Every
+ *   program that writes a file sets its ctime, and none can set it back.
+ */
+interface Mark {
+  log: string;
+  serial: number;
+  at: number;
+}
+
+/** How far the ctime may be from the time in the mark, in ms: the clock of the file system is coarse. */
+const TOLERANCE_MS = 1000;
+
+export const markOf = (database: string): string => `${database}-mark`;
+
+/** Whether the database is the one that the mark was written for. Call it while no other process can commit. */
+export function isMarked(database: string, log: string, serial: number): boolean {
+  try {
+    const mark = JSON.parse(readFileSync(markOf(database), 'utf8')) as Mark;
+    const { ctimeMs } = statSync(markOf(database));
+    return mark.log === log && mark.serial <= serial && Math.abs(ctimeMs - mark.at) <= TOLERANCE_MS;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws Error if the file cannot be written; the former one is then still there */
+export function writeMark(database: string, log: string, serial: number): void {
+  const draft = `${markOf(database)}.${process.pid}`;
+  try {
+    writeFileSync(draft, JSON.stringify({ log, serial, at: Date.now() } satisfies Mark), { mode: 0o600 });
+    renameSync(draft, markOf(database));
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Its presence says that the database has had a mark. `offset` is the last one that the former epoch's log shares. */
+export const formerSchema =
+  'CREATE TABLE IF NOT EXISTS former (conversation INTEGER PRIMARY KEY, epoch TEXT NOT NULL, offset INTEGER NOT NULL)';
+const isThere = "SELECT 1 AS found FROM sqlite_master WHERE name = 'former'";
+export const newestSerial = "SELECT seq AS serial FROM sqlite_sequence WHERE name = 'messages'";
+
+/**
+ * Gives a restored or copied database new epochs, and a database without a mark its first one. Runs inside a transaction
+ * that the caller begins and commits.
+ */
+export async function checkMark(database: string, writer: Writer, isNew: boolean): Promise<void> {
+  const get = async (sql: string) => (await writer.prepare(sql)).get([]);
+  const isFirst = (await get(isThere)) === undefined;
+  if (isFirst) await writer.exec(formerSchema);
+  const { serial = 0 } = ((await get(newestSerial)) ?? {}) as { serial?: number };
+  const { id } = (await get('SELECT id FROM log')) as { id: string };
+  if (isNew || isFirst) return writeMark(database, id, serial);
+  if (isMarked(database, id, serial)) return;
+  writeMark(database, await renewEpochs(writer), serial);
+}
+
+/** @returns the new name of the log */
+async function renewEpochs(writer: Writer): Promise<string> {
+  const log = freshEpoch();
+  await writer.exec(`
+    DELETE FROM former;
+    INSERT INTO former SELECT id, epoch, offset FROM conversations;
+    UPDATE conversations SET epoch = lower(hex(randomblob(9)));
+  `);
+  (await writer.prepare('UPDATE log SET id = ?')).run([log]);
+  (await writer.prepare('UPDATE seed SET value = ?')).run([freshEpoch()]);
+  return log;
+}

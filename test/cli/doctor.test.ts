@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { freePort } from '../support/ports.js';
+import { RedisProcess } from '../support/redis.js';
+import { runToEnd, startServer } from '../support/server.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gjallar-doctor-'));
+});
+afterEach(disconnectAll);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function examine(environment: Record<string, string>) {
+  const base = { HOST: '127.0.0.1', PORT: '0', WORKERS: '1', DATA_DIR: join(folder, 'data') };
+  const { code, stdout, stderr } = await runToEnd(['doctor'], { ...base, ...environment });
+  expect(stderr).toBe('');
+  const lines = stdout.trimEnd().split('\n');
+  for (const line of lines) expect(line).toMatch(/^(ok {2}|warn|fail) {2}\S/);
+  return { code, lines, failed: lines.filter((line) => line.startsWith('fail')) };
+}
+
+test('a machine where all is well: exit code 0', async () => {
+  const { code, lines, failed } = await examine({ ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` });
+  expect({ code, failed }).toEqual({ code: 0, failed: [] });
+  expect(lines).toContain('ok    the configuration is valid');
+  expect(lines).toContain('ok    the database of ARCHIVE_URL answers');
+  expect(lines.join('\n')).toMatch(/DATA_DIR "[^"]+" has \d+ MiB free/);
+});
+
+test('each thing that is down is named with what to do: exit code 1', async () => {
+  const port = await freePort();
+  const { code, lines, failed } = await examine({
+    REDIS_ULR: 'x',
+    REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
+    HISTORY_STORE: 'sqlite',
+    BUS: 'embedded',
+    DATA_DIR: '/proc/nowhere',
+    ARCHIVE_URL: `postgres://user:secret@127.0.0.1:${port}/x`,
+    JWKS_URL: `http://127.0.0.1:${port}/keys`,
+  });
+  expect(code).toBe(1);
+  expect(lines.join('\n')).toContain('the variable REDIS_ULR is unknown and has no effect. Did you mean REDIS_URL?');
+  expect(failed.map((line) => /^fail {2}(JWKS_URL|Redis|the database of ARCHIVE_URL)/.exec(line)?.[1])).toEqual([
+    'JWKS_URL',
+    'Redis',
+    'the database of ARCHIVE_URL',
+  ]);
+  expect(lines.join('\n')).not.toContain('secret');
+});
+
+describe('with a Redis', () => {
+  let redis: RedisProcess;
+  let admin: Redis;
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+    admin = new Redis(redis.url);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await redis.remove();
+  });
+  const urlOf = (user: string) => redis.url.replace('redis://', `redis://${user}:secret@`);
+
+  test('settings that lose messages are warnings, and a replica or a full Redis is no Redis to use', async () => {
+    const { code, lines } = await examine({ REDIS_URL: redis.url });
+    expect(code).toBe(0);
+    expect(lines.join('\n')).toContain('has no append-only file');
+    expect(lines.join('\n')).toContain('has no memory limit');
+    await admin.config('SET', 'maxmemory', '1');
+    const full = await examine({ REDIS_URL: redis.url });
+    await admin.config('SET', 'maxmemory', '0');
+    expect(full.code).toBe(1);
+    expect(full.failed.join('\n')).toMatch(/rejects XADD: OOM/);
+  });
+
+  test('a right that is missing is named by its command', async () => {
+    const rules = ['on', '>secret', '~*', '&*', '+@all', '-psubscribe', '-xtrim'];
+    await admin.call('ACL', 'SETUSER', 'lacking', ...rules);
+    const { code, failed } = await examine({ REDIS_URL: urlOf('lacking') });
+    expect(code).toBe(1);
+    expect(failed.map((line) => /rejects (\w+): NOPERM/.exec(line)?.[1]).sort()).toEqual(['PSUBSCRIBE', 'XTRIM']);
+  });
+
+  test('the documented user has the rights that the server needs', async () => {
+    const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs)!;
+    const [command, ...rules] = line!.split(' ');
+    await admin.call(command!, ...rules);
+    const { failed } = await examine({ REDIS_URL: urlOf('gjallar') });
+    expect(failed).toEqual([]);
+    const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: urlOf('gjallar') })));
+    try {
+      const [one, other] = servers.map(({ url }) => connect(url));
+      await Promise.all([upgraded(one!), upgraded(other!)]);
+      expectOk(await one!.emitWithAck('join', 'hall'));
+      expectOk(await other!.emitWithAck('join', 'hall'));
+      const heard = nextEvent(other!, 'message');
+      expectOk(await one!.emitWithAck('message', { room: 'hall', text: 'hello' }));
+      expect(await heard).toEqual([expect.objectContaining({ text: 'hello' })]);
+      expect(await other!.emitWithAck('history', { room: 'hall', after: 0 })).toMatchObject({ complete: true });
+      for (const { log } of servers) expect(log.filter(({ level }) => level === 'error')).toEqual([]);
+    } finally {
+      await Promise.all(servers.map((server) => server.stop()));
+    }
+    // Each entry is a list of names and values. Drivers introduce themselves with CLIENT SETINFO, and may be rejected.
+    const rejected = ((await admin.call('ACL', 'LOG')) as string[][])
+      .map((entry) => ({ user: entry[entry.indexOf('username') + 1], what: entry[entry.indexOf('object') + 1] }))
+      .filter(({ user, what }) => user === 'gjallar' && !what?.startsWith('client'));
+    expect(rejected).toEqual([]);
+  });
+});

@@ -1,0 +1,199 @@
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'libsql';
+import { Archive } from '../../src/history/archive/archive.js';
+import { readThrough } from '../../src/history/read-through.js';
+import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
+import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { runToEnd, startServer } from '../support/server.js';
+import { say, texts } from './contract/subject.js';
+
+let folder: string;
+let dataDir: string;
+let database: string;
+let mark: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gjallar-restore-'));
+  dataDir = join(folder, 'data');
+  database = join(dataDir, 'history.db');
+  mark = `${database}-mark`;
+});
+afterEach(async () => {
+  disconnectAll();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function using<T>(work: (store: SqliteHistoryStore) => Promise<T>): Promise<T> {
+  const store = await SqliteHistoryStore.open({ dataDir });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const post = (...words: string[]) =>
+  using((store) =>
+    store.append(
+      'hall',
+      words.map((word) => say(word)),
+    ),
+  );
+const head = () => using((store) => store.head('hall'));
+
+/** A client that has seen everything up to a position comes back. */
+const returning = (epoch: string, after: number) => using((store) => store.read('hall', { epoch, after, limit: 100 }));
+
+/** What every copy of an earlier state has: its mark names a time that is not the change time of the file. */
+function makeMarkOld(): void {
+  const { at, ...rest } = JSON.parse(readFileSync(mark, 'utf8')) as { at: number };
+  writeFileSync(mark, JSON.stringify({ ...rest, at: at - 60_000 }));
+}
+
+describe('a database keeps its epochs', () => {
+  test('over a restart', async () => {
+    const [{ epoch } = { epoch: '' }] = await post('a', 'b');
+    expect(await head()).toEqual({ epoch, offset: 2 });
+    expect((await returning(epoch, 1)).complete).toBe(true);
+  });
+
+  test('over a crash', async () => {
+    const crashed = await SqliteHistoryStore.open({ dataDir });
+    const [{ epoch } = { epoch: '' }] = await crashed.append('hall', [say('a')]);
+    // The crashed process has not written its mark.
+    expect(await head()).toEqual({ epoch, offset: 1 });
+    await crashed.close();
+  });
+
+  test('that an earlier version has written, without a mark', async () => {
+    const [{ epoch } = { epoch: '' }] = await post('a');
+    const db = new Database(database);
+    db.exec('DROP TABLE former');
+    db.close();
+    rmSync(mark);
+    expect(await head()).toEqual({ epoch, offset: 1 });
+    expect(existsSync(mark)).toBe(true);
+  });
+});
+
+describe('a database gets new epochs', () => {
+  test.each([
+    ['is copied over the present one', () => cpSync(join(folder, 'copy', 'history.db'), database)],
+    [
+      'is restored with its whole folder',
+      () => {
+        cpSync(join(folder, 'copy'), dataDir, { recursive: true, preserveTimestamps: true });
+        makeMarkOld();
+      },
+    ],
+    [
+      'is restored without its mark',
+      () => {
+        cpSync(join(folder, 'copy', 'history.db'), database);
+        rmSync(mark);
+      },
+    ],
+  ])('if an earlier state %s', async (_how, restore) => {
+    const [{ epoch } = { epoch: '' }] = await post('a', 'b');
+    cpSync(dataDir, join(folder, 'copy'), { recursive: true });
+    await post('lost 1', 'lost 2');
+    expect(await head()).toEqual({ epoch, offset: 4 });
+    restore();
+    await post('c', 'd', 'e');
+    // Without a new epoch, the client would miss c and d, and be told that nothing is missing.
+    const page = await returning(epoch, 4);
+    expect(page).toMatchObject({ complete: false, offset: 5 });
+    expect(page.epoch).not.toBe(epoch);
+    expect(texts(page.messages)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    // A second start is no second restore.
+    expect((await head()).epoch).toBe(page.epoch);
+  });
+
+  test('and the archive still has what the present log shares with the former one', async () => {
+    const archive = await Archive.open(`sqlite:${join(folder, 'archive.db')}`);
+    const copyAll = async () =>
+      using(async (store) => {
+        const from = await archive.cursor();
+        const { changes, cursor } = await store.changes(from, 100);
+        await archive.write(changes, from, cursor);
+      });
+    try {
+      await post('a', 'b');
+      await copyAll();
+      cpSync(database, join(folder, 'copy.db'));
+      await post('lost');
+      await copyAll();
+      cpSync(join(folder, 'copy.db'), database);
+      await post('c');
+      await copyAll();
+      const { epoch } = await head();
+      const { messages } = await archive.read('hall', { epoch, after: 0, limit: 100 });
+      expect(texts(messages)).toEqual(['a', 'b', 'c']);
+      const page = await using((store) => readThrough(store, archive, 'hall', { epoch, after: 0, limit: 100 }));
+      expect(page).toMatchObject({ complete: true, offset: 3 });
+    } finally {
+      await archive.close();
+    }
+  });
+});
+
+test('gjallar backup copies a running server, and gjallar restore brings its messages back with a new epoch', async () => {
+  const environment = { DATA_DIR: dataDir, WORKERS: '1' };
+  const file = join(folder, 'backup.db');
+  const server = await startServer(environment);
+  let position: { epoch: string; offset: number };
+  try {
+    const client = connect(server.url);
+    await upgraded(client);
+    expectOk(await client.emitWithAck('join', 'hall'));
+    expectOk(await client.emitWithAck('message', { room: 'hall', text: 'kept' }));
+    expect(await runToEnd(['backup', file], environment)).toEqual({
+      code: 0,
+      stdout: `saved 1 messages of 1 conversations in ${file}\n`,
+      stderr: '',
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await runToEnd(['backup', file], environment)).toMatchObject({
+      code: 1,
+      stderr: `gjallar: "${file}" exists. Name a new file.\n`,
+    });
+    const reply = await client.emitWithAck('message', { room: 'hall', text: 'lost' });
+    expectOk(reply);
+    position = { epoch: reply.epoch!, offset: reply.offset! };
+    expect(await runToEnd(['restore', file], environment)).toMatchObject({
+      code: 1,
+      stderr: `gjallar: a server uses DATA_DIR "${dataDir}". Stop it before you restore a backup.\n`,
+    });
+  } finally {
+    await server.stop();
+  }
+  expect(await runToEnd(['restore', file], environment)).toMatchObject({ code: 0, stderr: '' });
+  const again = await startServer(environment);
+  try {
+    const client = connect(again.url);
+    await upgraded(client);
+    const { epoch, offset } = position;
+    expectOk(await client.emitWithAck('join', 'hall'));
+    const page = await client.emitWithAck('history', { room: 'hall', epoch, after: offset });
+    expect(page).toMatchObject({ ok: true, complete: false, offset: 1, messages: [{ text: 'kept' }] });
+    expect(page.epoch).not.toBe(epoch);
+  } finally {
+    await again.stop();
+  }
+});
+
+test.each([
+  ['a file that is not there', () => {}, 'there is no file'],
+  ['a file of another kind', (file: string) => writeFileSync(file, 'text '.repeat(1000)), 'is not a complete history'],
+])('gjallar restore refuses %s with one line', async (_what, make, words) => {
+  const file = join(folder, 'backup.db');
+  make(file);
+  const { code, stderr } = await runToEnd(['restore', file], { DATA_DIR: dataDir });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
+  expect(stderr).toContain(words);
+});
