@@ -35,6 +35,13 @@ export const PROGRAMS = [
     usedBy: ['history/support/databases.ts'],
   },
   { package: 'openssl', found: () => inPath('openssl'), services: [], usedBy: ['support/certificate.ts'] },
+  // A client in another language, and what it connects with.
+  ...['socketio', 'websocket', 'requests'].map((name) => ({
+    package: `python3-${name}`,
+    found: () => isFolder(`/usr/lib/python3/dist-packages/${name}`),
+    services: [],
+    usedBy: ['examples/clients.test.ts'],
+  })),
   // Several hosts on one machine.
   {
     package: 'iproute2',
@@ -57,6 +64,10 @@ function versionsOfPostgres() {
   } catch {
     return [];
   }
+}
+
+function isFolder(path) {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function isProgram(path) {
