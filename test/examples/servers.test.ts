@@ -98,6 +98,24 @@ test('nest: a gateway and a controller', async () => {
   expect(await said).toEqual([one.id, 'Hello!']);
 });
 
+test('several-workers: a room on four workers', async () => {
+  const url = await example('several-workers').serve({ DRAIN_TIMEOUT: '0' });
+  // The primary prints nothing itself; the others may still be starting.
+  const workers = new Set<number>();
+  const members: Socket[] = [];
+  while (workers.size < 4) {
+    const socket = client(url, { transports: ['websocket'] });
+    const { worker } = await socket.emitWithAck('join', 'hall');
+    if (workers.has(worker)) socket.disconnect();
+    else members.push(socket);
+    workers.add(worker);
+  }
+  const heard = members.map((socket) => nextEvent(socket, 'said'));
+  members[0]!.emit('say', 'hall', 'Hello!');
+  expect(await Promise.all(heard)).toEqual(members.map(() => ['Hello!']));
+  expect(await members[3]!.emitWithAck('count', 'hall')).toBeGreaterThanOrEqual(4);
+});
+
 test('redis: a room on two processes', async () => {
   const redis = await RedisProcess.start();
   cleanUps.push(() => redis.stop());

@@ -41,9 +41,18 @@ export class Program {
 
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    this.child.kill('SIGKILL');
+    // A primary stops its workers.
+    this.child.kill('SIGTERM');
     await once(this.child, 'exit');
   }
+}
+
+/** A command as npm finds it for a script of a package. */
+function programOf(command: string, args: string[]): [string, string[]] {
+  if (command === 'node') return [process.execPath, args];
+  if (command === 'gjallar') return [process.execPath, [join(root, 'dist/main.js'), ...args]];
+  const local = join(root, 'node_modules/.bin', command);
+  return [existsSync(local) ? local : command, args];
 }
 
 /** An example in a folder of its own, with its dependencies as `npm install` there would put them. */
@@ -58,8 +67,7 @@ export class Example {
   /** Starts a program in the folder. */
   spawn(words: readonly string[], environment: Record<string, string> = {}): Program {
     const [command, ...args] = words as [string, ...string[]];
-    const local = join(root, 'node_modules/.bin', command);
-    const child = spawn(command === 'node' ? process.execPath : existsSync(local) ? local : command, args, {
+    const child = spawn(...programOf(command, args), {
       cwd: this.application.folder,
       env: { ...cleanEnvironment(), ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
