@@ -42,6 +42,18 @@ export const PROGRAMS = [
     services: [],
     usedBy: ['examples/clients.test.ts'],
   })),
+  // The proxies of the guide.
+  ...[
+    ['nginx', 'nginx'],
+    ['haproxy', 'haproxy'],
+    ['apache2-bin', 'apache2'],
+    ['caddy', 'caddy'],
+  ].map(([name, program]) => ({
+    package: name,
+    found: () => inPath(program),
+    services: name === 'apache2-bin' ? [] : [name],
+    usedBy: ['guide/proxies.test.ts'],
+  })),
   // Several hosts on one machine.
   {
     package: 'iproute2',

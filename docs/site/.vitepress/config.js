@@ -39,6 +39,7 @@ export default defineConfig({
           page('Message recovery', '/docs/guide/recovery'),
           page('Authentication', '/docs/guide/authentication'),
           page('Proxies', '/docs/guide/proxies'),
+          page('Deployment', '/docs/guide/deployment'),
           page('Operation', '/docs/guide/operation'),
           page('Node versions', '/docs/guide/node-versions'),
           page('Troubleshooting', '/docs/guide/troubleshooting'),
