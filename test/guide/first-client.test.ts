@@ -9,7 +9,7 @@ import { endWithFile } from '../support/children.js';
 import { cleanEnvironment, type RunningServer, startServer } from '../support/server.js';
 
 const read = (page: string) => readFileSync(fileURLToPath(new URL(`../../docs/${page}`, import.meta.url)), 'utf8');
-const blockOf = (page: string) => /```js\n([^]*?)```/.exec(read(page))![1]!;
+const blockOf = (page: string) => /```js\n([\s\S]*?)```/.exec(read(page))![1]!;
 
 let server: RunningServer;
 

@@ -15,7 +15,7 @@ const page = readFileSync(fileURLToPath(new URL('../../docs/guide/proxies.md', i
 
 /** The configuration in the section of a proxy. */
 function configurationOf(proxy: string): string {
-  return new RegExp(`\n## ${proxy}\n[^]*?\`\`\`\\w+\n([^]*?)\`\`\``).exec(page)![1]!;
+  return new RegExp(`\n## ${proxy}\n[\\s\\S]*?\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page)![1]!;
 }
 
 const modules = [
