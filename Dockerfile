@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
-RUN npm run build
+RUN npx tsc -p tsconfig.build.json
 # What runs: no development dependencies, and the binary of this platform alone.
 RUN npm prune --omit=dev \
   && keep="uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" \

@@ -4,8 +4,9 @@
 //            │          │
 //       MessageList    view
 import { Connection } from './connection.js';
-import { askEntry, recall, remember, roomOfAddress } from './entry.js';
+import { askEntry, forgetRoom, recall, rememberRoom, rememberUser, roomOfAddress, showInAddress } from './entry.js';
 import { MessageList } from './messages.js';
+import { isAboutName, isAboutToken, MAX_TEXT, problemOf } from './problems.js';
 import { Room } from './room.js';
 import {
   announceMessage,
@@ -22,6 +23,8 @@ import {
 
 const narrow = matchMedia('(max-width: 760px)');
 const draft = byId('draft');
+/** The counter appears when no more characters than this are left. */
+const COUNT_FROM = 1_000;
 let unseen = 0;
 let lastState = '';
 
@@ -38,6 +41,7 @@ function start() {
   const list = new MessageList(
     {
       scroller: byId('scroller'),
+      older: byId('older'),
       list: byId('messages'),
       outbox: byId('outbox'),
       empty: byId('empty'),
@@ -45,59 +49,80 @@ function start() {
     },
     {
       retry: (id) => refocus(() => room.retry(id)),
+      edit: (id) => refocus(() => editDraft(room.take(id))),
       discard: (id) => refocus(() => room.discard(id)),
+      loadOlder: (message) => room.earlierThan(message),
     },
   );
-  const ask = (focus) =>
-    askEntry({ name: connection.name, room: room.name, focus, first: false }, (answer) => begin(answer));
-  const begin = ({ name, room: roomName }) => {
-    remember(name, roomName);
-    showMe(name);
-    room.enter(roomName);
-    connection.open(name);
+  let wanted = recall();
+  const ask = (focus, more = {}) => askEntry({ ...wanted, focus, first: false, ...more }, begin);
+  /** The button for a rejected connection: asks for what the server rejected, or connects again. */
+  const remedyFor = (code, problem) => {
+    const byToken = isAboutToken(code);
+    if (byToken || isAboutName(code)) {
+      const label = byToken ? 'Enter a token' : 'Choose another name';
+      return { label, asks: true, run: () => ask('user', { byToken, problem }) };
+    }
+    return { label: 'Try again', run: () => connection.open(wanted) };
+  };
+  const begin = (answer) => {
+    wanted = answer;
+    rememberUser(answer);
+    connection.open(answer);
+    // With a token, the page knows which messages are its own when the server has named the user.
+    if (connection.name) enter(connection.name);
+    else room.exit();
     draft.focus();
   };
+  const enter = (name) => {
+    showMe(name);
+    showInAddress(wanted.room);
+    room.enter(wanted.room);
+  };
 
-  watchConnection(connection, ask);
+  watchConnection(connection, remedyFor);
   watchRoom(room, list, connection, ask);
   watchComposer(room, list);
   watchPeoplePanel();
   watchPage();
-  byId('me').addEventListener('click', () => ask('name'));
+  connection.addEventListener('identified', ({ detail }) => enter(detail.name));
+  byId('me').addEventListener('click', () => ask('user'));
   byId('change-room').addEventListener('click', () => ask('room'));
   byId('copy-link').addEventListener('click', copyLink);
   addEventListener('popstate', () => {
-    const wanted = roomOfAddress();
-    if (wanted && connection.name) begin({ name: connection.name, room: wanted });
+    const linked = roomOfAddress();
+    if (linked && connection.name) begin({ ...wanted, room: linked });
   });
 
-  const known = recall();
-  showRoom(known.room);
+  showRoom(wanted.room);
   showPeople({ members: 0, users: null, names: room.names }, '');
-  if (known.name) begin(known);
-  else askEntry({ ...known, focus: 'name', first: true }, begin);
+  if (wanted.name || wanted.token) begin(wanted);
+  else ask('user', { first: true });
 }
 
-function watchConnection(connection, ask) {
+function watchConnection(connection, remedyFor) {
   let lastRtt = null;
   connection.addEventListener('status', ({ detail: status }) => {
     showStatus(status);
     if (status.rtt !== null && status.rtt !== lastRtt) traceRoundTrip(status.rtt);
     lastRtt = status.rtt;
-    if (status.state !== lastState) onState(status, ask);
+    if (status.state !== lastState) onState(status, remedyFor);
     lastState = status.state;
   });
 }
 
-function onState({ state, problem }, ask) {
+function onState({ state, problem }, remedyFor) {
   if (state === 'reconnecting') {
     const what = lastState === 'connected' ? 'The connection is lost.' : 'The server is unreachable.';
     showBanner(`${what} Reconnecting. Messages you write are sent once you are connected again.`);
     announceState(`${what} Reconnecting.`);
   } else if (state === 'refused') {
-    const text = `The server rejected the connection: ${problem}`;
-    showBanner(text, { label: 'Try another name', run: () => ask('name') });
+    const { text } = problemOf(problem);
+    const remedy = remedyFor(problem.code, text);
+    showBanner(text, remedy);
     announceState(text);
+    // In the middle of a conversation, a dialog would take the focus from what the user is writing.
+    if (remedy.asks && lastState === 'connecting') remedy.run();
   } else {
     showBanner(null);
     announceState(state === 'connected' ? 'Connected.' : '');
@@ -118,6 +143,7 @@ function watchRoom(room, list, connection, ask) {
   });
   room.addEventListener('joined', ({ detail }) => {
     showBanner(null);
+    rememberRoom(room.name);
     announceState(`You are in ${room.name}.`);
     if (detail.returned)
       list.note(`Reconnected. ${detail.missing > 0 ? 'Messages you missed:' : 'You missed nothing.'}`);
@@ -128,7 +154,8 @@ function watchRoom(room, list, connection, ask) {
     if (!detail.complete && !detail.isFirst) list.note('Some messages you missed are no longer available.');
   });
   room.addEventListener('refused', ({ detail }) => {
-    const text = `You cannot join this room: ${detail.message}`;
+    const text = `You cannot enter ${room.name}: ${detail.text}`;
+    if (detail.final) forgetRoom(room.name);
     showBanner(text, { label: 'Choose another room', run: () => ask('room') });
     announceState(text);
   });
@@ -160,9 +187,11 @@ function watchComposer(room, list) {
   composer.addEventListener('submit', (event) => {
     event.preventDefault();
     const text = draft.value.trim();
-    draft.value = '';
-    fitDraft();
     draft.focus();
+    if (text.length > MAX_TEXT) return announceState(byId('counter').textContent);
+    // Until the server has accepted the user's token, there is no room to write to.
+    if (!room.name) return;
+    editDraft('');
     if (!text) return;
     room.say(text);
     list.toBottom();
@@ -176,8 +205,19 @@ function watchComposer(room, list) {
   });
 }
 
-/** Fits the text field to its text; style.css sets the limit. */
+function editDraft(text) {
+  draft.value = text;
+  fitDraft();
+}
+
+/** Fits the text field to its text; style.css sets the limit. Counts the characters when few are left. */
 function fitDraft() {
+  const left = MAX_TEXT - draft.value.trim().length;
+  const counter = byId('counter');
+  counter.hidden = left > COUNT_FROM;
+  counter.textContent = left < 0 ? `${(-left).toLocaleString()} too many` : `${left.toLocaleString()} left`;
+  counter.classList.toggle('over', left < 0);
+  draft.setAttribute('aria-invalid', String(left < 0));
   draft.style.height = 'auto';
   draft.style.height = `${draft.scrollHeight + draft.offsetHeight - draft.clientHeight}px`;
 }
@@ -188,7 +228,7 @@ function watchPeoplePanel() {
   const toggle = byId('people-toggle');
   const set = (open) => {
     panel.classList.toggle('open', open);
-    byId('main').inert = open;
+    byId('conversation').inert = open;
     toggle.setAttribute('aria-expanded', String(open));
     if (open) byId('people-title').focus();
   };
@@ -197,7 +237,7 @@ function watchPeoplePanel() {
     set(false);
     toggle.focus();
   };
-  toggle.addEventListener('click', () => set(true));
+  toggle.addEventListener('click', () => (panel.classList.contains('open') ? close() : set(true)));
   byId('people-close').addEventListener('click', close);
   panel.addEventListener('keydown', (event) => event.key === 'Escape' && close());
   narrow.addEventListener('change', () => set(false));

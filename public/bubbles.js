@@ -1,4 +1,5 @@
 // Builds the elements of messages: bubbles, times, days, and who joined or left.
+import { linkified } from './links.js';
 import { avatar, element, nameNode, worldOf } from './view.js';
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
@@ -17,7 +18,7 @@ export function messageNode({ from, text, at }, own, names) {
       'div',
       { class: 'bubble' },
       element('p', { class: 'heading' }, sender, ' ', time),
-      element('p', { class: 'text', dir: 'auto' }, text),
+      element('p', { class: 'text', dir: 'auto' }, ...linkified(text)),
     ),
   );
   if (!own) node.prepend(avatar(from, names.get(from)));
@@ -30,7 +31,10 @@ export function renameSender(node, { from }, names) {
   node.querySelector('.avatar').replaceWith(avatar(from, names.get(from)));
 }
 
-/** A message that is not sent yet, with the buttons that its state allows: `actions` has retry(id) and discard(id). */
+/**
+ * A message that is not sent yet, with the buttons that its state allows: `actions` has retry(id), edit(id) and
+ * discard(id).
+ */
 export function outgoingNode(item, actions) {
   const failed = item.state === 'failed';
   const status = failed ? `${itemStates.failed}: ${item.problem}` : itemStates[item.state];
@@ -41,9 +45,11 @@ export function outgoingNode(item, actions) {
   );
   if (status) node.append(element('p', { class: 'item-status' }, status));
   if (failed) {
-    const retry = button('Try again', () => actions.retry(item.id));
+    const again = item.final
+      ? button('Edit', () => actions.edit(item.id))
+      : button('Try again', () => actions.retry(item.id));
     const discard = button('Discard', () => actions.discard(item.id));
-    node.append(element('p', { class: 'item-actions' }, retry, discard));
+    node.append(element('p', { class: 'item-actions' }, again, discard));
   }
   return node;
 }

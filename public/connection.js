@@ -3,6 +3,7 @@
 const REQUEST_TIMEOUT_MS = 10_000;
 const ECHO_INTERVAL_MS = 3_000;
 const RETURN_DELAY_MS = 1_000;
+const IDENTIFY_DELAY_MS = 2_000;
 
 /** The server rejected a request, or did not answer it (`code` is then `TIMEOUT` or `LOST`). */
 export class RequestError extends Error {
@@ -13,21 +14,26 @@ export class RequestError extends Error {
 }
 
 /**
- * Events: `status` (anything in `status` changed), `down`, and the server's `presence`, whose payload is the event's
- * `detail`.
+ * Events: `status` (anything in `status` changed), `identified` (the server has named the user of a token), `down`, and
+ * the server's `presence`, whose payload is the event's `detail`.
  */
 export class Connection extends EventTarget {
   #socket;
   #name = '';
+  #token = '';
   #echoTimer = 0;
 
-  /** `state` is one of `connecting`, `connected`, `reconnecting`, `refused`; `rtt` is in milliseconds. */
-  status = { state: 'connecting', transport: '', worker: '', rtt: null, problem: '' };
+  /**
+   * `state` is one of `connecting`, `connected`, `reconnecting`, `refused`; `rtt` is in milliseconds. `problem` is the
+   * error, with `code` and `message`, that a refused client got.
+   */
+  status = { state: 'connecting', transport: '', worker: '', rtt: null, problem: null };
 
   constructor() {
     super();
-    // A function, so that every reconnection sends the current name.
-    this.#socket = globalThis.io({ autoConnect: false, auth: (send) => send({ name: this.#name }) });
+    // A function, so that every reconnection sends the current name or token.
+    const auth = (send) => send(this.#token ? { token: this.#token } : { name: this.#name });
+    this.#socket = globalThis.io({ autoConnect: false, auth });
     this.#socket.on('connect', () => this.#onConnect());
     this.#socket.on('disconnect', (reason) => this.#onDisconnect(reason));
     this.#socket.on('connect_error', (error) => this.#onConnectError(error));
@@ -50,12 +56,17 @@ export class Connection extends EventTarget {
     return this.#socket.connected;
   }
 
-  /** Connects under this name. The name is part of the handshake, so another name means another connection. */
-  open(name) {
-    if (name === this.#name && this.#socket.active) return;
-    this.#name = name;
+  /**
+   * Connects under this name; with a token, the server says which name it stands for. Both are part of the handshake, so
+   * another one means another connection.
+   */
+  open({ name, token }) {
+    const isSame = token === this.#token && (token || name === this.#name);
+    if (isSame && this.#socket.active) return;
+    this.#name = token ? '' : name;
+    this.#token = token;
     this.#socket.disconnect();
-    this.#update({ state: 'connecting', problem: '' });
+    this.#update({ state: 'connecting', problem: null });
     this.#socket.connect();
   }
 
@@ -80,8 +91,28 @@ export class Connection extends EventTarget {
   }
 
   #onConnect() {
-    this.#update({ state: 'connected', problem: '' });
+    this.#update({ state: 'connected', problem: null });
     this.#readTransport();
+    if (this.#token && !this.#name) this.#identify();
+  }
+
+  /** Sends the token again as an event, because the reply to that names its user. */
+  async #identify() {
+    const token = this.#token;
+    try {
+      const { name } = await this.request('token', token);
+      if (token !== this.#token) return;
+      this.#name = name;
+      this.#announce('identified', { name });
+    } catch (problem) {
+      if (token !== this.#token || !this.#socket.connected) return;
+      if (problem.code !== 'TOKENS_OFF') {
+        setTimeout(() => token === this.#token && this.#socket.connected && this.#identify(), IDENTIFY_DELAY_MS);
+        return;
+      }
+      this.#socket.disconnect();
+      this.#update({ state: 'refused', problem });
+    }
   }
 
   #onDisconnect(reason) {
@@ -94,7 +125,8 @@ export class Connection extends EventTarget {
 
   #onConnectError(error) {
     // `active` is true if the server is unreachable, which the client retries, and false if it rejected the client.
-    if (!this.#socket.active) this.#update({ state: 'refused', problem: error.message });
+    if (!this.#socket.active)
+      this.#update({ state: 'refused', problem: { code: error.data?.code, message: error.message } });
     else if (this.status.state !== 'reconnecting') this.#update({ state: 'reconnecting' });
   }
 

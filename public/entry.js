@@ -1,16 +1,38 @@
-// The dialog for name and room. The page remembers both.
+// The dialog for name or token, and room. The page remembers them: the token only as long as the tab is open.
 import { byId } from './view.js';
 
 const DEFAULT_ROOM = 'lobby';
 
-/** The remembered name and room. The room in the URL takes precedence, so that a link leads to its room. */
+const ROOM = 'gjallar.room';
+
+/** The remembered name, token and room. The room in the URL takes precedence, so that a link leads to its room. */
 export function recall() {
-  return { name: read('gjallar.name'), room: roomOfAddress() || read('gjallar.room') || DEFAULT_ROOM };
+  return {
+    name: read('localStorage', 'gjallar.name'),
+    token: read('sessionStorage', 'gjallar.token'),
+    room: roomOfAddress() || read('localStorage', ROOM) || DEFAULT_ROOM,
+  };
 }
 
-export function remember(name, room) {
-  write('gjallar.name', name);
-  write('gjallar.room', room);
+/** Remembers the user. With a token, `name` is unknown until the server accepts it. */
+export function rememberUser({ name, token }) {
+  if (name) write('localStorage', 'gjallar.name', name);
+  write('sessionStorage', 'gjallar.token', token);
+}
+
+/** Remembers a room that the server let the user into. */
+export function rememberRoom(room) {
+  write('localStorage', ROOM, room);
+}
+
+/** Forgets a room that the server did not let the user into, so that the next visit does not open it again. */
+export function forgetRoom(room) {
+  if (read('localStorage', ROOM) === room) write('localStorage', ROOM, '');
+  if (roomOfAddress() === room) history.replaceState(null, '', location.pathname);
+}
+
+/** Puts the room into the URL. */
+export function showInAddress(room) {
   const before = roomOfAddress();
   const address = `#${encodeURIComponent(room)}`;
   // Each room is an entry in the browser's history, except the page without a room.
@@ -27,19 +49,30 @@ export function roomOfAddress() {
 }
 
 /**
- * Asks for name and room. `focus` is the field to start in, `name` or `room`. The first time, the dialog cannot be
- * cancelled. `done` gets `{ name, room }`.
+ * Asks for name and room, or for token and room if `byToken`. `focus` is the field to start in, `user` or `room`. The
+ * first time, the dialog cannot be cancelled. `problem` is the text of what went wrong before. `done` gets
+ * `{ name, token, room }`.
  */
-export function askEntry({ name, room, focus, first }, done) {
+export function askEntry({ name, token = '', room, focus, first, byToken = Boolean(token), problem = '' }, done) {
+  const user = byToken ? 'token' : 'name';
   const dialog = byId('entry');
   const form = byId('entry-form');
   let answered = false;
   dialog.classList.toggle('first', first);
-  byId('entry-title').textContent = first ? 'One horn, heard everywhere at once' : 'Name and room';
+  byId('entry-title').textContent = first
+    ? 'One horn, heard everywhere at once'
+    : `${byToken ? 'Token' : 'Name'} and room`;
   byId('entry-lead').textContent = first
     ? 'Join a room on this gjallar server. Everyone in the room gets your messages, whichever worker they are connected to.'
-    : 'If you change your name, you reconnect. If you change the room, you join it at once.';
+    : `If you change your ${user}, you reconnect. If you change the room, you join it at once.`;
+  byId('entry-problem').textContent = problem;
+  byId('entry-problem').hidden = !problem;
+  for (const field of ['name', 'token']) {
+    byId(`entry-${field}-field`).hidden = field !== user;
+    byId(`entry-${field}`).disabled = field !== user;
+  }
   byId('entry-name').value = name;
+  byId('entry-token').value = token;
   byId('entry-room').value = room;
   byId('entry-cancel').hidden = first;
   byId('entry-cancel').onclick = () => dialog.close();
@@ -52,32 +85,32 @@ export function askEntry({ name, room, focus, first }, done) {
   };
   form.onsubmit = (event) => {
     event.preventDefault();
-    const answer = { name: byId('entry-name').value.trim(), room: byId('entry-room').value.trim() };
-    const missing = ['name', 'room'].find((field) => !answer[field]);
+    const answer = { [user]: byId(`entry-${user}`).value.trim(), room: byId('entry-room').value.trim() };
+    const missing = [user, 'room'].find((field) => !answer[field]);
     if (missing) {
       byId(`entry-${missing}`).focus();
       return;
     }
     answered = true;
     dialog.close();
-    done(answer);
+    done({ name: '', token: '', ...answer });
   };
   if (!dialog.open) dialog.showModal();
-  byId(`entry-${focus}`).select();
+  byId(`entry-${focus === 'user' ? user : focus}`).select();
 }
 
 // Storage may be disabled in the browser. The page then works, and remembers nothing.
-function read(key) {
+function read(storage, key) {
   try {
-    return localStorage.getItem(key) ?? '';
+    return globalThis[storage].getItem(key) ?? '';
   } catch {
     return '';
   }
 }
 
-function write(key, value) {
+function write(storage, key, value) {
   try {
-    localStorage.setItem(key, value);
+    globalThis[storage].setItem(key, value);
   } catch {
     // See above.
   }

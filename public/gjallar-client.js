@@ -8,6 +8,63 @@
 //
 // The server counts a room's messages without gaps (`offset`), and names the log that it counts in (`epoch`). The client
 // holds messages that arrive early, drops duplicates, and requests missing messages.
+//
+// The build generates gjallar-client.d.ts from the comments below. The types of the events are those of the server.
+
+/**
+ * The events that a client receives and sends, for `Socket<ServerEvents, ClientEvents>` of socket.io-client. With
+ * `AcknowledgedEvents` for the second, every event needs an acknowledgement, and `emitWithAck` knows the reply's type.
+ * @typedef {import('../dist/chat/protocol.js').ServerEvents} ServerEvents
+ * @typedef {import('../dist/chat/protocol.js').ClientEvents} ClientEvents
+ * @typedef {import('../dist/chat/protocol.js').AcknowledgedEvents} AcknowledgedEvents
+ */
+
+/** @typedef {import('../dist/chat/protocol.js').ChatMessage} RoomMessage A message of a room. */
+
+/**
+ * The position of a message: `offset` counts the messages of a log from 1 without gaps, `epoch` names the log.
+ * @typedef {Required<import('../dist/chat/protocol.js').PostReply>} RoomPosition
+ */
+
+/** @typedef {{ ok: true } & import('../dist/chat/protocol.js').JoinReply} JoinResult The server's reply to a join. */
+
+/**
+ * A join that succeeded. `isFirst`: whether it was the first. `missing`: the number of earlier messages that are
+ * delivered now; for a new log, the number of its messages.
+ * @typedef {JoinResult & { isFirst: boolean, missing: number }} Joined
+ */
+
+/**
+ * @typedef {object} Recovery
+ * @property {string} room
+ * @property {number} missed Number of missed messages that have now been delivered.
+ * @property {boolean} complete False if some missed messages no longer exist.
+ * @property {boolean} isFirst Whether this was the first join: the messages are then those that `last` requested.
+ */
+
+/**
+ * @typedef {object} JoinOptions
+ * @property {(message: RoomMessage) => void} [onMessage] Called with each message once, in the order of the room.
+ * @property {(joined: Joined) => void} [onJoined] Called after the first join and after each reconnection, before missed
+ *   messages are delivered.
+ * @property {(recovery: Recovery) => void} [onRecovered] Called when missed messages have been delivered, after a
+ *   reconnection or a gap.
+ * @property {(error: RoomError) => void} [onRefused] Called if, after a reconnection, the server rejects the join or the
+ *   request for missed messages.
+ * @property {number} [last] Number of messages from before the first join to deliver; 0 by default.
+ * @property {RoomPosition} [position] Continue from this position, which {@link Rooms.position} returned earlier, instead
+ *   of from the first join.
+ */
+
+/**
+ * The part of socket.io-client's Socket that {@link Rooms} uses. It consists of methods, so that sockets with typed events
+ * are assignable.
+ * @typedef {{
+ *   on(event: never, listener: never): unknown,
+ *   off(event?: never, listener?: never): unknown,
+ *   timeout(ms: number): object,
+ * }} SocketLike
+ */
 
 const PAGE = 500;
 const RETRY_MS = 500;
@@ -19,13 +76,27 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
 
 /** The server rejected a request, or did not answer it (`code` is then `LOST`). */
 export class RoomError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   */
   constructor(code, message) {
     super(message);
     this.name = 'RoomError';
+    /**
+     * @readonly
+     * @type {string}
+     */
     this.code = code;
   }
 }
 
+/**
+ * Rooms over a socket of socket.io-client: every message arrives once and in order, across reconnections.
+ *
+ * You keep control of the socket. It reconnects by itself after a lost connection, but not after the server has ended the
+ * connection, for example because a token expired (reason `io server disconnect`). Connect it again, and the rooms resume.
+ */
 export class Rooms {
   #socket;
   #rooms = new Map();
@@ -33,6 +104,7 @@ export class Rooms {
   #reads = 0;
   #waitingReads = [];
 
+  /** @param {SocketLike} socket */
   constructor(socket) {
     this.#socket = socket;
     this.#listeners = {
@@ -43,7 +115,13 @@ export class Rooms {
     for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
   }
 
-  /** Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join. */
+  /**
+   * Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join.
+   * Rejects with a {@link RoomError} if the server rejects the join or does not answer.
+   * @param {string} name
+   * @param {JoinOptions} [options]
+   * @returns {Promise<JoinResult>}
+   */
   async join(name, options = {}) {
     const known = this.#rooms.get(name);
     const request = (event, payload) => (event === 'history' ? this.#read(payload) : this.#request(event, payload));
@@ -58,17 +136,29 @@ export class Rooms {
     }
   }
 
+  /**
+   * Leaves a room. Rejects with a {@link RoomError} if the server does not answer.
+   * @param {string} name
+   * @returns {Promise<{ ok: true }>}
+   */
   async leave(name) {
     this.#forget(name);
     return this.#request('leave', name);
   }
 
-  /** The position of the last delivered message of a room, to continue from later; undefined if there is none. */
+  /**
+   * The position of the last delivered message of a room, to continue from later; undefined if there is none.
+   * @param {string} name
+   * @returns {RoomPosition | undefined}
+   */
   position(name) {
     return this.#rooms.get(name)?.position;
   }
 
-  /** Removes all listeners from the socket, and leaves its connection as it is. */
+  /**
+   * Removes all listeners from the socket, and leaves its connection as it is.
+   * @returns {void}
+   */
   close() {
     for (const [event, listener] of Object.entries(this.#listeners)) this.#socket.off(event, listener);
     for (const name of [...this.#rooms.keys()]) this.#forget(name);

@@ -4,8 +4,12 @@ import { dayLabel, dayOf, messageNode, outgoingNode, presenceText, renameSender 
 import { keyOf } from './room.js';
 import { element } from './view.js';
 
-/** Messages kept in the page. While the reader has scrolled up, the page keeps up to twice this number. */
+/** Messages kept in the page. */
 const KEEP = 500;
+/** Messages kept while the reader has scrolled up, who may request earlier ones. */
+const KEEP_ABOVE = 3_000;
+/** The scroller is this close to its top when it requests earlier messages. */
+const NEAR_TOP_PX = 150;
 /** Messages of one sender within this time share one heading. */
 const GROUP_MS = 5 * 60_000;
 const NEAR_BOTTOM_PX = 60;
@@ -20,12 +24,19 @@ export class MessageList {
   #queue = [];
   #frame = 0;
   #atBottom = true;
+  #lastTop = 0;
   #unread = 0;
   #presence = null;
+  /** Whether earlier messages can be requested, and whether a request is in progress. */
+  #hasOlder = false;
+  #isLoading = false;
   /** Display names by user. */
   #names = new Map();
 
-  /** `parts`: the elements scroller, list, outbox, empty, jump. `actions`: retry(id), discard(id). */
+  /**
+   * `parts`: the elements scroller, older, list, outbox, empty, jump. `actions`: retry(id), edit(id), discard(id), and
+   * loadOlder(message), which resolves with messages before that one, as Room.earlierThan does.
+   */
   constructor(parts, actions) {
     this.#parts = parts;
     this.#actions = actions;
@@ -34,6 +45,7 @@ export class MessageList {
       this.toBottom();
       parts.scroller.focus({ preventScroll: true });
     });
+    this.#olderButton.addEventListener('click', () => this.#loadOlder());
     // A growing text field or a keyboard sliding in must not hide the newest message.
     const observer = new ResizeObserver(() => this.#atBottom && this.#scrollDown());
     for (const part of [parts.scroller, parts.list, parts.outbox]) observer.observe(part);
@@ -45,6 +57,7 @@ export class MessageList {
     this.#outgoing.clear();
     this.#queue = [];
     this.#presence = null;
+    this.#setOlder(false);
     this.#parts.list.replaceChildren();
     this.#parts.outbox.replaceChildren();
     this.#parts.empty.hidden = true;
@@ -118,7 +131,10 @@ export class MessageList {
 
   /** Called after the join: from now on, an empty list means that the room has no messages. */
   showEmptyHint() {
+    this.#draw();
     this.#parts.empty.hidden = this.#hasMessages();
+    const first = this.#firstMessage();
+    if (first?.offset > 1) this.#setOlder(true);
   }
 
   toBottom() {
@@ -135,7 +151,7 @@ export class MessageList {
     const arrivals = this.#queue.splice(0);
     for (const arrival of arrivals) this.#insert(arrival);
     if (this.#atBottom) this.#trim();
-    else if (this.#entries.length > 2 * KEEP) this.#trim(2 * KEEP);
+    else this.#trim(KEEP_ABOVE);
     if (anchor) this.#restore(anchor);
     this.#settle();
   }
@@ -202,6 +218,48 @@ export class MessageList {
       if (message) this.#keys.delete(keyOf(message));
     }
     this.#arrange(0);
+    if (this.#firstMessage()?.offset > 1) this.#setOlder(true);
+  }
+
+  /** The oldest message that is shown. */
+  #firstMessage() {
+    return this.#entries.find(({ message }) => message)?.message;
+  }
+
+  get #olderButton() {
+    return this.#parts.older.querySelector('button');
+  }
+
+  /** Shows the button for earlier messages, or `end`, or nothing. */
+  #setOlder(hasOlder, end = '') {
+    this.#hasOlder = hasOlder;
+    this.#parts.older.hidden = !hasOlder && !end;
+    this.#olderButton.hidden = !hasOlder;
+    this.#parts.older.querySelector('p').textContent = end;
+  }
+
+  async #loadOlder() {
+    const first = this.#firstMessage();
+    if (!this.#hasOlder || this.#isLoading || !first) return;
+    if (this.#entries.length > KEEP_ABOVE / 2) {
+      this.#setOlder(false, `The page goes back no further than ${KEEP_ABOVE / 2} messages.`);
+      return;
+    }
+    this.#isLoading = true;
+    try {
+      const { messages, reachesStart, complete } = await this.#actions.loadOlder(first);
+      // The room may have changed, or the list may have been trimmed.
+      if (first !== this.#firstMessage()) return;
+      this.#atBottom = false;
+      this.#queue.push(...messages);
+      this.#draw();
+      const start = complete ? 'This is the first message.' : 'Earlier messages are no longer available.';
+      this.#setOlder(!reachesStart && complete, reachesStart || !complete ? start : '');
+    } catch {
+      // The button stays, for another try.
+    } finally {
+      this.#isLoading = false;
+    }
   }
 
   #settle() {
@@ -215,6 +273,9 @@ export class MessageList {
 
   #onScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.#parts.scroller;
+    const isUp = scrollTop < this.#lastTop;
+    this.#lastTop = scrollTop;
+    if (isUp && scrollTop < NEAR_TOP_PX) this.#loadOlder();
     this.#atBottom = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM_PX;
     if (this.#atBottom) this.#setUnread(0);
   }

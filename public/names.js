@@ -1,4 +1,4 @@
-// Display names by user. Users with tokens may have one; see "Accounts" in the README.
+// Display names by user. Users with tokens may have one; see docs/guide/authentication.md.
 
 /** Display names to remember. Those of users who left stay on their messages. */
 const KEEP = 1000;

@@ -3,6 +3,7 @@
 
 import { Rooms } from './gjallar-client.js';
 import { learnNames } from './names.js';
+import { problemOf } from './problems.js';
 
 /** Number of earlier messages to show. */
 const EARLIER = 50;
@@ -13,7 +14,7 @@ const WHO_DELAY_MS = 500;
 /**
  * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection,
  * missing: number of earlier messages that follow }, `recovered` (they have arrived) { complete, isFirst },
- * `refused` { message }, `people` { members, users, names: display names by user }, `presence` { joined, left },
+ * `refused` { text, final: whether another try fails too }, `people` { members, users, names: display names by user }, `presence` { joined, left },
  * `message` { message, own, replaces, earlier: published before the join },
  * `outgoing` (an item of the outbox is new or has changed), `discarded` (an item is gone).
  *
@@ -24,6 +25,8 @@ const WHO_DELAY_MS = 500;
 export class Room extends EventTarget {
   name = '';
   joined = false;
+  /** Why the server did not let the user in: the problem, or null. */
+  #refusal = null;
   #connection;
   #rooms;
   #isShowingEarlier = false;
@@ -53,6 +56,7 @@ export class Room extends EventTarget {
     if (left) this.#rooms.leave(left).catch(() => {});
     this.name = name;
     this.joined = false;
+    this.#refusal = null;
     this.#joinedAs = '';
     this.#outbox = this.#outbox.filter((item) => item.state !== 'sent');
     this.#heard.clear();
@@ -63,12 +67,21 @@ export class Room extends EventTarget {
     this.#join();
   }
 
+  /** Leaves the room until the next `enter`. */
+  exit() {
+    if (!this.name) return;
+    this.#rooms.leave(this.name).catch(() => {});
+    this.name = '';
+    this.joined = false;
+  }
+
   /** Sends a text, now or as soon as the room is joined. */
   say(text) {
     this.#lastId += 1;
     const item = { id: this.#lastId, room: this.name, text, at: Date.now(), state: 'waiting', problem: '' };
     this.#outbox.push(item);
     this.#announce('outgoing', item);
+    if (this.#refusal) this.#failWaiting();
     this.#flush();
   }
 
@@ -78,6 +91,29 @@ export class Room extends EventTarget {
     this.#change(item, { state: 'waiting', doubt: false, problem: '' });
     if (!this.joined && this.#connection.connected) this.#join();
     this.#flush();
+  }
+
+  /** Takes a failed item out of the outbox. Returns its text. */
+  take(id) {
+    const item = this.#outbox.find((each) => each.id === id);
+    if (item) this.#drop(item);
+    return item?.text ?? '';
+  }
+
+  /**
+   * Messages before this one, oldest first. `reachesStart` is false if older ones may follow, and `complete` says whether
+   * none is missing.
+   */
+  async earlierThan({ epoch, offset }) {
+    const name = this.name;
+    const page = await this.#connection.request('history', { room: name, epoch, before: offset, limit: EARLIER });
+    // Another room is on the page by now, or the server has lost the log that the offset belongs to.
+    const messages = name === this.name && page.epoch === epoch ? page.messages : [];
+    return {
+      messages: messages.map((message) => ({ message, own: message.from === this.#connection.name, earlier: true })),
+      reachesStart: messages.length < EARLIER || messages[0].offset === 1,
+      complete: page.complete && page.epoch === epoch,
+    };
   }
 
   discard(id) {
@@ -104,6 +140,7 @@ export class Room extends EventTarget {
   #onJoined({ members, worker, isFirst, missing }) {
     const returned = this.#joinedAs === this.#connection.name;
     this.joined = true;
+    this.#refusal = null;
     this.#joinedAs = this.#connection.name;
     this.#isShowingEarlier = isFirst && missing > 0;
     this.#connection.answeredBy(worker);
@@ -118,16 +155,24 @@ export class Room extends EventTarget {
     this.#announce('recovered', { complete, isFirst });
   }
 
-  #onRefused(name, { code, message }) {
+  #onRefused(name, error) {
     if (name !== this.name) return;
     // After a lost connection, Rooms tries again by itself; after a request without an answer, it does not.
-    if (code !== 'LOST') this.#announce('refused', { message });
-    else if (this.#connection.connected && !this.joined) this.#join();
+    if (error.code !== 'LOST') {
+      this.#refusal = problemOf(error);
+      this.#failWaiting();
+      this.#announce('refused', this.#refusal);
+    } else if (this.#connection.connected && !this.joined) this.#join();
   }
 
   #onDown() {
     this.joined = false;
     clearTimeout(this.#whoTimer);
+  }
+
+  #failWaiting() {
+    const { text: problem, final } = this.#refusal;
+    for (const item of this.#waiting()) this.#change(item, { state: 'failed', problem, final });
   }
 
   #flush() {
@@ -144,8 +189,9 @@ export class Room extends EventTarget {
     } catch (error) {
       // The message may have arrived, so the user decides whether to send it again.
       const doubt = error.code === 'LOST' || error.code === 'TIMEOUT';
-      const problem = doubt ? `${error.message} The message may have arrived anyway.` : error.message;
-      this.#change(item, { state: 'failed', echoed: false, doubt, problem });
+      const { text, final } = problemOf(error);
+      const problem = doubt ? `${text} The message may have arrived anyway.` : text;
+      this.#change(item, { state: 'failed', echoed: false, doubt, problem, final });
     }
   }
 

@@ -35,6 +35,7 @@ export type {
 } from 'socket.io';
 export { Namespace, Socket } from 'socket.io';
 export type {
+  AcknowledgedEvents,
   ChatMessage,
   ClientEvents,
   Failure,

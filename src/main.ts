@@ -2,9 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { helpText, runHelpText } from './cli/help.js';
-import { runApplication } from './cli/run.js';
-import { runService } from './cli/service.js';
-import { runTool } from './cli/tool.js';
 import { GjallarError } from './errors.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -19,16 +16,20 @@ try {
   process.exit(1);
 }
 
+/** Loads uWebSockets.js late, so that a missing binary is reported like every other error. */
 async function main([command, ...rest]: string[]): Promise<void> {
   if (command === 'run') {
     const own = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
     if (own.includes('--help') || own.includes('-h')) return console.log(runHelpText(version));
+    const { runApplication } = await import('./cli/run.js');
     return runApplication(rest);
   }
+  const { runTool } = await import('./cli/tool.js');
   if (await runTool(command, rest)) return;
   const { help, version: isVersion } = readArguments();
   if (help) return console.log(helpText(version));
   if (isVersion) return console.log(version);
+  const { runService } = await import('./cli/service.js');
   return runService(version);
 }
 

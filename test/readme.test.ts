@@ -1,50 +1,83 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { handlers } from '../src/chat/handlers/index.js';
 import { allOptions, options } from '../src/config/options.js';
 import { errorCodes } from '../src/errors.js';
 
-const root = new URL('../', import.meta.url);
-const readme = readFileSync(new URL('README.md', root), 'utf8');
-const { scripts, version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
-  scripts: Record<string, string>;
-  version: string;
-};
+/** Holds the README, CONTRIBUTING.md and the pages of the guide and the reference to the code. */
 
-/** The lines of the table whose head begins so. */
-function table(head: string): string[] {
-  const [, body = ''] = readme.split(`\n| ${head} |`);
+const root = fileURLToPath(new URL('../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const pagesOf = (folder: string) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
+const guide = pagesOf('docs/guide');
+const reference = pagesOf('docs/reference');
+const { scripts, version } = JSON.parse(read('package.json')) as { scripts: Record<string, string>; version: string };
+
+/** The lines of the table of a page whose head begins so. */
+function table(page: string, head: string): string[] {
+  const [, body = ''] = read(page).split(`\n| ${head} |`);
   return body.split('\n\n')[0]!.split('\n').slice(2);
 }
+
+test('the README fits on three screens', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(151);
+});
 
 test('the table of the configuration has every option with its default and description, in the same order', () => {
   const rows = Object.values(allOptions).map(
     ({ name, default: fallback, description }) => `| \`${name}\` | ${fallback} | ${description} |`,
   );
-  expect(table('variable')).toEqual(rows);
+  expect(table('docs/reference/configuration.md', 'variable')).toEqual(rows);
 });
 
 test('the table of events has every event', () => {
-  const events = table('client sends').map((row) => /^\| `(\w+)`/.exec(row)?.[1]);
+  const events = table('docs/reference/events.md', 'client sends').map((row) => /^\| `(\w+)`/.exec(row)?.[1]);
   expect(events.sort()).toEqual([...Object.keys(handlers), 'echo'].sort());
 });
 
 test('every error code that a client can get is described, and no other', () => {
-  const described = [...readme.matchAll(/`([A-Z]+(?:_[A-Z]+)*)`(?=[ .|\n])/g)].map(([, code]) => code!);
+  const pages = [...reference, ...guide].filter((page) => !page.endsWith('configuration.md'));
+  const described = pages.flatMap((page) =>
+    [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)*)`(?=[ .|\n])/g)].map(([, code]) => code!),
+  );
   const codes = Object.keys(errorCodes).filter((code) => code !== 'BAD_CONFIG');
   expect(codes.filter((code) => !described.includes(code))).toEqual([]);
-  const names = Object.values(options).map(({ name }) => name as string);
+  const names = [...Object.values(options).map(({ name }) => name as string), ...otherNames];
   expect(described.filter((word) => !codes.includes(word) && !names.includes(word))).toEqual([]);
 });
 
-test('scripts, files and version are there', () => {
-  for (const [, script] of readme.matchAll(/npm run ([\w:]+)/g)) expect(Object.keys(scripts)).toContain(script);
-  for (const [, path] of readme.matchAll(/\]\((?!http)([^)]+)\)/g)) {
-    expect({ path, isThere: existsSync(fileURLToPath(new URL(path!, root))) }).toEqual({ path, isThere: true });
-  }
-  for (const [, folder] of readme.matchAll(/^ {4}((?:src|public|load|test)\S*) {2,}/gm)) {
-    expect({ folder, isThere: existsSync(fileURLToPath(new URL(folder!, root))) }).toEqual({ folder, isThere: true });
-  }
-  for (const [, named] of readme.matchAll(/gjallar-(\d[\d.]*)\.tgz/g)) expect(named).toBe(version);
+/** Names in the pages that are neither codes nor options. */
+const otherNames = ['EBADENGINE', 'UWS_HTTP_MAX_HEADERS_SIZE', 'GET'];
+
+describe.each(['README.md', 'CONTRIBUTING.md', ...guide, ...reference])('%s', (page) => {
+  const text = read(page);
+
+  test('scripts, files and version are there', () => {
+    for (const [, script] of text.matchAll(/npm run ([\w:]+)/g)) expect(Object.keys(scripts)).toContain(script);
+    for (const [, path] of text.matchAll(/\]\((?!http|#)([^)#]+)[^)]*\)/g)) {
+      expect({ path, isThere: existsSync(join(root, dirname(page), path!)) }).toEqual({ path, isThere: true });
+    }
+    for (const [, named] of text.matchAll(/gjallar-(\d[\d.]*)\.tgz/g)) expect(named).toBe(version);
+  });
+
+  test('sections that links lead to are there', () => {
+    for (const [, path, section] of text.matchAll(/\]\((?!http)([^)#]*)#([^)]+)\)/g)) {
+      const target = path ? join(dirname(page), path) : page;
+      const sections = [...read(target).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+        title!
+          .toLowerCase()
+          .replace(/[^\w\s-]/g, '')
+          .replace(/ /g, '-'),
+      );
+      expect(sections).toContain(section);
+    }
+  });
+});
+
+test('the folders in the overview are there', () => {
+  const folders = [...read('docs/internals/house.md').matchAll(/^ {4}(\S+) {2,}/gm)].map(([, folder]) => folder!);
+  expect(folders.length).toBeGreaterThan(15);
+  expect(folders.filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
 });

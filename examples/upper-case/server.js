@@ -1,5 +1,5 @@
 // Sends a welcome to each client, and returns every message in upper case. Load clients fetch their task from /scenario.
-// Run it with `npm run build && node examples/upper-case/server.js`.
+// README.md says how to run it.
 
 import { App } from 'uWebSockets.js';
 import { createAdapter, Engine, parser } from 'gjallar';

@@ -71,7 +71,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
   });
-  servePages(app, engine, { cors, secure });
+  servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {
     isReady: () => kept.isReady(),
     isBusy: (session) => chat.isAnswering(session),

@@ -14,11 +14,18 @@ export interface PagesOptions {
   cors: Cors;
   /** Whether the app is an SSLApp. */
   secure: boolean;
+  /** Whether the demo page is among the files, and not only the helper for the application's own pages. */
+  demoPage: boolean;
 }
 
+/** The client helper, which pages other than the demo page load. */
+const HELPER = 'gjallar-client.js';
+
 /** Serves the demo page and the client's bundle, and answers 404 on all other paths without a route. */
-export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure }: PagesOptions): void {
-  const files = addClientBundle(new StaticFiles().add('/', join(packageRoot(), 'public')), '/socket.io/', pageBundles);
+export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, demoPage }: PagesOptions): void {
+  const isServed = (name: string) => demoPage || name === HELPER;
+  const files = new StaticFiles().add('/', join(packageRoot(), 'public'), isServed);
+  addClientBundle(files, '/socket.io/', pageBundles);
   const forPages = pageHeaders(secure);
   const forData = dataHeaders(secure);
   routeHttp(app, host, {

@@ -110,6 +110,14 @@ export interface ClientEvents {
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
 
+/**
+ * The same events for clients that request every reply. With `Socket<ServerEvents, AcknowledgedEvents>` of
+ * socket.io-client, `emitWithAck` knows the type of the reply, which an optional callback hides from it.
+ */
+export type AcknowledgedEvents = {
+  [E in keyof ClientEvents]: (...args: Required<Parameters<ClientEvents[E]>>) => void;
+};
+
 export interface ChatMessage extends PostReply {
   room: string;
   /** The sender's name. */

@@ -12,6 +12,8 @@ import { GjallarError } from '../errors.js';
 type Uws = Pick<typeof import('uWebSockets.js'), 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
 
 const NAME = 'uWebSockets.js';
+/** Its authors publish it on GitHub, for other versions of Node.js than the npm package. */
+const OFFICIAL_PACKAGE = 'uWebSockets.js@uNetworking/uWebSockets.js#v20.52.0';
 
 function load(): Uws {
   const require = createRequire(import.meta.url);
@@ -22,10 +24,13 @@ function load(): Uws {
   try {
     return require(NAME);
   } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    // The npm package cannot be required, so this error only repeats that its binary is missing.
+    const reason = code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' ? '' : ` (${message.split('\n', 1)[0]})`;
     throw new GjallarError(
       'BAD_CONFIG',
-      `uWebSockets.js has no binary for Node.js ${process.versions.node} on ${process.platform} ${process.arch} ` +
-        `(${(cause as Error).message}). Use Node.js 20 or 22, or install the official package of uWebSockets.js.`,
+      `uWebSockets.js has no binary for Node.js ${process.versions.node} on ${process.platform} ${process.arch}` +
+        `${reason}. Use Node.js 20 or 22, or run: npm install ${OFFICIAL_PACKAGE}`,
     );
   }
 }

@@ -328,6 +328,13 @@ export const options = {
     accepts: 'an integer from 0 to 16',
     schema: integer(0, 16, 0),
   }),
+  demoPage: option({
+    name: 'DEMO_PAGE',
+    description: 'Whether the server serves the demo page at /: on or off.',
+    default: 'on',
+    accepts: 'on or off',
+    schema: oneOf(['on', 'off'], 'on'),
+  }),
   tlsKey: option({
     name: 'TLS_KEY',
     description: 'PEM file with the private key for https and wss; requires TLS_CERT.',

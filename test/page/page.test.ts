@@ -1,89 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { launchBrowser } from '../support/browser.js';
 import { startServer } from '../support/server.js';
 import { Wire } from '../support/wire.js';
-
-/** What the browser itself reports while the server is away; anything else on the console is a defect of the page. */
-const NETWORK_ERROR = /net::ERR_|WebSocket connection to .* failed|Failed to load resource/;
-
-/** One person with a browser of their own, on the page. */
-class User {
-  readonly complaints: string[] = [];
-  serverAway = false;
-
-  private constructor(
-    readonly context: BrowserContext,
-    readonly page: Page,
-  ) {}
-
-  static async visit(browser: Browser, url: string): Promise<User> {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
-    const user = new User(context, page);
-    page.on('console', (message) => {
-      const expected = user.serverAway && NETWORK_ERROR.test(message.text());
-      if (['error', 'warning'].includes(message.type()) && !expected) user.complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => user.complaints.push(String(error)));
-    await page.goto(url);
-    return user;
-  }
-
-  /** A visit that fills in the form and waits until the room is joined and the websocket carries it. */
-  static async join(browser: Browser, url: string, name: string): Promise<User> {
-    const user = await User.visit(browser, url);
-    await user.page.getByLabel('Your name').fill(name);
-    await user.page.getByRole('button', { name: 'Join' }).click();
-    await user.sees('#transport', /^websocket$/);
-    await user.seesPerson(name);
-    return user;
-  }
-
-  async sees(selector: string, text: string | RegExp): Promise<void> {
-    await this.page.locator(selector).filter({ hasText: text }).waitFor();
-  }
-
-  async seesPerson(name: string): Promise<void> {
-    await this.page.locator('#people-list li').filter({ hasText: name }).waitFor();
-  }
-
-  async types(text: string): Promise<void> {
-    const draft = this.page.getByLabel('Message', { exact: true });
-    await draft.fill(text);
-    await draft.press('Enter');
-  }
-
-  async hears(text: string): Promise<void> {
-    await this.page.locator('#messages .text').getByText(text, { exact: true }).waitFor();
-  }
-
-  heard(): Promise<string[]> {
-    return this.page.locator('#messages .text').allTextContents();
-  }
-
-  focusedId(): Promise<string | undefined> {
-    return this.page.evaluate(() => document.activeElement?.id);
-  }
-
-  async close(): Promise<void> {
-    await this.context.close();
-  }
-}
-
-/** The page itself has no tokens: a site that embeds it would sign its users in. */
-function signInWith(token: string): void {
-  type Io = (options: object) => unknown;
-  let io: Io | undefined;
-  Object.defineProperty(globalThis, 'io', {
-    get: () => io && ((options: object) => io!({ ...options, auth: { token } })),
-    set: (value: Io) => {
-      io = value;
-    },
-  });
-}
+import { User } from './support/user.js';
 
 describe('the demo page', () => {
   let browser: Browser;
@@ -279,12 +200,11 @@ describe('the demo page', () => {
       const room = `${tokens.url}/#names`;
       const join = async (claims: { sub: string; name: string }) => {
         const signed = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h');
-        const user = await User.visit(browser, 'about:blank');
+        const user = await User.visit(browser, room);
         users.push(user);
-        await user.page.addInitScript(signInWith, await signed.sign(new TextEncoder().encode(secret)));
-        await user.page.goto(room);
-        await user.page.getByLabel('Your name').fill(claims.sub);
-        await user.page.getByRole('button', { name: 'Join' }).click();
+        user.serverAway = true;
+        await user.entersAs('anyone');
+        await user.entersToken(await signed.sign(new TextEncoder().encode(secret)));
         await user.seesPerson(claims.sub);
         return user;
       };

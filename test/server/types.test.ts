@@ -30,10 +30,55 @@ new Server({ adapter: createAdapter(new Engine()) as never });
 http.listen(3000);
 `;
 
+/** A TypeScript client of the chat service, with the client helper. */
+const client = `
+import { type AcknowledgedEvents, type ClientEvents, type RoomMessage, RoomError, Rooms, type ServerEvents } from 'gjallar/client';
+import type { ClientEvents as SameEvents } from 'gjallar';
+import { io, type Socket } from 'socket.io-client';
+
+const plain: Socket<ServerEvents, ClientEvents> = io('http://localhost:3000');
+const same: Socket<ServerEvents, SameEvents> = plain;
+plain.emit('leave', 'hall');
+// @ts-expect-error: a message has a text
+plain.emit('message', { room: 'hall' });
+const socket: Socket<ServerEvents, AcknowledgedEvents> = io('http://localhost:3000');
+same.on('message', ({ room, from, text, at, offset }) => console.log(room, from, text, at.toFixed(), offset?.toFixed()));
+// @ts-expect-error: a message has no such field
+socket.on('message', ({ sender }) => sender);
+
+export async function talk(): Promise<void> {
+  const reply = await socket.emitWithAck('message', { room: 'hall', text: 'Hello!' });
+  // @ts-expect-error: a failed event has no position
+  reply.offset;
+  console.log(reply.ok ? reply.offset?.toFixed() : reply.code + reply.message);
+
+  const rooms = new Rooms(socket);
+  const heard: RoomMessage[] = [];
+  const { members } = await rooms.join('hall', {
+    last: 50,
+    onMessage: (message) => heard.push(message),
+    onRefused: ({ code }) => code.toLowerCase(),
+    onRecovered: ({ complete, missed }) => complete || missed.toFixed(),
+  });
+  const position = rooms.position('hall');
+  if (position) await rooms.join('yard', { position });
+  // @ts-expect-error: no such option
+  await rooms.join('hall', { first: 50 });
+  try {
+    await rooms.leave('hall');
+  } catch (error) {
+    if (error instanceof RoomError) console.log(error.code, members.toFixed());
+  }
+}
+`;
+
 const application = applicationWith({
   'consumer.ts': consumer,
   'consumer.mts': consumer,
   'consumer.cts': consumer,
+  'client.ts': client,
+  'client.mts': client,
+  'client.cts': client,
 });
 
 afterAll(() => application.remove());
@@ -43,6 +88,10 @@ test.each([
   ['esnext', 'bundler', 'consumer.ts'],
   ['nodenext', 'nodenext', 'consumer.mts'],
   ['nodenext', 'nodenext', 'consumer.cts'],
+  ['commonjs', 'bundler', 'client.ts'],
+  ['esnext', 'bundler', 'client.ts'],
+  ['nodenext', 'nodenext', 'client.mts'],
+  ['nodenext', 'nodenext', 'client.cts'],
 ])('TypeScript with module %s and moduleResolution %s takes %s', async (module, moduleResolution, file) => {
   const options = ['--strict', '--noEmit', '--target', 'es2022', '--types', 'node'];
   const tsc = join(root, 'node_modules/typescript/bin/tsc');

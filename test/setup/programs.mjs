@@ -35,6 +35,25 @@ export const PROGRAMS = [
     usedBy: ['history/support/databases.ts'],
   },
   { package: 'openssl', found: () => inPath('openssl'), services: [], usedBy: ['support/certificate.ts'] },
+  // A client in another language, and what it connects with.
+  ...['socketio', 'websocket', 'requests'].map((name) => ({
+    package: `python3-${name}`,
+    found: () => isFolder(`/usr/lib/python3/dist-packages/${name}`),
+    services: [],
+    usedBy: ['examples/clients.test.ts'],
+  })),
+  // The proxies of the guide.
+  ...[
+    ['nginx', 'nginx'],
+    ['haproxy', 'haproxy'],
+    ['apache2-bin', 'apache2'],
+    ['caddy', 'caddy'],
+  ].map(([name, program]) => ({
+    package: name,
+    found: () => inPath(program),
+    services: name === 'apache2-bin' ? [] : [name],
+    usedBy: ['guide/proxies.test.ts'],
+  })),
   // Several hosts on one machine.
   {
     package: 'iproute2',
@@ -57,6 +76,10 @@ function versionsOfPostgres() {
   } catch {
     return [];
   }
+}
+
+function isFolder(path) {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function isProgram(path) {

@@ -1,4 +1,4 @@
-// What the README says of input, written down a second time: the fuzzer compares the server with this, and neither has
+// What the documentation says of input, written down a second time: the fuzzer compares the server with this, and neither has
 // seen the other's code.
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what names must not contain

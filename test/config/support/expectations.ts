@@ -220,6 +220,14 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['-1', '17', 'true', '10.0.0.1'],
   },
+  demoPage: {
+    default: 'on',
+    good: [
+      ['on', 'on'],
+      ['off', 'off'],
+    ],
+    bad: ['true', 'no', 'Off'],
+  },
   tlsKey: { default: undefined, good: [[key, key, { TLS_CERT: cert }]], bad: ['/nowhere/key.pem', text] },
   tlsCert: { default: undefined, good: [[cert, cert, { TLS_KEY: key }]], bad: ['/nowhere/cert.pem', text] },
 };

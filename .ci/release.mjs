@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+// Makes a release: `npm run release -- [--major | --minor | --patch] [--dry-run]`. Without a level, the patch version rises.
+//
+// Sets the version, adds a section to CHANGELOG.md from the commits since the last tag, commits, and tags. It pushes and
+// publishes nothing; the workflow "release" does that for a pushed tag. --dry-run only prints what would happen.
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+const levels = ['major', 'minor', 'patch'];
+const flag = { type: 'boolean', default: false };
+const { values } = parseArgs({ options: { major: flag, minor: flag, patch: flag, 'dry-run': flag } });
+const dryRun = values['dry-run'];
+const level = levels.find((each) => values[each]) ?? 'patch';
+
+const run = (program, ...args) => execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+const git = (...args) => run('git', ...args).trim();
+/** An answer of git that may be missing. */
+const ifAny = (ask) => {
+  try {
+    return ask();
+  } catch {
+    return '';
+  }
+};
+
+if (!dryRun && git('status', '--porcelain')) {
+  console.error('release: the working tree has changes. Commit or remove them first.');
+  process.exit(1);
+}
+
+const { name, version: present } = JSON.parse(readFileSync('package.json', 'utf8'));
+const lastTag = ifAny(() => git('describe', '--tags', '--abbrev=0', '--match', 'v*'));
+// The first release has the version that package.json already names.
+const version = lastTag ? raised(present) : present;
+const section = [`## ${version}`, '', ...changes(), ''].join('\n');
+const contents = JSON.parse(run('npm', 'pack', '--dry-run', '--ignore-scripts', '--json'));
+const { files, size, unpackedSize, entryCount } = Array.isArray(contents) ? contents[0] : contents[name];
+
+console.log(section);
+for (const [folder, inside] of byFolder(files)) {
+  console.log(
+    `${folder.padEnd(24)} ${inside.length} files, ${kilobytes(inside.reduce((sum, each) => sum + each.size, 0))}`,
+  );
+}
+console.log(`${name}@${version}: ${entryCount} files, ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked`);
+
+if (dryRun) console.log('Nothing was changed (--dry-run).');
+else release();
+
+function release() {
+  const [head, ...rest] = readFileSync('CHANGELOG.md', 'utf8').split(/^(?=## )/m);
+  writeFileSync(
+    'CHANGELOG.md',
+    [head.trimEnd(), section.trimEnd(), ...rest.map((each) => each.trimEnd())].join('\n\n').concat('\n'),
+  );
+  if (version !== present) run('npm', 'version', version, '--no-git-tag-version');
+  git('commit', '--all', '--message', `Release ${version}`);
+  git('tag', '--annotate', `v${version}`, '--message', `${name} ${version}`);
+  console.log(`Tagged v${version}. To publish it: git push --follow-tags`);
+}
+
+function changes() {
+  if (!lastTag) return ['The first release.'];
+  const subjects = git('log', '--no-merges', '--format=%s', `${lastTag}..HEAD`).split('\n').filter(Boolean);
+  return subjects.map((subject) => `- ${subject}`);
+}
+
+function raised(from) {
+  const parts = from.split('.').map(Number);
+  const index = levels.indexOf(level);
+  return parts.map((part, at) => (at < index ? part : at === index ? part + 1 : 0)).join('.');
+}
+
+function byFolder(list) {
+  const map = new Map();
+  for (const file of list) {
+    const folder = file.path.replace(/\/.*/, '/');
+    map.set(folder, [...(map.get(folder) ?? []), file]);
+  }
+  return map;
+}
+
+function kilobytes(bytes) {
+  return `${Math.ceil(bytes / 1000).toLocaleString('en')} KB`;
+}

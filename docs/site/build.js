@@ -1,0 +1,111 @@
+// The documentation site: `npm run docs`, which installs its tools on first use; `npm run docs -- --serve` serves it.
+//
+//   docs/, CHANGELOG.md, examples/*/README.md … ─┐
+//   src/ ─▶ typedoc ─▶ docs/reference/library ───┤─▶ .pages/ ─▶ VitePress ─▶ dist/
+//   dist/ ─▶ error codes, openapi.json ──────────┘
+//
+// The pages keep their paths in the repository, so that one link works in both. VitePress fails on dead links.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '../..');
+const pages = join(here, '.pages');
+
+/** What becomes pages, besides docs/. */
+const OTHERS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'load/README.md', 'examples'];
+/** Files that pages link to. VitePress serves what is in the folder `public`. */
+const FILES = ['LICENSE', 'docs/benchmarks/results.jsonl'];
+
+const run = (program, ...args) => {
+  const { status } = spawnSync(program, args, { cwd: here, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+};
+
+install();
+copyPages();
+await generate();
+run('node_modules/.bin/typedoc', '--options', 'typedoc.json');
+run('node_modules/.bin/vitepress', 'build', '.');
+console.log('The site is in docs/site/dist.');
+if (process.argv.includes('--serve')) run('node_modules/.bin/vitepress', 'preview', '.');
+
+/** Installs the tools, unless they are there in the versions that the lock file names. */
+function install() {
+  const lock = (path) => (existsSync(join(here, path)) ? JSON.parse(readFileSync(join(here, path), 'utf8')) : {});
+  const versions = ({ packages = {} }) =>
+    ['vitepress', 'typedoc', 'typescript'].map((name) => packages[`node_modules/${name}`]?.version).join();
+  // npm writes the second one last.
+  if (versions(lock('package-lock.json')) === versions(lock('node_modules/.package-lock.json'))) return;
+  console.log('Installing VitePress and TypeDoc into docs/site/node_modules, once: 150 packages, 150 MB …');
+  run('npm', 'ci');
+}
+
+function copyPages() {
+  rmSync(pages, { recursive: true, force: true });
+  const own = readdirSync(join(root, 'docs'))
+    .filter((name) => name !== 'site')
+    .map((name) => `docs/${name}`);
+  const filter = (path) =>
+    !path.endsWith('/node_modules') && (/\.(md|png|svg)$/.test(path) || statSync(path).isDirectory());
+  for (const path of [...own, ...OTHERS]) cpSync(join(root, path), join(pages, path), { recursive: true, filter });
+  for (const path of FILES) cpSync(join(root, path), join(pages, 'public', path));
+}
+
+async function generate() {
+  const { errorCodes } = await import(join(root, 'dist/errors.js'));
+  const codes = Object.entries(errorCodes).map(
+    ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
+  );
+  page('error-codes', [
+    '# Error codes',
+    '',
+    'All errors of the chat service. Over Socket.IO they are replies, over HTTP they have the status.',
+    '',
+    '| code | HTTP status | message |',
+    '|---|---|---|',
+    ...codes,
+  ]);
+  const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
+  page('http-endpoints', [
+    '# HTTP endpoints',
+    '',
+    api.info.description,
+    ...Object.entries(api.paths).flatMap(endpoints),
+  ]);
+
+  function endpoints([path, { parameters: shared = [], ...methods }]) {
+    return Object.entries(methods).flatMap(([method, operation]) => {
+      const parameters = [...shared, ...(operation.parameters ?? [])].map((each) => resolved(each));
+      return [
+        '',
+        `## ${method.toUpperCase()} ${path.replaceAll('{', '\\{')}`,
+        '',
+        [operation.summary, operation.description].filter(Boolean).join('\n\n'),
+        ...(parameters.length > 0 ? ['', '| parameter | in | meaning |', '|---|---|---|'] : []),
+        ...parameters.map(({ name, in: place, description }) => `| \`${name}\` | ${place} | ${description ?? ''} |`),
+        '',
+        '| response | meaning |',
+        '|---|---|',
+        ...Object.entries(operation.responses).map(([status, each]) => `| ${status} | ${resolved(each).description} |`),
+      ];
+    });
+  }
+
+  function resolved(value) {
+    if (!value.$ref) return value;
+    return value.$ref
+      .slice(2)
+      .split('/')
+      .reduce((part, key) => part[key], api);
+  }
+}
+
+function page(name, lines) {
+  // Vue would read {{ … }} and tags.
+  const text = lines.join('\n').replaceAll('<', '&lt;');
+  writeFileSync(join(pages, 'docs/reference', `${name}.md`), `${text}\n`);
+}

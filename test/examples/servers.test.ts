@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
+import { nextEvent } from '../support/clients.js';
+import { RedisProcess } from '../support/redis.js';
+import { Example, scriptOf } from './support/example.js';
+
+const sockets: Socket[] = [];
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.disconnect();
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+function example(name: string): Example {
+  const one = new Example(name);
+  cleanUps.push(() => one.close());
+  return one;
+}
+
+function client(url: string, options: Partial<ManagerOptions & SocketOptions> = {}): Socket {
+  const socket = io(url, { forceNew: true, ...options });
+  sockets.push(socket);
+  return socket;
+}
+
+test('minimal: a room', async () => {
+  const url = await example('minimal').serve();
+  const [one, two] = [client(url), client(url, { transports: ['websocket'] })];
+  const heard = [one, two].map((socket) => nextEvent(socket, 'said'));
+  // A client that is in a room of its own before it speaks has joined.
+  two.emit('join', 'hall');
+  two.emit('join', 'own');
+  const joined = nextEvent(two, 'said');
+  two.emit('say', 'own', 'in');
+  await joined;
+  one.emit('join', 'hall');
+  one.emit('say', 'hall', 'Hello!');
+  expect((await Promise.all(heard))[0]).toEqual(['Hello!']);
+});
+
+test('express-sessions: HTTP and socket share a session', async () => {
+  const url = await example('express-sessions').serve();
+  const first = await fetch(url);
+  const cookie = first.headers.get('set-cookie')!.split(';')[0]!;
+  expect(await first.json()).toEqual({ visits: 1 });
+  const socket = client(url, { extraHeaders: { cookie } });
+  expect(await socket.emitWithAck('visits')).toBe(1);
+  await (await fetch(url, { headers: { cookie } })).text();
+  expect(await socket.emitWithAck('visits')).toBe(2);
+  expect(await client(url).emitWithAck('visits')).toBe(0);
+});
+
+test('passport-jwt: a token opens HTTP and sockets, and its user is the socket’s', async () => {
+  const url = await example('passport-jwt').serve();
+  const tokenOf = async (user: string) => {
+    const response = await fetch(`${url}/login/${user}`, { method: 'POST' });
+    return `Bearer ${((await response.json()) as { token: string }).token}`;
+  };
+  const [ada, bo] = await Promise.all(['ada', 'bo'].map(tokenOf));
+  expect((await fetch(`${url}/me`)).status).toBe(401);
+  expect(await (await fetch(`${url}/me`, { headers: { authorization: ada! } })).json()).toEqual({ id: 'ada' });
+
+  const refused = client(url, { transports: ['polling'], reconnection: false });
+  expect((await nextEvent<[{ context?: { status: number } }]>(refused, 'connect_error'))[0].context?.status).toBe(401);
+  const one = client(url, { extraHeaders: { Authorization: ada! } });
+  const two = client(url, { extraHeaders: { Authorization: bo! } });
+  expect(await Promise.all([one, two].map((socket) => socket.emitWithAck('me')))).toEqual([
+    { id: 'ada' },
+    { id: 'bo' },
+  ]);
+  const told = nextEvent(two, 'told');
+  one.emit('tell', 'bo', 'Hello!');
+  expect(await told).toEqual(['ada', 'Hello!']);
+});
+
+test('fastify: a route speaks to the sockets', async () => {
+  const url = await example('fastify').serve();
+  const socket = client(url);
+  expect(await nextEvent(socket, 'said')).toEqual(['Welcome!']);
+  const said = nextEvent(socket, 'said');
+  const headers = { 'Content-Type': 'application/json' };
+  expect((await fetch(`${url}/say`, { method: 'POST', headers, body: '{"text":"Hello!"}' })).status).toBe(202);
+  expect(await said).toEqual(['Hello!']);
+});
+
+test('nest: a gateway and a controller', async () => {
+  const nest = example('nest');
+  const build = nest.spawn(scriptOf('nest', 'build'));
+  expect(await once(build.child, 'exit')).toEqual([0, null]);
+  const url = await nest.serve({}, ['node', 'dist/main.js']);
+  expect(await (await fetch(url)).json()).toEqual({ page: 'home' });
+  const [one, two] = [client(url), client(url)];
+  await Promise.all([one, two].map((socket) => nextEvent(socket, 'connect')));
+  const said = nextEvent(two, 'said');
+  expect(await one.emitWithAck('say', 'Hello!')).toBe(6);
+  expect(await said).toEqual([one.id, 'Hello!']);
+});
+
+test('several-workers: a room on four workers', async () => {
+  const url = await example('several-workers').serve({ DRAIN_TIMEOUT: '0' });
+  // The primary prints nothing itself; the others may still be starting.
+  const workers = new Set<number>();
+  const members: Socket[] = [];
+  while (workers.size < 4) {
+    const socket = client(url, { transports: ['websocket'] });
+    const { worker } = await socket.emitWithAck('join', 'hall');
+    if (workers.has(worker)) socket.disconnect();
+    else members.push(socket);
+    workers.add(worker);
+  }
+  const heard = members.map((socket) => nextEvent(socket, 'said'));
+  members[0]!.emit('say', 'hall', 'Hello!');
+  expect(await Promise.all(heard)).toEqual(members.map(() => ['Hello!']));
+  expect(await members[3]!.emitWithAck('count', 'hall')).toBeGreaterThanOrEqual(4);
+});
+
+test('redis: a room on two processes', async () => {
+  const redis = await RedisProcess.start();
+  cleanUps.push(() => redis.stop());
+  const servers = example('redis');
+  // The example ends before its Redis.
+  cleanUps.reverse();
+  const urls = [await servers.serve({ REDIS_URL: redis.url }), await servers.serve({ REDIS_URL: redis.url })];
+  const [one, two] = urls.map((url) => client(url)) as [Socket, Socket];
+  await Promise.all([one, two].map((socket) => socket.emitWithAck('join', 'hall')));
+  const said = nextEvent(two, 'said');
+  one.emit('say', 'hall', 'Hello!');
+  expect(await said).toEqual(['Hello!']);
+});
+
+test('market-data: a client that stops reading costs the others nothing, and is then brought up to date', async () => {
+  const url = await example('market-data').serve({ ROUND_MS: '2' });
+  type Prices = { round: number; prices: Record<string, number> };
+  const fast = client(url, { transports: ['websocket'] });
+  const slow = client(url, { transports: ['websocket'] });
+  await Promise.all([fast, slow].map((socket) => nextEvent(socket, 'prices')));
+
+  const raw = (slow.io.engine.transport as unknown as { ws: { pause(): void; resume(): void } }).ws;
+  raw.pause();
+  const rounds = new Promise<number>((resolve) => {
+    fast.on('prices', ({ round }: Prices) => round > 1500 && resolve(round));
+  });
+  const last = await rounds;
+  const heard: number[] = [];
+  const upToDate = new Promise<Prices>((resolve) => {
+    slow.on('prices', (prices: Prices) => {
+      heard.push(prices.round);
+      if (prices.round >= last) resolve(prices);
+    });
+  });
+  raw.resume();
+  const { prices } = await upToDate;
+  expect(Object.keys(prices)).toHaveLength(500);
+  // It has skipped rounds instead of receiving all of them late.
+  expect(heard.length).toBeLessThan(last - 200);
+});
+
+test.each([[['polling']], [['websocket']]])('upper-case: a welcome, and answers over %s', async (transports) => {
+  const url = await example('upper-case').serve();
+  const socket = client(url.replace('localhost', '127.0.0.1'), { transports });
+  const [welcome] = await nextEvent<[string]>(socket, 'welcome');
+  expect(welcome).toBe(`Welcome, ${socket.id}!`);
+  socket.emit('message', 'thirty characters, more or less');
+  expect(await nextEvent(socket, 'message')).toEqual(['THIRTY CHARACTERS, MORE OR LESS']);
+  const response = await fetch(`${url.replace('localhost', '127.0.0.1')}/scenario`);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.json()).toMatchObject({ everySeconds: 25 });
+});

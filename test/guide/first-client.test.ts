@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { applicationWith } from '../server/support/package.js';
+import { endWithFile } from '../support/children.js';
+import { cleanEnvironment, type RunningServer, startServer } from '../support/server.js';
+
+const read = (page: string) => readFileSync(fileURLToPath(new URL(`../../docs/${page}`, import.meta.url)), 'utf8');
+const blockOf = (page: string) => /```js\n([\s\S]*?)```/.exec(read(page))![1]!;
+
+let server: RunningServer;
+
+beforeAll(async () => {
+  server = await startServer({ WORKERS: '1' });
+});
+afterAll(() => server.stop());
+
+/** Runs a program of the guide against the server until it prints a line. */
+async function firstLineOf(code: string): Promise<string> {
+  const application = applicationWith({ 'client.mjs': code.replaceAll('http://localhost:3000', server.url) });
+  const options = { cwd: application.folder, env: cleanEnvironment() };
+  const child = spawn(process.execPath, ['client.mjs'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
+  endWithFile(child);
+  try {
+    const [line] = await once(createInterface(child.stdout), 'line');
+    return line as string;
+  } finally {
+    child.kill('SIGKILL');
+    application.remove();
+  }
+}
+
+test('the first client of the quick start prints its own message', async () => {
+  expect(await firstLineOf(blockOf('guide/quick-start.md'))).toBe('hall Astrid Hello!');
+});
+
+test('the page of the client events shows a client that runs', async () => {
+  expect(await firstLineOf(blockOf('reference/events.md'))).toBe('hall Astrid Hello!');
+});
+
+test('the recovery helper delivers what was said before', async () => {
+  expect(await firstLineOf(blockOf('guide/recovery.md'))).toBe('Astrid Hello!');
+});

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+test('the package has what runs, and nothing else', () => {
+  const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];
+  const { stdout } = spawnSync('npm', args, { cwd: root, encoding: 'utf8' });
+  const answer = JSON.parse(stdout) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
+  const [{ files }] = Object.values(answer) as [{ files: { path: string }[] }];
+  const paths = files.map(({ path }) => path);
+  const outside = paths.filter((path) => !/^(dist|public)\//.test(path));
+  expect(outside.sort()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'docs/openapi.json',
+    'ecosystem.config.js',
+    'package.json',
+  ]);
+  const { exports, bin } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
+  const named = [bin.gjallar, ...Object.values(exports).flatMap((each) => Object.values(each as object))];
+  const entries = named
+    .filter((path) => typeof path === 'string' && path.length > 1)
+    .map((path) => path.replace('./', ''));
+  expect(entries.length).toBeGreaterThan(5);
+  expect(paths).toEqual(expect.arrayContaining(entries));
+});

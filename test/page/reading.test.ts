@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { io } from 'socket.io-client';
+import { launchBrowser } from '../support/browser.js';
+import { type RunningServer, startServer } from '../support/server.js';
+import { User } from './support/user.js';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds, its best practices included, as `rule: selector`. */
+async function violations(user: User): Promise<string[]> {
+  await user.page.evaluate(axe);
+  return user.page.evaluate(async () => {
+    type Axe = { run(): Promise<{ violations: { id: string; nodes: { target: unknown[] }[] }[] }> };
+    const { violations: found } = await (globalThis as unknown as { axe: Axe }).axe.run();
+    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
+  });
+}
+
+describe('reading on the demo page', () => {
+  let browser: Browser;
+  let server: RunningServer;
+  const users: User[] = [];
+
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '1' });
+    browser = await launchBrowser();
+    const socket = io(server.url, { auth: { name: 'Writer' } });
+    await socket.emitWithAck('join', 'long');
+    for (let number = 1; number <= 130; number += 1) {
+      await socket.emitWithAck('message', { room: 'long', text: `message ${number}` });
+    }
+    socket.disconnect();
+  });
+  afterEach(async () => {
+    const complaints = users.flatMap((user) => user.complaints);
+    await Promise.all(users.splice(0).map((user) => user.close()));
+    expect(complaints).toEqual([]);
+  });
+  afterAll(() => server?.stop());
+
+  async function join(room: string, options?: object): Promise<User> {
+    const user = await User.join(browser, `${server.url}/#${room}`, 'Astrid', options);
+    users.push(user);
+    return user;
+  }
+
+  test('older messages come when the reader scrolls up, and what one reads stays in its place', async () => {
+    const user = await join('long');
+    await user.hears('message 130');
+    const first = user.page.locator('#messages .text').getByText('message 81', { exact: true });
+    expect((await user.heard())[0]).toBe('message 81');
+    const scroller = user.page.locator('#scroller');
+    await scroller.evaluate((node) => node.scrollTo(0, 100));
+    await user.hears('message 31');
+    const [top, edge] = await Promise.all([first, scroller].map(async (part) => (await part.boundingBox())!.y));
+    expect(top! - edge!).toBeGreaterThan(-150);
+    expect(top! - edge!).toBeLessThan(150);
+
+    await user.page.getByRole('button', { name: 'Show earlier messages' }).click();
+    await user.sees('#older-end', 'This is the first message.');
+    expect(await user.heard()).toEqual(Array.from({ length: 130 }, (_, index) => `message ${index + 1}`));
+  });
+
+  test('addresses become links that lead out safely, and nothing else does', async () => {
+    const user = await join('links');
+    const text =
+      'See https://example.com/a_(b). Not javascript:alert(1), nor data:text/html,x <https://b.example/?q="x>';
+    await user.types(text);
+    await user.hears(text);
+    const links = await user.page
+      .locator('#messages .text a')
+      .evaluateAll((nodes) =>
+        nodes.map((node) => ({ href: node.getAttribute('href'), rel: (node as HTMLAnchorElement).rel })),
+      );
+    const rel = 'noopener noreferrer nofollow';
+    expect(links).toEqual([
+      { href: 'https://example.com/a_(b)', rel },
+      { href: 'https://b.example/?q=', rel },
+    ]);
+  });
+
+  test('the counter shows what is left, and a message that is too long stays where it is', async () => {
+    const user = await join('counter');
+    const draft = user.page.locator('#draft');
+    await draft.fill('x'.repeat(8_000));
+    expect(await user.page.locator('#counter').isVisible()).toBe(false);
+    await draft.fill('x'.repeat(9_990));
+    await user.sees('#counter', /^10 left$/);
+    await draft.fill('x'.repeat(10_012));
+    await user.sees('#counter', /^12 too many$/);
+    await draft.press('Enter');
+    expect((await draft.inputValue()).length).toBe(10_012);
+    await draft.fill('short');
+    await draft.press('Enter');
+    await user.hears('short');
+    expect(await user.heard()).toEqual(['short']);
+  });
+
+  test.each([
+    ['wide', { viewport: { width: 1280, height: 800 } }],
+    ['wide and dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
+    ['narrow', { viewport: { width: 390, height: 760 } }],
+    ['low', { viewport: { width: 320, height: 256 } }],
+  ])('axe finds nothing on a %s page, with messages, people and dialog', async (view, options) => {
+    const user = await join(view.replaceAll(' ', '-'), options);
+    await user.types('Look at https://example.com/');
+    await user.hears('Look at https://example.com/');
+    expect(await violations(user)).toEqual([]);
+    // Room for messages, and the labels of the status line.
+    expect((await user.page.locator('#scroller').boundingBox())!.height).toBeGreaterThan(120);
+    const labels = await user.page.locator('.wire dt').evaluateAll((nodes) => nodes.map((node) => node.clientHeight));
+    expect(Math.min(...labels)).toBeGreaterThan(8);
+    if (options.viewport.width < 760) {
+      await user.page.locator('#people-toggle').click();
+      await user.page.locator('#people.open').waitFor();
+      expect(await violations(user)).toEqual([]);
+      await user.page.locator('#people-toggle').click();
+    }
+    await user.page.getByRole('button', { name: 'Change room' }).click();
+    expect(await violations(user)).toEqual([]);
+  });
+
+  test.each(['light', 'dark'] as const)('forced colours (%s) keep the wordmark and the state', async (colorScheme) => {
+    const user = await join('forced', { forcedColors: 'active', colorScheme });
+    const colours = await user.page.evaluate(() => {
+      const style = (selector: string, pseudo?: string) =>
+        getComputedStyle(document.querySelector(selector) as Element, pseudo);
+      return {
+        text: style('h1').color,
+        word: style('.brand-word').stroke,
+        state: style('#state', '::before').backgroundColor,
+      };
+    });
+    expect(colours).toEqual({ text: colours.text, word: colours.text, state: colours.text });
+  });
+});
