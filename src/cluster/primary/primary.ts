@@ -1,5 +1,6 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import {
   type Envelope,
   type FromPrimary,
   type FromWorker,
+  MACHINE_ID,
   MESH_DIRECTORY,
   opened,
   type Question,
@@ -58,6 +60,10 @@ interface WorkerRecord {
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
 export class Primary {
   private readonly meshDirectory = mkdtempSync(join(tmpdir(), 'gjallar-'));
+  private readonly environment = {
+    [MESH_DIRECTORY]: this.meshDirectory,
+    [MACHINE_ID]: randomBytes(6).toString('base64url'),
+  };
   private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
@@ -214,7 +220,7 @@ export class Primary {
   }
 
   private fork(isSpare: boolean): WorkerRecord {
-    const worker = cluster.fork({ [MESH_DIRECTORY]: this.meshDirectory });
+    const worker = cluster.fork(this.environment);
     const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
     this.members.set(worker.id, member);
     this.watchdog.began(worker.id);
