@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type ChatClient, connect, connected, disconnectAll, upgraded } from '../support/clients.js';
 import { HaProxy } from '../support/haproxy.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { RelaySpy } from './support/relay-spy.js';
 
 const CLIENTS = 20;
 const MESSAGES = 20;
@@ -13,8 +15,11 @@ let proxy: HaProxy;
 
 beforeAll(async () => {
   redis = await RedisProcess.start();
-  const start = () => startServer({ WORKERS: '2', REDIS_URL: redis.url, HISTORY_TTL: '0' });
-  servers = await Promise.all([start(), start(), start()]);
+  servers = await Promise.all(
+    ['2', '1', '1'].map((WORKERS) =>
+      startServer({ WORKERS, REDIS_URL: redis.url, HISTORY_TTL: '0', DRAIN_TIMEOUT: '0' }),
+    ),
+  );
   proxy = await HaProxy.start(servers.map(({ port }) => port));
 }, 30_000);
 afterEach(disconnectAll);
@@ -24,39 +29,11 @@ afterAll(async () => {
   await redis.remove();
 });
 
-/** The messages between machines so far, as another client of the same Redis sees them. */
-class RelaySpy {
-  private readonly redis = new Redis(redis.url);
-  private count = 0;
-
-  async listen(): Promise<this> {
-    this.redis.on('pmessage', (_pattern, channel: string) => {
-      if (channel.startsWith('socket.io-relay#')) this.count++;
-    });
-    await this.redis.psubscribe('socket.io-relay#*', 'fence');
-    return this;
-  }
-
-  /** What was published before is counted. */
-  async messages(): Promise<number> {
-    const fence = once(this.redis, 'pmessage');
-    const publisher = new Redis(redis.url);
-    await publisher.publish('fence', '');
-    publisher.disconnect();
-    await fence;
-    return this.count;
-  }
-
-  close(): void {
-    this.redis.disconnect();
-  }
-}
-
-/** Clients that count what goes wrong with them. */
-function connectAll(count: number, options: Parameters<typeof connect>[1] = {}) {
+/** Clients of the proxy, and what goes wrong with them. */
+function connectAll(options: Parameters<typeof connect>[1] = {}) {
   const errors: string[] = [];
-  const clients = Array.from({ length: count }, () => {
-    const client = connect(proxy.url, options);
+  const clients = Array.from({ length: CLIENTS }, () => {
+    const client = connect(proxy.url, { reconnectionDelay: 10, reconnectionDelayMax: 100, ...options });
     client.on('connect_error', (error) => errors.push(error.message));
     client.on('disconnect', (reason) => errors.push(reason));
     return client;
@@ -64,7 +41,7 @@ function connectAll(count: number, options: Parameters<typeof connect>[1] = {}) 
   return { clients, errors };
 }
 
-/** Each client sends messages, one after the other, and gets each acknowledged. */
+/** Each client sends messages, one after the other, and each is acknowledged. */
 async function talk(clients: readonly ChatClient[]): Promise<void> {
   await Promise.all(
     clients.map(async (client) => {
@@ -73,10 +50,45 @@ async function talk(clients: readonly ChatClient[]): Promise<void> {
   );
 }
 
-const unknownSessions = () => sumOf('gjallar_handshakes_refused_total', 'reason="Session ID unknown"');
-const relayedToMachines = () => sumOf('gjallar_relayed_requests_total', 'to="machine"');
+/** Waits until each client is connected again and gets a message acknowledged. */
+async function talkAgain(clients: readonly ChatClient[]): Promise<void> {
+  await Promise.all(
+    clients.map((client) =>
+      until(async () => {
+        await connected(client).catch(() => {});
+        return client
+          .timeout(5000)
+          .emitWithAck('echo', 'again')
+          .then(
+            (answer) => answer === 'again',
+            () => false,
+          );
+      }),
+    ),
+  );
+}
 
-test('a session id names the machine and the worker, and nothing of it can be guessed', async () => {
+/** The messages between machines meanwhile. */
+async function relayedDuring(act: () => Promise<void>): Promise<number> {
+  const spy = await RelaySpy.start(redis.url);
+  try {
+    await act();
+    return await spy.messages();
+  } finally {
+    spy.close();
+  }
+}
+
+/** The sum of a metric over the workers of the machines that run. */
+async function sumOf(name: string, label = ''): Promise<number> {
+  const running = servers.filter(({ process }) => process.exitCode === null && process.signalCode === null);
+  const texts = await Promise.all(running.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+  const lines = texts.flatMap((text) => text.split('\n'));
+  const values = lines.filter((line) => line.startsWith(`${name}{`) && line.includes(label));
+  return values.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+test('a session id names the worker and the machine, and has 120 random bits besides', async () => {
   const url = `${proxy.url}/socket.io/?EIO=4&transport=polling`;
   const answers = await Promise.all(Array.from({ length: 30 }, async () => (await fetch(url)).text()));
   const ids = answers.map((answer) => (JSON.parse(answer.slice(1)) as { sid: string }).sid);
@@ -84,33 +96,62 @@ test('a session id names the machine and the worker, and nothing of it can be gu
   expect(new Set(ids.map((id) => id.split('.')[1])).size).toBe(3);
 });
 
-test('default clients connect through a proxy without affinity, and nothing is relayed after their upgrade', async () => {
-  const { clients, errors } = connectAll(CLIENTS);
-  await Promise.all(clients.map(upgraded));
-  await talk(clients);
+test('for clients that begin with a WebSocket, nothing is relayed', async () => {
+  const { clients, errors } = connectAll({ transports: ['websocket'] });
+  const messages = await relayedDuring(async () => {
+    await Promise.all(clients.map(connected));
+    await talk(clients);
+  });
   expect(errors).toEqual([]);
-  expect(await unknownSessions()).toBe(0);
-  expect(await sumOf('gjallar_relay_moved_sessions_total', 'from="machine"')).toBeGreaterThan(0);
-  expect(await sumOf('gjallar_relayed_connections')).toBe(0);
-  const before = await relayedToMachines();
-  expect(before).toBeGreaterThan(0);
-  await talk(clients);
-  expect(await relayedToMachines()).toBe(before);
+  expect(messages).toBe(0);
+});
+
+test('default clients connect through a proxy without affinity, and nothing is relayed after their upgrade', async () => {
+  const { clients, errors } = connectAll();
+  const messages = await relayedDuring(async () => {
+    await Promise.all(clients.map(upgraded));
+    await talk(clients);
+  });
+  expect(messages).toBeGreaterThan(CLIENTS);
+  expect(await relayedDuring(() => talk(clients))).toBe(0);
+  expect(errors).toEqual([]);
+  // Two of three WebSockets come to another machine than the handshake.
+  await until(async () => (await sumOf('gjallar_relay_moved_sessions_total', 'from="machine"')) > CLIENTS / 4);
 });
 
 test('clients that stay on polling are served by whichever machine their requests come to', async () => {
-  const { clients, errors } = connectAll(CLIENTS, { transports: ['polling'] });
+  const { clients, errors } = connectAll({ transports: ['polling'] });
   await Promise.all(clients.map(connected));
   await talk(clients);
   expect(errors).toEqual([]);
-  expect(await unknownSessions()).toBe(0);
+  disconnectAll();
+  await until(async () => (await sumOf('gjallar_relayed_connections')) === 0);
 });
 
-test('for clients that begin with a WebSocket nothing is relayed', async () => {
-  const before = await relayedToMachines();
-  const { clients, errors } = connectAll(CLIENTS, { transports: ['websocket'] });
-  await Promise.all(clients.map(connected));
-  await talk(clients);
-  expect(errors).toEqual([]);
-  expect(await relayedToMachines()).toBe(before);
+test('without its Redis a request for another machine is rejected, its own clients stay, and all is well later', async () => {
+  const onWebSocket = connectAll();
+  const onPolling = connectAll({ transports: ['polling'] });
+  await Promise.all([...onWebSocket.clients.map(upgraded), ...onPolling.clients.map(connected)]);
+  const down = servers.map((server) => server.logged(({ relay, level }) => relay === 'redis' && level === 50));
+  await redis.stop();
+  await Promise.all(down);
+  await talk(onWebSocket.clients);
+  const { problems } = (await (await fetch(`${servers[1]!.url}/readyz`)).json()) as { problems: string[] };
+  expect(problems).toContainEqual('Redis is unreachable: requests for sessions of other machines fail');
+  await until(() => onPolling.errors.length > 0);
+  await redis.start();
+  await talkAgain(onPolling.clients);
+  expect(onWebSocket.errors).toEqual([]);
+});
+
+test('the clients of a killed machine reconnect to the others', async () => {
+  const onWebSocket = connectAll();
+  const onPolling = connectAll({ transports: ['polling'] });
+  const clients = [...onWebSocket.clients, ...onPolling.clients];
+  await Promise.all([...onWebSocket.clients.map(upgraded), ...onPolling.clients.map(connected)]);
+  const exit = once(servers[2]!.process, 'exit');
+  servers[2]!.process.kill('SIGKILL');
+  await exit;
+  await talkAgain(clients);
+  expect(clients.length).toBeGreaterThan(onWebSocket.errors.length);
 });

@@ -8,7 +8,10 @@ import { endWithFile } from './children.js';
 import { freePort } from './ports.js';
 import { until } from './until.js';
 
-/** The configuration of a proxy without affinity: each request goes to the next server. */
+/**
+ * The configuration of a proxy without affinity: each request goes to the next server. With `abortonclose`, servers learn
+ * of clients that do not wait for an answer.
+ */
 export function roundRobin(listen: string, servers: readonly string[]): string {
   return `
 defaults
@@ -18,6 +21,7 @@ defaults
   timeout server 60s
   timeout tunnel 1h
   option redispatch 1
+  option abortonclose
   option httpchk
   http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host localhost
 frontend clients

@@ -22,7 +22,7 @@ export interface MachineChannels {
 /** A longer message is not sent. Redis disconnects a subscriber for which 32 MB are waiting. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** How often the workers that this one waits for are checked, in ms. */
-export const BEAT_INTERVAL_MS = 3000;
+export const BEAT_INTERVAL_MS = 2000;
 /** After this number of silent turns, the other worker counts as gone. */
 const MAX_SILENT_TURNS = 4;
 /** Beyond this number of workers, the one that was met first counts as gone. */

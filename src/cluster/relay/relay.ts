@@ -5,19 +5,10 @@ import { MalformedMessage } from '../../errors.js';
 import { WORKER_NAME, workerName } from '../machines/frames.js';
 import type { MachinePart } from '../machines/machine-links.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
-import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
+import { asClose, asProgress, asRequest } from './checks.js';
 import { type Peer, RelayLinks } from './links.js';
-import {
-  decodeBody,
-  decodeMessage,
-  encodeBody,
-  encodeMessage,
-  type MovedSession,
-  type Op,
-  ops,
-  parseJson,
-  type SendOp,
-} from './messages.js';
+import { decodeBody, decodeMessage, encodeMessage, type Op, ops, parseJson, type SendOp } from './messages.js';
+import { decodeSession, encodeSession } from './moved-session.js';
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
@@ -100,6 +91,13 @@ export class Relay {
   /** Connections on this worker's port whose sessions are on other workers. */
   get receivedConnections(): ReceivedConnection[] {
     return [...this.received.values()].map(({ connection }) => connection);
+  }
+
+  /** The number of these connections by where their owner is. */
+  get waiting(): Record<Scope, number> {
+    const counts = { worker: 0, machine: 0 };
+    for (const { owner } of this.received.values()) counts[scopeOf(owner)]++;
+    return counts;
   }
 
   get hasOthers(): boolean {
@@ -238,21 +236,10 @@ export class Relay {
   }
 }
 
-/** Whether another worker is on this machine, as the metrics call it. */
-function scopeOf(peer: Peer): 'worker' | 'machine' {
+/** Where another worker is, as the metrics call it: on this machine, or on another one. */
+export const scopes = ['worker', 'machine'] as const;
+export type Scope = (typeof scopes)[number];
+
+function scopeOf(peer: Peer): Scope {
   return typeof peer === 'number' ? 'worker' : 'machine';
-}
-
-function encodeSession({ id, parts, early }: MovingSession): Buffer {
-  const moved: MovedSession = {
-    id,
-    parts,
-    early: early.map((data) => (typeof data === 'string' ? { text: data } : { base64: data.toString('base64') })),
-  };
-  return encodeBody(moved);
-}
-
-function decodeSession(body: Buffer): MovingSession {
-  const { id, parts, early } = decodeBody(body, asMovedSession).value;
-  return { id, parts, early: early.map((data) => ('text' in data ? data.text : Buffer.from(data.base64, 'base64'))) };
 }

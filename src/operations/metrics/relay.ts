@@ -24,11 +24,13 @@ export function relayMetrics(relays: readonly Relay[], machines: BackplaneTraffi
       labels: ['from'],
       read: () => byScope((relay) => relay.adopted),
     },
-    gauge(
-      'gjallar_relayed_connections',
-      'Requests and WebSockets on this worker whose sessions are on another worker or machine.',
-      () => relay.receivedConnections.length,
-    ),
+    {
+      name: 'gjallar_relayed_connections',
+      type: 'gauge',
+      help: 'Requests and WebSockets on this worker whose session is elsewhere, by where it is: worker or machine.',
+      labels: ['to'],
+      read: () => Object.entries(relay.waiting),
+    },
     ...(machines ? machineMetrics(machines) : []),
   ];
 }
