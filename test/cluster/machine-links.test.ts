@@ -49,17 +49,19 @@ class Worker {
       },
     };
     this.links = new MachineLinks(id, id.slice(2), channels, clock);
-    this.links.onMessage((from, payload) => {
-      if (payload.toString() === 'malformed') throw new MalformedMessage('as told');
-      this.heard.push(`${from}: ${payload.toString()}`);
-    });
-    this.links.onLeave((gone) => this.heard.push(`${gone} gone`));
     this.links.onMalformed = (reason) => this.malformed.push(reason);
-    this.links.peersInUse = () => this.inUse;
+    this.links.part(0).listen({
+      onMessage: (from, payload) => {
+        if (payload.toString() === 'malformed') throw new MalformedMessage('as told');
+        this.heard.push(`${from}: ${payload.toString()}`);
+      },
+      onLeave: (gone) => this.heard.push(`${gone} gone`),
+      inUse: () => this.inUse,
+    });
   }
 
   send(text: string, to = this === one ? OTHER : ONE): Promise<void> {
-    this.links.send(to, Buffer.from(text));
+    this.links.part(0).send(to, Buffer.from(text));
     return settle();
   }
 }
@@ -183,8 +185,23 @@ test('two workers that wait for each other exchange beats, and answer none', asy
   }
 });
 
+test('the parts of a worker do not hear each other, and all of them hear that a worker is gone', async () => {
+  const second: string[] = [];
+  const listeners = { onMessage: () => second.push('message'), onLeave: () => second.push('gone'), inUse: () => [] };
+  other.links.part(1).listen(listeners);
+  await one.send('first');
+  expect([other.heard, second]).toEqual([[`${ONE}: first`], []]);
+  one.links.part(1).send(OTHER, Buffer.from('second'));
+  await settle();
+  other.lose();
+  expect([other.heard, second]).toEqual([
+    [`${ONE}: first`, `${ONE} gone`],
+    ['message', 'gone'],
+  ]);
+});
+
 test('a message that is too long is not sent', async () => {
-  one.links.send(OTHER, Buffer.alloc(MAX_FRAME_BYTES + 1));
+  one.links.part(0).send(OTHER, Buffer.alloc(MAX_FRAME_BYTES + 1));
   await settle();
   expect(one.heard).toEqual([`${OTHER} gone`]);
   expect(frames).toEqual([]);
@@ -192,16 +209,16 @@ test('a message that is too long is not sent', async () => {
 
 test('malformed frames and messages are reported and dropped, and those behind them arrive', async () => {
   const listener = listeners.get(OTHER)!;
-  const good = encodeFrame({ type: 0, from: ONE, epoch: 1, number: 0, payload: Buffer.from('x') });
+  const good = encodeFrame({ type: 0, from: ONE, epoch: 1, number: 0, part: 0, payload: Buffer.from('x') });
   const withByte = (at: number, value: number) => Buffer.from(good).fill(value, at, at + 1);
   const bad = [
     Buffer.alloc(0),
     good.subarray(0, 10),
     withByte(0, 2),
     withByte(1, 4),
-    withByte(10, 0),
-    withByte(10, 255),
-    withByte(11, 0x7b),
+    withByte(11, 0),
+    withByte(11, 255),
+    withByte(12, 0x7b),
     good.subarray(0, 15),
   ];
   for (const bytes of bad) listener(bytes);
@@ -220,7 +237,7 @@ test('whatever is lost: what arrives is in order, and there is no gap without a 
     const worker = random.pick([one, other]);
     if (random.chance(0.01)) worker.lose();
     sent.set(worker, sent.get(worker)! + 1);
-    worker.links.send(worker === one ? OTHER : ONE, Buffer.from(String(sent.get(worker))));
+    worker.links.part(0).send(worker === one ? OTHER : ONE, Buffer.from(String(sent.get(worker))));
     if (random.chance(0.5)) await settle();
   }
   losesNext = false;

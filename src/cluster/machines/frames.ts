@@ -2,7 +2,7 @@ import { MalformedMessage } from '../../errors.js';
 
 /**
  * The frames between workers of different machines: version (1 byte), type (1 byte), epoch (4 bytes), number (4 bytes),
- * length of the sender's name (1 byte), the name, the payload. Numbers are little endian.
+ * part (1 byte), length of the sender's name (1 byte), the name, the payload. Numbers are little endian.
  */
 
 export const frameTypes = {
@@ -25,11 +25,13 @@ export interface Frame {
   epoch: number;
   /** Counts the frames of the epoch from 0. */
   number: number;
+  /** Which of the links of the worker a message is for. */
+  part: number;
   payload: Uint8Array;
 }
 
 const VERSION = 1;
-const HEADER = 11;
+const HEADER = 12;
 
 /** The name of a worker among several machines: its number and the id of its machine. */
 export const workerName = (worker: number, machine: string): string => `${worker}.${machine}`;
@@ -37,13 +39,14 @@ export const workerName = (worker: number, machine: string): string => `${worker
 /** What {@link workerName} returns. Session ids begin with it. */
 export const WORKER_NAME = /^\d{1,9}\.[A-Za-z0-9_-]{8}/;
 
-export function encodeFrame({ type, from, epoch, number, payload }: Frame): Buffer {
+export function encodeFrame({ type, from, epoch, number, part, payload }: Frame): Buffer {
   const bytes = Buffer.allocUnsafe(HEADER + from.length + payload.length);
   bytes[0] = VERSION;
   bytes[1] = type;
   bytes.writeUInt32LE(epoch, 2);
   bytes.writeUInt32LE(number, 6);
-  bytes[10] = from.length;
+  bytes[10] = part;
+  bytes[11] = from.length;
   bytes.write(from, HEADER, 'latin1');
   bytes.set(payload, HEADER + from.length);
   return bytes;
@@ -55,8 +58,9 @@ export function decodeFrame(bytes: Buffer): Frame & { payload: Buffer } {
   if (bytes[0] !== VERSION) throw new MalformedMessage('a frame has an unknown version');
   const type = bytes[1] as FrameType;
   if (type > frameTypes.reset) throw new MalformedMessage('a frame has an unknown type');
-  const end = HEADER + bytes[10]!;
+  const end = HEADER + bytes[11]!;
   const from = bytes.toString('latin1', HEADER, end);
   if (WORKER_NAME.exec(from)?.[0] !== from) throw new MalformedMessage('a frame does not name its sender');
-  return { type, from, epoch: bytes.readUInt32LE(2), number: bytes.readUInt32LE(6), payload: bytes.subarray(end) };
+  const [epoch, number] = [bytes.readUInt32LE(2), bytes.readUInt32LE(6)];
+  return { type, from, epoch, number, part: bytes[10]!, payload: bytes.subarray(end) };
 }

@@ -45,6 +45,27 @@ interface Peer {
   silentTurns: number;
 }
 
+/** The machine links of one of several engines in this process, which do not hear each other. */
+export interface MachinePart {
+  /** The id of this machine. */
+  readonly machine: string;
+  /** Whether workers of other machines can be reached. */
+  readonly isUp: boolean;
+  /** Sends to a worker of another machine. If that fails, the worker counts as gone, which is reported later. */
+  send(to: string, payload: Uint8Array): void;
+  /** Sets the listeners. */
+  listen(listeners: PartListeners): void;
+}
+
+interface PartListeners {
+  /** Gets each message. May keep the payload, and throw a MalformedMessage. */
+  onMessage(from: string, payload: Buffer): void;
+  /** A worker is gone, or some of its messages were lost. */
+  onLeave(id: string): void;
+  /** The workers whose messages are waited for; others may be among them. */
+  inUse(): Iterable<unknown>;
+}
+
 /**
  * The links between workers of different machines, over channels that may lose messages. Messages of one worker to
  * another arrive in order, or the two count as gone for each other: the frames are numbered, and a worker that misses
@@ -71,10 +92,7 @@ export class MachineLinks {
   private readonly peers = new Map<string, Peer>();
   private timer: unknown;
   private lastTurn: number;
-  private listener: (from: string, payload: Buffer) => void = () => {};
-  private leaveListener: (id: string) => void = () => {};
-  /** Returns the workers whose messages this worker waits for; others may be among them. */
-  peersInUse: () => Iterable<unknown> = () => [];
+  private readonly parts = new Map<number, PartListeners>();
   /** Called when a message is dropped because it is malformed. */
   onMalformed: (reason: string) => void = () => {};
 
@@ -96,37 +114,30 @@ export class MachineLinks {
     this.timer = clock.setTimeout(this.onTurn, BEAT_INTERVAL_MS);
   }
 
-  /** Whether workers of other machines can be reached. */
-  get isUp(): boolean {
-    return this.channels.isUp;
-  }
-
-  /** Sends to a worker of another machine. If that fails, the worker counts as gone, which is reported later. */
-  send(to: string, payload: Uint8Array): void {
-    this.sendFrame(to, frameTypes.message, payload);
-  }
-
-  /** Calls back with each message. There is one listener, which may keep the payload, and throw a MalformedMessage. */
-  onMessage(listener: (from: string, payload: Buffer) => void): void {
-    this.listener = listener;
-  }
-
-  /** Calls back with the name of each worker that is gone, or whose messages were lost. */
-  onLeave(listener: (id: string) => void): void {
-    this.leaveListener = listener;
+  /** @param part a number from 0 to 255, the same on all machines */
+  part(part: number): MachinePart {
+    const { machine, channels } = this;
+    return {
+      machine,
+      get isUp() {
+        return channels.isUp;
+      },
+      send: (to, payload) => this.sendFrame(to, frameTypes.message, part, payload),
+      listen: (listeners) => this.parts.set(part, listeners),
+    };
   }
 
   close(): void {
     this.clock.clearTimeout(this.timer);
-    this.leaveListener = () => {};
+    this.parts.clear();
     this.peers.clear();
   }
 
-  private sendFrame(to: string, type: FrameType, payload: Uint8Array = NOTHING): void {
+  private sendFrame(to: string, type: FrameType, part = 0, payload: Uint8Array = NOTHING): void {
     const peer = this.peerOf(to);
     peer.hasSent = true;
     const { epoch } = peer;
-    this.publish(to, { type, from: this.id, epoch, number: peer.sent++ >>> 0, payload }).catch(() => {
+    this.publish(to, { type, from: this.id, epoch, number: peer.sent++ >>> 0, part, payload }).catch(() => {
       if (this.peers.get(to)?.epoch === epoch) this.lose(to);
     });
   }
@@ -166,7 +177,7 @@ export class MachineLinks {
     }
   }
 
-  private onFrame({ type, from, epoch, number, payload }: Frame & { payload: Buffer }): void {
+  private onFrame({ type, from, epoch, number, part, payload }: Frame & { payload: Buffer }): void {
     if (type === frameTypes.reset) {
       if (this.peers.get(from)?.epoch === epoch) this.lose(from);
       return;
@@ -181,17 +192,19 @@ export class MachineLinks {
     if (!peer || !receiving || receiving.epoch !== epoch || receiving.next !== number) {
       // What was begun after a loss does not depend on frames from before.
       if (receiving) this.lose(from);
-      this.publish(from, { type: frameTypes.reset, from: this.id, epoch, number: 0, payload: NOTHING }).catch(() => {});
+      const reset = { type: frameTypes.reset, from: this.id, epoch, number: 0, part: 0, payload: NOTHING };
+      this.publish(from, reset).catch(() => {});
       return;
     }
     receiving.next = (number + 1) >>> 0;
     peer.hasHeard = true;
     if (type === frameTypes.beat) peer.owesAnswer = true;
-    if (type === frameTypes.message) this.listener(from, payload);
+    if (type === frameTypes.message) this.parts.get(part)?.onMessage(from, payload);
   }
 
   private lose(id: string): void {
-    if (this.peers.delete(id)) this.leaveListener(id);
+    if (!this.peers.delete(id)) return;
+    for (const { onLeave } of this.parts.values()) onLeave(id);
   }
 
   private loseAll(): void {
@@ -203,7 +216,7 @@ export class MachineLinks {
     const now = this.clock.now();
     const isLate = now - this.lastTurn > MAX_TURN_MS;
     this.lastTurn = now;
-    const inUse = new Set(this.peersInUse());
+    const inUse = new Set([...this.parts.values()].flatMap((listeners) => [...listeners.inUse()]));
     for (const [id, peer] of [...this.peers]) {
       const { hasSent, hasHeard, owesAnswer } = peer;
       peer.hasSent = peer.hasHeard = peer.owesAnswer = false;

@@ -19,14 +19,11 @@ export class RelayLinks {
   constructor(
     private readonly mesh: MeshLinks,
     private readonly machines: MachinePart | undefined,
-    { onMessage, onLeave, inUse }: RelayListeners,
+    listeners: RelayListeners,
   ) {
-    mesh.listenTo(kinds.relay, onMessage);
-    mesh.onLeave(onLeave);
-    if (!machines) return;
-    machines.onMessage(onMessage);
-    machines.onLeave(onLeave);
-    machines.peersInUse = inUse;
+    mesh.listenTo(kinds.relay, listeners.onMessage);
+    mesh.onLeave(listeners.onLeave);
+    machines?.listen(listeners);
   }
 
   /** The id of this machine; undefined if there is no other one. */

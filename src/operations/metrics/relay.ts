@@ -29,7 +29,7 @@ export function relayMetrics(relays: readonly Relay[], machines: BackplaneTraffi
       type: 'gauge',
       help: 'Requests and WebSockets on this worker whose session is elsewhere, by where it is: worker or machine.',
       labels: ['to'],
-      read: () => Object.entries(relay.waiting),
+      read: () => byScope((relay) => relay.waiting),
     },
     ...(machines ? machineMetrics(machines) : []),
   ];
