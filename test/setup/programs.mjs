@@ -35,6 +35,12 @@ export const PROGRAMS = [
     usedBy: ['history/support/databases.ts'],
   },
   { package: 'openssl', found: () => inPath('openssl'), services: [], usedBy: ['support/certificate.ts'] },
+  {
+    package: 'haproxy',
+    found: () => inPath('haproxy'),
+    services: ['haproxy'],
+    usedBy: ['support/haproxy.ts'],
+  },
   // Several hosts on one machine.
   {
     package: 'iproute2',

@@ -29,7 +29,7 @@ frontend clients
   default_backend servers
 backend servers
   balance roundrobin
-${servers.map((server, index) => `  server s${index} ${server} check inter 200 fall 1 rise 1`).join('\n')}
+${servers.map((server, index) => `  server s${index} ${server} check inter 200 fall 1 rise 1 on-marked-down shutdown-sessions`).join('\n')}
 `;
 }
 
