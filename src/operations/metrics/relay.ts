@@ -31,23 +31,19 @@ export function relayMetrics(relays: readonly Relay[], machines: BackplaneTraffi
       labels: ['to'],
       read: () => byScope((relay) => relay.waiting),
     },
-    ...(machines ? machineMetrics(machines) : []),
-  ];
-}
-
-function machineMetrics(traffic: BackplaneTraffic): Metric[] {
-  return [
-    gauge('gjallar_relay_up', 'Whether the worker can pass requests on to other machines.', () => Number(traffic.isUp)),
-    counter('gjallar_relay_outages_total', 'Outages of the relay to other machines.', () => traffic.outages),
+    gauge('gjallar_relay_up', 'Whether the worker can pass requests on to other machines.', () =>
+      machines ? Number(machines.isUp) : undefined,
+    ),
+    counter('gjallar_relay_outages_total', 'Outages of the relay to other machines.', () => machines?.outages),
     counter(
       'gjallar_relay_unsent_total',
       'Messages to other machines that were dropped because Redis was down or too slow.',
-      () => traffic.unsent,
+      () => machines?.unsent,
     ),
     gauge(
       'gjallar_relay_pending_bytes',
       'Bytes for other machines that Redis has not confirmed yet.',
-      () => traffic.pendingBytes,
+      () => machines?.pendingBytes,
     ),
   ];
 }
