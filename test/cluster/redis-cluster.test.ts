@@ -23,6 +23,7 @@ async function expectRelayed(here: string, there: string): Promise<void> {
   const url = `${there}${path}&sid=${sid}`;
   expect(await (await fetch(url, { method: 'POST', body: '40' })).text()).toBe('ok');
   expect(await (await fetch(url)).text()).toMatch(/^40\{/);
+  await fetch(url, { method: 'POST', body: '1' });
 }
 
 test.each([
