@@ -8,6 +8,8 @@ import { RelaySpy } from './support/relay-spy.js';
 
 const CLIENTS = 20;
 const MESSAGES = 20;
+/** Of all three machines together. */
+const WORKERS = 4;
 
 let redis: RedisProcess;
 let servers: RunningServer[];
@@ -88,6 +90,10 @@ async function sumOf(name: string, label = ''): Promise<number> {
   return values.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
+/** How often the workers have said that they reach other machines. */
+const timesUp = () =>
+  servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the relay to other machines is up').length;
+
 test('a session id names the worker and the machine, and has 120 random bits besides', async () => {
   const url = `${proxy.url}/socket.io/?EIO=4&transport=polling`;
   const answers = await Promise.all(Array.from({ length: 30 }, async () => (await fetch(url)).text()));
@@ -139,7 +145,9 @@ test('without its Redis a request for another machine is rejected, its own clien
   const { problems } = (await (await fetch(`${servers[1]!.url}/readyz`)).json()) as { problems: string[] };
   expect(problems).toContainEqual('Redis is unreachable: requests for sessions of other machines fail');
   await until(() => onPolling.errors.length > 0);
+  const before = timesUp();
   await redis.start();
+  await until(() => timesUp() === before + WORKERS);
   await talkAgain(onPolling.clients);
   expect(onWebSocket.errors).toEqual([]);
 });
