@@ -75,5 +75,8 @@ export const ALIVE_INTERVAL_MS = 1000;
 /** The environment variable with the folder of the workers' sockets. */
 export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';
 
+/** The environment variable with the id of the machine: 8 random characters for each start of the primary. */
+export const MACHINE_ID = 'GJALLAR_MACHINE_ID';
+
 /** The socket on which a worker accepts links. */
 export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);

@@ -4,7 +4,6 @@ import { loadRunConfig } from '../config/load.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { setDefaultBus } from '../rooms/default-bus.js';
 import { answerPrimary } from '../runtime/answers.js';
-import { readyInTime } from '../runtime/backplane.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { Departure } from '../runtime/lifecycle/departure.js';
 import { sendToPrimary } from '../runtime/lifecycle/orders.js';
@@ -26,7 +25,7 @@ const LISTEN_TIMEOUT_MS = 30_000;
 /** Makes this process a worker of `gjallar run`, before the application starts in it. */
 export async function startHostedWorker(): Promise<void> {
   const worker = await MachineWorker.join(loadRunConfig(process.env), version);
-  const { orders, log, metrics, servers, backplanes } = worker;
+  const { orders, log, metrics, servers } = worker;
   holdSignals();
   warnOfLocalState(log);
   onServer((io) => worker.addServer(io));
@@ -41,7 +40,7 @@ export async function startHostedWorker(): Promise<void> {
   const listening = new SharedListening(
     async (address) => {
       const local = await orders.claim(address);
-      await Promise.all(backplanes.map(readyInTime));
+      await worker.ready();
       return local;
     },
     () => started(),

@@ -22,7 +22,7 @@ export function reportMalformed(mesh: Mesh, malformed: MalformedMessages): void 
 const START_TIMEOUT_MS = 5000;
 
 /** Resolves when the backplane is ready, or after a timeout, because local delivery works without it. */
-export async function readyInTime(bus: Backplane): Promise<void> {
+export async function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, START_TIMEOUT_MS);

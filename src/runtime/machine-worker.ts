@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
-import { ALIVE_INTERVAL_MS, MESH_DIRECTORY } from '../cluster/protocol.js';
+import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
@@ -17,13 +17,15 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { Refusals } from '../operations/refusals.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
-import { backplaneEvents, linksOf, reportMalformed } from './backplane.js';
+import { backplaneEvents, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
+import { type OtherMachines, openMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 
 /**
@@ -43,6 +45,8 @@ export class MachineWorker implements EngineHost {
   readonly backplanes: Backplane[] = [];
   /** The Socket.IO servers of the application. */
   readonly servers: Server[] = [];
+  /** The workers of other machines; undefined if the backplane reaches none. */
+  readonly machines: OtherMachines | undefined;
   private readonly parts: MeshParts;
   private readonly rejected = new RejectedRequests();
 
@@ -50,6 +54,7 @@ export class MachineWorker implements EngineHost {
     private readonly config: RunConfig,
     readonly version: string,
     readonly mesh: Mesh,
+    machine: string,
     readonly orders: Orders,
   ) {
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
@@ -63,6 +68,7 @@ export class MachineWorker implements EngineHost {
     this.parts = new MeshParts(mesh);
     reportMalformed(mesh, this.malformed);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
+    this.machines = openMachines(config, { worker: mesh.id, machine }, this);
     Engine.host = this;
   }
 
@@ -76,7 +82,7 @@ export class MachineWorker implements EngineHost {
     sendToPrimary({ type: 'meshed' });
     setInterval(() => sendToPrimary({ type: 'alive' }), ALIVE_INTERVAL_MS);
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, orders);
+    return new MachineWorker(config, version, mesh, process.env[MACHINE_ID]!, orders);
   }
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
@@ -99,14 +105,15 @@ export class MachineWorker implements EngineHost {
       trustProxy: config.trustProxy,
       ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
       ...own,
-      idPrefix: idPrefixOf(this.mesh.id),
+      idPrefix: idPrefixOf(this.mesh.id, this.machines?.id),
     };
   }
 
   created(engine: Engine): void {
-    const links = this.nextPart(this.engines.length, 'engines');
+    const part = this.engines.length;
+    const links = this.nextPart(part, 'engines');
     this.engines.push(engine);
-    const relay = new Relay(links, engine);
+    const relay = new Relay(links, engine, this.machines?.links.part(part));
     this.relays.push(relay);
     engine.relay = relay;
     engine.addresses?.share(linksOf(links, kinds.addresses));
@@ -137,10 +144,23 @@ export class MachineWorker implements EngineHost {
     return backplane;
   }
 
+  /** Resolves when other workers and machines can be reached, or after a timeout. */
+  async ready(): Promise<void> {
+    const { backplanes, machines } = this;
+    await Promise.all([...backplanes, ...(machines ? [machines] : [])].map(readyInTime));
+  }
+
+  /** Closes the connections to other machines. */
+  close(): void {
+    for (const backplane of this.backplanes) backplane.close();
+    this.machines?.close();
+  }
+
   /** Adds the metrics of everything that clients are connected to. */
   addClientMetrics(others: readonly OtherClients[]): void {
-    const { engines, rejected, backplanes, mesh } = this;
+    const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
+    this.metrics.add(relayMetrics(relays, machines?.traffic));
   }
 
   /** Whether this worker does the tasks that one worker per machine must do. */

@@ -5,7 +5,6 @@ import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
 import { withNativeRooms } from '../rooms/native-rooms.js';
-import { readyInTime } from './backplane.js';
 import { corsOptionsOf, type MachineWorker } from './machine-worker.js';
 
 /** Builds the engine on its app. */
@@ -26,6 +25,6 @@ export async function buildServer(worker: MachineWorker, engine: Engine): Promis
   const backplane = worker.openBackplane();
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);
-  await readyInTime(backplane);
+  await worker.ready();
   return io;
 }

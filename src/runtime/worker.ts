@@ -69,7 +69,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   running.stop();
   await io.close();
   await running.close();
-  for (const backplane of worker.backplanes) backplane.close();
+  worker.close();
   mesh.close();
   app.close();
   process.exit(0);

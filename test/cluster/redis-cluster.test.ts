@@ -16,6 +16,16 @@ beforeAll(async () => {
 afterEach(disconnectAll);
 afterAll(() => cluster.remove());
 
+/** A client on polling connects, all of whose requests but the handshake come to another server. */
+async function expectRelayed(here: string, there: string): Promise<void> {
+  const path = '/socket.io/?EIO=4&transport=polling';
+  const { sid } = JSON.parse((await (await fetch(here + path)).text()).slice(1)) as { sid: string };
+  const url = `${there}${path}&sid=${sid}`;
+  expect(await (await fetch(url, { method: 'POST', body: '40' })).text()).toBe('ok');
+  expect(await (await fetch(url)).text()).toMatch(/^40\{/);
+  await fetch(url, { method: 'POST', body: '1' });
+}
+
 test.each([
   ['auto', 'redis-sharded'],
   ['redis-sharded', 'redis-sharded'],
@@ -44,6 +54,7 @@ test.each([
       expectOk(await here.emitWithAck('message', { room, text: 'hello' }));
     }
     await allHeard;
+    await expectRelayed(servers[0]!.url, servers[1]!.url);
     const { state } = (await (await fetch(`${servers[0]!.url}/readyz`)).json()) as { state: string };
     expect(state).toBe('ready');
   } finally {

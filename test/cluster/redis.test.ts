@@ -96,7 +96,7 @@ describe('a Redis that goes away, from a server that keeps no history', () => {
     await redis.stop();
     await Promise.all(down);
     for (const server of servers) {
-      expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 1 });
+      expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 2 });
     }
     expectOnceAndInOrder(await everyoneTalks(here, 'hall', 3), 2, 3);
     expectOnceAndInOrder(await everyoneTalks(there, 'hall', 3), 2, 3);
@@ -121,7 +121,7 @@ test('a server that keeps no history starts without its Redis and joins it when 
   );
   try {
     for (const server of servers) {
-      expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 1 });
+      expect(await readiness(server)).toEqual({ status: 200, state: 'degraded', problems: 2 });
     }
     const clients = servers.map(({ url }) => connect(url));
     await Promise.all(clients.map(connected));
@@ -148,7 +148,7 @@ test('a server that keeps history starts without its Redis, says so, and is read
       level: 'error',
       error: { cause: { message: expect.stringContaining('ECONNREFUSED') } },
     });
-    expect(await readiness(server)).toEqual({ status: 503, state: 'not ready', problems: 2 });
+    expect(await readiness(server)).toEqual({ status: 503, state: 'not ready', problems: 3 });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     const client = connect(server.url);
     await upgraded(client);

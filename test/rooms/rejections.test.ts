@@ -107,16 +107,27 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   const redis = await RedisProcess.start();
   await allow([redis], ...ALL, 'resetchannels', '&socket.io-request*', '-info');
   const server = await startServer({ WORKERS: '1', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
-  const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
+  const readiness = async () =>
+    (await (await fetch(`${server.url}/readyz`)).json()) as { ok: boolean; state: string; problems: string[] };
   try {
     const problem = 'Redis rejects the command PSUBSCRIBE: rooms do not fully span workers and machines';
     const line = await server.logged(({ msg }) => msg === problem);
     expect(line).toMatchObject({ level: 'error', bus: 'redis', reason: expect.stringContaining('NOPERM') });
-    expect(await readiness()).toEqual({ ok: true, state: 'degraded', problems: [problem] });
+    const relayProblem = 'Redis rejects the command SUBSCRIBE: requests for sessions of other machines fail';
+    const relayLine = await server.logged(({ msg }) => msg === relayProblem);
+    expect(relayLine).toMatchObject({ level: 'error', relay: 'redis', reason: expect.stringContaining('NOPERM') });
+    const { problems, ...state } = await readiness();
+    expect(state).toEqual({ ok: true, state: 'degraded' });
+    expect(new Set(problems)).toEqual(new Set([problem, relayProblem]));
     await allow([redis], ...ALL);
-    await server.logged(({ msg }) => msg === 'the backplane is up');
+    await Promise.all(
+      ['the backplane is up', 'the relay to other machines is up'].map((text) =>
+        server.logged(({ msg }) => msg === text),
+      ),
+    );
     expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [] });
     expect(server.log.filter(({ bus }) => bus)).toHaveLength(2);
+    expect(server.log.filter(({ relay }) => relay)).toHaveLength(2);
   } finally {
     await server.stop();
     await redis.remove();

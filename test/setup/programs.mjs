@@ -52,7 +52,7 @@ export const PROGRAMS = [
     package: name,
     found: () => inPath(program),
     services: name === 'apache2-bin' ? [] : [name],
-    usedBy: ['guide/proxies.test.ts'],
+    usedBy: name === 'haproxy' ? ['guide/proxies.test.ts', 'support/haproxy.ts'] : ['guide/proxies.test.ts'],
   })),
   // Several hosts on one machine.
   {

@@ -1,5 +1,6 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import {
   type Envelope,
   type FromPrimary,
   type FromWorker,
+  MACHINE_ID,
   MESH_DIRECTORY,
   opened,
   type Question,
@@ -59,6 +61,10 @@ interface WorkerRecord {
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
 export class Primary {
   private readonly meshDirectory = makeMeshDirectory();
+  private readonly environment = {
+    [MESH_DIRECTORY]: this.meshDirectory,
+    [MACHINE_ID]: randomBytes(6).toString('base64url'),
+  };
   private portLock: Server | undefined;
   private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
@@ -219,7 +225,7 @@ export class Primary {
   }
 
   private fork(isSpare: boolean): WorkerRecord {
-    const worker = cluster.fork({ [MESH_DIRECTORY]: this.meshDirectory });
+    const worker = cluster.fork(this.environment);
     const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
     this.members.set(worker.id, member);
     this.watchdog.began(worker.id);

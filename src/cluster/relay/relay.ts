@@ -2,20 +2,13 @@ import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
-import { type Kind, kinds } from '../mesh/mesh.js';
+import { WORKER_NAME, workerName } from '../machines/frames.js';
+import type { MachinePart } from '../machines/machine-links.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
-import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
-import {
-  decodeBody,
-  decodeMessage,
-  encodeBody,
-  encodeMessage,
-  type MovedSession,
-  type Op,
-  ops,
-  parseJson,
-  type SendOp,
-} from './messages.js';
+import { asClose, asProgress, asRequest } from './checks.js';
+import { type Peer, RelayLinks } from './links.js';
+import { decodeBody, decodeMessage, encodeMessage, type Op, ops, parseJson, type SendOp } from './messages.js';
+import { decodeSession, encodeSession } from './moved-session.js';
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
@@ -30,19 +23,23 @@ export interface RelayTarget extends ClientGuards {
   adopt(session: MovingSession, upgrade?: HttpExchange): void;
 }
 
-const KIND: Kind = kinds.relay;
-
 /** How long requests that are already on their way may still arrive for a session on a WebSocket, in ms. */
 const LATE_REQUESTS_MS = 10_000;
 
-/** The prefix of a worker's session ids. It names the session's worker to all workers. */
-export function idPrefixOf(worker: number): string {
-  return `${worker}.`;
+/**
+ * The prefix of a worker's session ids. It names the session's worker to all workers.
+ * @param machine the id of this machine; undefined if there is no other one
+ */
+export function idPrefixOf(worker: number, machine?: string): string {
+  return machine === undefined ? `${worker}.` : `${workerName(worker, machine)}.`;
 }
 
-function workerOf(sid: string): number | undefined {
-  const match = /^(\d{1,9})\./.exec(sid);
-  return match ? Number(match[1]) : undefined;
+/** The worker that a session id names. */
+function workerOf(sid: string, machine: string | undefined): Peer | undefined {
+  const [name] = (machine === undefined ? /^\d{1,9}(?=\.)/ : WORKER_NAME).exec(sid) ?? [];
+  if (name === undefined) return undefined;
+  const isHere = machine === undefined || name.endsWith(`.${machine}`);
+  return isHere ? Number.parseInt(name, 10) : name;
 }
 
 /**
@@ -51,21 +48,31 @@ function workerOf(sid: string): number | undefined {
  */
 export class Relay {
   /** Connections on this worker's port, by requestId. */
-  private readonly received = new Map<number, { owner: number; connection: ReceivedConnection }>();
+  private readonly received = new Map<number, { owner: Peer; connection: ReceivedConnection }>();
   /** Connections on other workers' ports, by worker and requestId. */
-  private readonly relayed = new Map<string, { receiver: number; exchange: RelayedExchange | RelayedUpgrade }>();
+  private readonly relayed = new Map<string, { receiver: Peer; exchange: RelayedExchange | RelayedUpgrade }>();
   /** The new workers of sessions that have left this one, by session id. */
-  private readonly movedTo = new Map<string, number>();
+  private readonly movedTo = new Map<string, Peer>();
   /** The old workers of sessions that have moved here, by session id. */
-  private readonly movedFrom = new Map<string, number>();
+  private readonly movedFrom = new Map<string, Peer>();
+  private readonly links: RelayLinks;
   private lastRequestId = 0;
+  /** Requests and WebSockets passed on since the start, by where their owner is. */
+  readonly passedOn = { worker: 0, machine: 0 };
+  /** Sessions that have moved here since the start, by where they were. */
+  readonly adopted = { worker: 0, machine: 0 };
 
+  /** @param machines the links to workers of other machines; undefined if there are none */
   constructor(
-    private readonly mesh: MeshLinks,
+    mesh: MeshLinks,
     private readonly target: RelayTarget,
+    machines?: MachinePart,
   ) {
-    mesh.listenTo(KIND, (from, payload) => this.onMessage(from, payload));
-    mesh.onLeave((id) => this.onWorkerGone(id));
+    this.links = new RelayLinks(mesh, machines, {
+      onMessage: (from, payload) => this.onMessage(from, payload),
+      onLeave: (id) => this.onWorkerGone(id),
+      inUse: () => this.workersInUse(),
+    });
   }
 
   /** Passes a request on. Returns false if the session's worker is gone. */
@@ -86,21 +93,29 @@ export class Relay {
     return [...this.received.values()].map(({ connection }) => connection);
   }
 
+  /** The number of these connections by where their owner is. */
+  get waiting(): Record<Scope, number> {
+    const counts = { worker: 0, machine: 0 };
+    for (const { owner } of this.received.values()) counts[scopeOf(owner)]++;
+    return counts;
+  }
+
   get hasOthers(): boolean {
-    return this.mesh.members.length > 0;
+    return this.links.hasOthers;
   }
 
   noMoreRequests(sid: string): void {
     const from = this.movedFrom.get(sid);
     if (from === undefined) return;
     this.movedFrom.delete(sid);
-    this.mesh.send(from, KIND, encodeMessage(ops.noMoreRequests, 0, sid));
+    this.links.send(from, encodeMessage(ops.noMoreRequests, 0, sid));
   }
 
   /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
-  private adopt(from: number, body: Buffer, exchange?: UpgradeExchange): void {
+  private adopt(from: Peer, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeSession(body);
     this.movedFrom.set(session.id, from);
+    this.adopted[scopeOf(from)]++;
     this.target.adopt(session, exchange);
     if (exchange) this.target.onUpgrade(exchange);
   }
@@ -108,16 +123,18 @@ export class Relay {
   private passOn(
     sid: string,
     exchange: HttpExchange,
-    make: (forward: SendOp, over: () => void, owner: number) => ReceivedConnection & { start(): void },
+    make: (forward: SendOp, over: () => void, owner: Peer) => ReceivedConnection & { start(): void },
   ): boolean {
     // A request that another worker passed on may only follow a move. Once the session has ended, the two workers would
     // otherwise pass it back and forth endlessly.
-    const owner = this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid));
-    if (owner === undefined || !this.mesh.has(owner)) return false;
+    const owner =
+      this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid, this.links.machine));
+    if (owner === undefined || !this.links.has(owner)) return false;
+    this.passedOn[scopeOf(owner)]++;
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
     const requestId = this.lastRequestId;
     const connection = make(
-      (op, body) => this.mesh.send(owner, KIND, encodeMessage(op, requestId, body)),
+      (op, body) => this.links.send(owner, encodeMessage(op, requestId, body)),
       () => this.received.delete(requestId),
       owner,
     );
@@ -126,7 +143,7 @@ export class Relay {
     return true;
   }
 
-  private onMessage(from: number, payload: Buffer): void {
+  private onMessage(from: Peer, payload: Buffer): void {
     const { op, requestId, body } = decodeMessage(payload);
     const key = `${from}:${requestId}`;
     switch (op) {
@@ -171,9 +188,9 @@ export class Relay {
     }
   }
 
-  private acceptRelayed(from: number, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
+  private acceptRelayed(from: Peer, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
     const { value, rest } = decodeBody(body, asRequest);
-    const reply: SendOp = (op, answer) => this.mesh.send(from, KIND, encodeMessage(op, requestId, answer));
+    const reply: SendOp = (op, answer) => this.links.send(from, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
     this.relayed.set(key, { receiver: from, exchange });
@@ -192,7 +209,15 @@ export class Relay {
     return exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
   }
 
-  private onWorkerGone(id: number): void {
+  /** The workers that share a request, a WebSocket or the move of a session with this one. */
+  private *workersInUse(): Iterable<Peer> {
+    for (const { owner } of this.received.values()) yield owner;
+    for (const { receiver } of this.relayed.values()) yield receiver;
+    yield* this.movedTo.values();
+    yield* this.movedFrom.values();
+  }
+
+  private onWorkerGone(id: Peer): void {
     for (const moved of [this.movedTo, this.movedFrom]) {
       for (const [sid, worker] of moved) if (worker === id) moved.delete(sid);
     }
@@ -211,16 +236,10 @@ export class Relay {
   }
 }
 
-function encodeSession({ id, parts, early }: MovingSession): Buffer {
-  const moved: MovedSession = {
-    id,
-    parts,
-    early: early.map((data) => (typeof data === 'string' ? { text: data } : { base64: data.toString('base64') })),
-  };
-  return encodeBody(moved);
-}
+/** Where another worker is, as the metrics call it: on this machine, or on another one. */
+export const scopes = ['worker', 'machine'] as const;
+export type Scope = (typeof scopes)[number];
 
-function decodeSession(body: Buffer): MovingSession {
-  const { id, parts, early } = decodeBody(body, asMovedSession).value;
-  return { id, parts, early: early.map((data) => ('text' in data ? data.text : Buffer.from(data.base64, 'base64'))) };
+function scopeOf(peer: Peer): Scope {
+  return typeof peer === 'number' ? 'worker' : 'machine';
 }

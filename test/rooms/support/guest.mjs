@@ -7,8 +7,8 @@ const sockets = new Map();
 const heard = new Map();
 
 const orders = {
-  open: async ({ name, url }) => {
-    const socket = io(url, { forceNew: true, transports: ['websocket'], auth: { name } });
+  open: async ({ name, url, transports = ['websocket'] }) => {
+    const socket = io(url, { forceNew: true, transports, auth: { name }, reconnectionDelayMax: 500 });
     sockets.set(name, socket);
     heard.set(name, []);
     socket.onAny((event, value) => heard.get(name).push([event, value]));

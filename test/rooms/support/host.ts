@@ -57,9 +57,9 @@ export class Guests {
     });
   }
 
-  /** Connects a client. */
-  open(name: string, url: string): Promise<unknown> {
-    return this.order('open', { name, url });
+  /** Connects a client, by WebSocket if it is not told otherwise. */
+  open(name: string, url: string, transports?: readonly string[]): Promise<unknown> {
+    return this.order('open', { name, url, transports });
   }
 
   /** Sends an event. Resolves with the reply. */

@@ -1,0 +1,66 @@
+import { MalformedMessage } from '../../errors.js';
+
+/**
+ * The frames between workers of different machines: version (1 byte), type (1 byte), epoch (4 bytes), number (4 bytes),
+ * part (1 byte), length of the sender's name (1 byte), the name, the payload. Numbers are little endian.
+ */
+
+export const frameTypes = {
+  /** A message. */
+  message: 0,
+  /** The sender is alive, and wants to know whether the receiver is. */
+  beat: 1,
+  /** The answer to a beat. */
+  alive: 2,
+  /** A frame of the receiver's epoch is missing. Not numbered itself; its epoch is that of the receiver. */
+  reset: 3,
+} as const;
+export type FrameType = (typeof frameTypes)[keyof typeof frameTypes];
+
+export interface Frame {
+  type: FrameType;
+  /** The name of the sender. */
+  from: string;
+  /** A random number for an unbroken sequence of frames from one worker to another. */
+  epoch: number;
+  /** Counts the frames of the epoch from 0. */
+  number: number;
+  /** Which of the links of the worker a message is for. */
+  part: number;
+  payload: Uint8Array;
+}
+
+const VERSION = 1;
+const HEADER = 12;
+
+/** The name of a worker among several machines: its number and the id of its machine. */
+export const workerName = (worker: number, machine: string): string => `${worker}.${machine}`;
+
+/** What {@link workerName} returns. Session ids begin with it. */
+export const WORKER_NAME = /^\d{1,9}\.[A-Za-z0-9_-]{8}/;
+
+export function encodeFrame({ type, from, epoch, number, part, payload }: Frame): Buffer {
+  const bytes = Buffer.allocUnsafe(HEADER + from.length + payload.length);
+  bytes[0] = VERSION;
+  bytes[1] = type;
+  bytes.writeUInt32LE(epoch, 2);
+  bytes.writeUInt32LE(number, 6);
+  bytes[10] = part;
+  bytes[11] = from.length;
+  bytes.write(from, HEADER, 'latin1');
+  bytes.set(payload, HEADER + from.length);
+  return bytes;
+}
+
+/** @throws MalformedMessage */
+export function decodeFrame(bytes: Buffer): Frame & { payload: Buffer } {
+  if (bytes.length < HEADER) throw new MalformedMessage('a frame is too short');
+  if (bytes[0] !== VERSION) throw new MalformedMessage('a frame has an unknown version');
+  const type = bytes[1] as FrameType;
+  if (type > frameTypes.reset) throw new MalformedMessage('a frame has an unknown type');
+  const end = HEADER + bytes[11]!;
+  const from = bytes.toString('latin1', HEADER, end);
+  if (WORKER_NAME.exec(from)?.[0] !== from) throw new MalformedMessage('a frame does not name its sender');
+  const [epoch, number] = [bytes.readUInt32LE(2), bytes.readUInt32LE(6)];
+  return { type, from, epoch, number, part: bytes[10]!, payload: bytes.subarray(end) };
+}

@@ -1,0 +1,230 @@
+import { randomInt } from 'node:crypto';
+import { type Clock, systemClock } from '../../engine/clock.js';
+import { MalformedMessage } from '../../errors.js';
+import { decodeFrame, encodeFrame, type Frame, type FrameType, frameTypes } from './frames.js';
+
+/** A channel for each worker of all machines. A message arrives in order, or is lost. */
+export interface MachineChannels {
+  /** Whether messages can be sent and received. */
+  readonly isUp: boolean;
+  /**
+   * Sends a message to a worker. Resolves with 0 if no worker of this name listens, and rejects if the message was not
+   * sent.
+   */
+  publish(to: string, message: Buffer): Promise<number>;
+  /**
+   * Calls back with what other workers send to this one.
+   * @param onLoss called when messages to this worker may have been lost
+   */
+  listen(onMessage: (bytes: Buffer) => void, onLoss: () => void): void;
+}
+
+/** A longer message is not sent. Redis disconnects a subscriber for which 32 MB are waiting. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+/** How often the workers that this one waits for are checked, in ms. */
+export const BEAT_INTERVAL_MS = 2000;
+/** After this number of silent turns, the other worker counts as gone. */
+const MAX_SILENT_TURNS = 4;
+/** Beyond this number of workers, the one that was met first counts as gone. */
+const MAX_PEERS = 20_000;
+/** A turn that is later than this, in ms, means that this worker itself was busy, and blames no other one. */
+const MAX_TURN_MS = 1.5 * BEAT_INTERVAL_MS;
+const MAX_EPOCH = 2 ** 32;
+const NOTHING = new Uint8Array();
+
+/** A worker of another machine. */
+interface Peer {
+  /** The frames to it. */
+  readonly epoch: number;
+  sent: number;
+  /** The frames from it: the epoch, and the number of the next one. */
+  receiving: { epoch: number; next: number } | undefined;
+  hasSent: boolean;
+  hasHeard: boolean;
+  owesAnswer: boolean;
+  silentTurns: number;
+}
+
+/** The machine links of one of several engines in this process, which do not hear each other. */
+export interface MachinePart {
+  /** The id of this machine. */
+  readonly machine: string;
+  /** Whether workers of other machines can be reached. */
+  readonly isUp: boolean;
+  /** Sends to a worker of another machine. If that fails, the worker counts as gone, which is reported later. */
+  send(to: string, payload: Uint8Array): void;
+  /** Sets the listeners. */
+  listen(listeners: PartListeners): void;
+}
+
+interface PartListeners {
+  /** Gets each message. May keep the payload, and throw a MalformedMessage. */
+  onMessage(from: string, payload: Buffer): void;
+  /** A worker is gone, or some of its messages were lost. */
+  onLeave(id: string): void;
+  /** The workers whose messages are waited for; others may be among them. */
+  inUse(): Iterable<unknown>;
+}
+
+/**
+ * The links between workers of different machines, over channels that may lose messages. Messages of one worker to
+ * another arrive in order, or the two count as gone for each other: the frames are numbered, and a worker that misses
+ * one reports it. After that, the next frame begins a new epoch.
+ *
+ * ```
+ * ONE                              OTHER
+ *  │  message (epoch 7, number 0)   │
+ *  │ ─────────────────────────────▶ │
+ *  │  message (7, 1)                │
+ *  │ ──────────╳                    │
+ *  │  message (7, 2)                │
+ *  │ ─────────────────────────────▶ │  ONE is gone
+ *  │                      reset (7) │
+ *  │ ◀───────────────────────────── │
+ *  │  OTHER is gone                 │
+ *  │  message (9, 0)                │
+ *  │ ─────────────────────────────▶ │
+ * ```
+ *
+ * Beats find the loss of a last frame, and a worker that hangs. They go only to workers that this one waits for.
+ */
+export class MachineLinks {
+  private readonly peers = new Map<string, Peer>();
+  private timer: unknown;
+  private lastTurn: number;
+  private readonly parts = new Map<number, PartListeners>();
+  /** Called when a message is dropped because it is malformed. */
+  onMalformed: (reason: string) => void = () => {};
+
+  /**
+   * @param id the name of this worker among all machines
+   * @param machine the id of this machine
+   */
+  constructor(
+    readonly id: string,
+    readonly machine: string,
+    private readonly channels: MachineChannels,
+    private readonly clock: Clock = systemClock,
+  ) {
+    channels.listen(
+      (bytes) => this.receive(bytes),
+      () => this.loseAll(),
+    );
+    this.lastTurn = clock.now();
+    this.timer = clock.setTimeout(this.onTurn, BEAT_INTERVAL_MS);
+  }
+
+  /** @param part a number from 0 to 255, the same on all machines */
+  part(part: number): MachinePart {
+    const { machine, channels } = this;
+    return {
+      machine,
+      get isUp() {
+        return channels.isUp;
+      },
+      send: (to, payload) => this.sendFrame(to, frameTypes.message, part, payload),
+      listen: (listeners) => this.parts.set(part, listeners),
+    };
+  }
+
+  close(): void {
+    this.clock.clearTimeout(this.timer);
+    this.parts.clear();
+    this.peers.clear();
+  }
+
+  private sendFrame(to: string, type: FrameType, part = 0, payload: Uint8Array = NOTHING): void {
+    const peer = this.peerOf(to);
+    peer.hasSent = true;
+    const { epoch } = peer;
+    this.publish(to, { type, from: this.id, epoch, number: peer.sent++ >>> 0, part, payload }).catch(() => {
+      if (this.peers.get(to)?.epoch === epoch) this.lose(to);
+    });
+  }
+
+  /** Rejects if the frame does not arrive. */
+  private async publish(to: string, frame: Frame): Promise<void> {
+    if (frame.payload.length > MAX_FRAME_BYTES) throw new Error('the message is too long');
+    if ((await this.channels.publish(to, encodeFrame(frame))) === 0) throw new Error('the worker is gone');
+  }
+
+  private peerOf(id: string): Peer {
+    const known = this.peers.get(id);
+    if (known) return known;
+    if (this.peers.size >= MAX_PEERS) this.lose(this.peers.keys().next().value!);
+    const peer: Peer = {
+      epoch: randomInt(MAX_EPOCH),
+      sent: 0,
+      receiving: undefined,
+      hasSent: false,
+      hasHeard: false,
+      owesAnswer: false,
+      silentTurns: 0,
+    };
+    this.peers.set(id, peer);
+    return peer;
+  }
+
+  /** An exception must not end the connection that has received the frame. */
+  private receive(bytes: Buffer): void {
+    try {
+      this.onFrame(decodeFrame(bytes));
+    } catch (error) {
+      if (error instanceof MalformedMessage) return this.onMalformed(error.message);
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+
+  private onFrame({ type, from, epoch, number, part, payload }: Frame & { payload: Buffer }): void {
+    if (type === frameTypes.reset) {
+      if (this.peers.get(from)?.epoch === epoch) this.lose(from);
+      return;
+    }
+    if (number === 0) {
+      // The other worker has abandoned what it shared with this one.
+      if (this.peers.get(from)?.receiving) this.lose(from);
+      this.peerOf(from).receiving = { epoch, next: 0 };
+    }
+    const peer = this.peers.get(from);
+    const receiving = peer?.receiving;
+    if (!peer || !receiving || receiving.epoch !== epoch || receiving.next !== number) {
+      // What was begun after a loss does not depend on frames from before.
+      if (receiving) this.lose(from);
+      const reset = { type: frameTypes.reset, from: this.id, epoch, number: 0, part: 0, payload: NOTHING };
+      this.publish(from, reset).catch(() => {});
+      return;
+    }
+    receiving.next = (number + 1) >>> 0;
+    peer.hasHeard = true;
+    if (type === frameTypes.beat) peer.owesAnswer = true;
+    if (type === frameTypes.message) this.parts.get(part)?.onMessage(from, payload);
+  }
+
+  private lose(id: string): void {
+    if (!this.peers.delete(id)) return;
+    for (const { onLeave } of this.parts.values()) onLeave(id);
+  }
+
+  private loseAll(): void {
+    for (const id of [...this.peers.keys()]) this.lose(id);
+  }
+
+  private readonly onTurn = (): void => {
+    this.timer = this.clock.setTimeout(this.onTurn, BEAT_INTERVAL_MS);
+    const now = this.clock.now();
+    const isLate = now - this.lastTurn > MAX_TURN_MS;
+    this.lastTurn = now;
+    const inUse = new Set([...this.parts.values()].flatMap((listeners) => [...listeners.inUse()]));
+    for (const [id, peer] of [...this.peers]) {
+      const { hasSent, hasHeard, owesAnswer } = peer;
+      peer.hasSent = peer.hasHeard = peer.owesAnswer = false;
+      const isWaiting = inUse.has(id);
+      peer.silentTurns = hasHeard || isLate || !isWaiting ? 0 : peer.silentTurns + 1;
+      if (peer.silentTurns >= MAX_SILENT_TURNS) this.lose(id);
+      else if (isWaiting && !(hasSent && hasHeard)) this.sendFrame(id, frameTypes.beat);
+      else if (owesAnswer && !hasSent) this.sendFrame(id, frameTypes.alive);
+    }
+  };
+}

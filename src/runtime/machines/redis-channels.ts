@@ -1,0 +1,131 @@
+import { Cluster, Redis } from 'ioredis';
+import type { MachineChannels } from '../../cluster/machines/machine-links.js';
+import type { BackplaneEvents, BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
+import { ConnectionHealth } from '../../rooms/backplanes/connection-health.js';
+import { observe } from '../../rooms/backplanes/redis/classic.js';
+import { connectionOptions, keepWatch } from '../../rooms/backplanes/redis/connection.js';
+import { type Command, wouldAccept } from '../../rooms/backplanes/redis/rejections.js';
+import { ShardedSubscriptions } from '../../rooms/backplanes/redis/sharded-subscriptions.js';
+import { Subscriptions } from '../../rooms/backplanes/redis/subscriptions.js';
+import { clusterAddress } from '../../rooms/backplanes/redis/urls.js';
+
+/** The channels of the workers of all machines, on Redis. */
+export interface RedisChannels extends MachineChannels {
+  readonly traffic: BackplaneTraffic;
+  /** Resolves when this worker's channel is subscribed to. Never rejects. */
+  ready(): Promise<void>;
+  close(): void;
+}
+
+interface ChannelOptions {
+  /** The URL of Redis; for a cluster one or more, separated by commas. */
+  url: string;
+  /** Whether it is a Redis Cluster, whose sharded channels are used then. */
+  isCluster: boolean;
+  /** The prefix of the channels. */
+  prefix: string;
+  /** The name of this worker. */
+  name: string;
+  events: BackplaneEvents;
+}
+
+/** One connection to publish, one to subscribe. */
+interface Connections {
+  publish(channel: string, message: Buffer): Promise<number>;
+  readonly publishName: 'PUBLISH' | 'SPUBLISH';
+  close(): void;
+}
+
+/** Opens this worker's channel, and sends to those of others. */
+export function redisChannels({ url, isCluster, prefix, name, events }: ChannelOptions): RedisChannels {
+  let onMessage: (bytes: Buffer) => void = () => {};
+  let onLoss = () => {};
+  const channelOf = (worker: string) => `${prefix}-relay#${worker}`;
+  const health = new ConnectionHealth({
+    ...events,
+    onDown: (...details) => {
+      events.onDown(...details);
+      onLoss();
+    },
+  });
+  const open = isCluster ? openSharded : openClassic;
+  const connections = open(url, channelOf(name), health, (bytes) => onMessage(bytes));
+  return {
+    traffic: health,
+    get isUp() {
+      return health.isUp;
+    },
+    publish: (to, message) => {
+      const channel = channelOf(to);
+      const command: Command = [connections.publishName, channel, 'x'];
+      return health.send(message.length, () => connections.publish(channel, message), command);
+    },
+    listen: (message, loss) => {
+      onMessage = message;
+      onLoss = loss;
+    },
+    ready: () => health.whenUp(),
+    close: () => {
+      health.close();
+      connections.close();
+    },
+  };
+}
+
+type Receive = (bytes: Buffer) => void;
+
+function openClassic(url: string, channel: string, health: ConnectionHealth, receive: Receive): Connections {
+  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const [publisher, subscriber] = redis;
+  const update = () => health.update(answers(publisher) && subscriptions.isRenewed);
+  const subscriptions = new Subscriptions(subscriber, update, health.rejections, (_channel, bytes) => receive(bytes));
+  subscriptions.subscribe(channel);
+  const answers = observe(redis, health, update);
+  const endWatch = keepWatch(() => redis);
+  health.wouldAccept = (command) => wouldAccept(publisher, command);
+  return {
+    publishName: 'PUBLISH',
+    publish: (to, message) => publisher.publish(to, message),
+    close: () => {
+      endWatch();
+      for (const connection of redis) connection.disconnect();
+    },
+  };
+}
+
+function openSharded(url: string, channel: string, health: ConnectionHealth, receive: Receive): Connections {
+  const { nodes, options } = clusterAddress(url);
+  const { enableOfflineQueue: _, retryStrategy, ...redisOptions } = connectionOptions;
+  const cluster = new Cluster(nodes, {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshInterval: 5000,
+    redisOptions: { ...redisOptions, ...options },
+  });
+  const update = () =>
+    health.update(cluster.status === 'ready' && subscriptions.isComplete && !subscriptions.isPending);
+  const onError = (error: Error) => {
+    health.reason = error.message || error.name;
+  };
+  const subscriptions = new ShardedSubscriptions(cluster, options, {
+    onChange: update,
+    onError,
+    rejections: health.rejections,
+  });
+  subscriptions.on('smessageBuffer', (_channel: Buffer, bytes: Buffer) => receive(bytes));
+  subscriptions.ssubscribe(channel);
+  health.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
+  cluster.on('error', onError);
+  cluster.on('node error', onError);
+  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
+  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
+  return {
+    publishName: 'SPUBLISH',
+    publish: (to, message) => cluster.spublish(to, message) as Promise<number>,
+    close: () => {
+      endWatch();
+      subscriptions.close();
+      cluster.disconnect();
+    },
+  };
+}
