@@ -61,6 +61,10 @@ export class Wiring implements RoomsEngine {
     return this.engine.outbox;
   }
 
+  get packetListeners(): Engine['packetListeners'] {
+    return this.engine.packetListeners;
+  }
+
   get settings(): Engine['settings'] {
     return this.engine.settings;
   }
