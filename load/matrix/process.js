@@ -22,7 +22,7 @@ export class ApplicationProcess {
     this.port = port;
     this.#child = spawn(process.execPath, args, {
       cwd,
-      env: { ...cleanEnvironment(), ...env, PORT: String(port), HOST, HOSTNAME: HOST },
+      env: { ...cleanEnvironment(), PORT: String(port), HOST, HOSTNAME: HOST, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       // A group of its own: frameworks start processes, which have to end with it.
       detached: true,
@@ -95,7 +95,8 @@ function cleanEnvironment() {
   return Object.fromEntries(kept.filter((name) => name in process.env).map((name) => [name, process.env[name]]));
 }
 
-function accepts(port) {
+/** Whether a port accepts connections. @param {number} port @returns {Promise<boolean>} */
+export function accepts(port) {
   return new Promise((resolve) => {
     const socket = connect({ host: HOST, port }, () => resolve(true));
     socket.on('error', () => resolve(false));

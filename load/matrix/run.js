@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { freePort } from '../peers/free-port.js';
 import { atExit } from '../torture/support/at-exit.js';
-import { ApplicationProcess, HOST } from './process.js';
+import { ApplicationProcess, accepts, HOST } from './process.js';
 import { Visitor } from './visitor.js';
 import { root, ways } from './ways.js';
 
@@ -15,7 +15,8 @@ import { root, ways } from './ways.js';
  */
 export async function record(application, name) {
   const way = ways[name];
-  const port = await freePort(HOST);
+  const port = application.port ?? (await freePort(HOST));
+  if (application.port && (await accepts(port))) throw new Error(`another program uses port ${port}`);
   const prepared = await prepare(application);
   const running = new ApplicationProcess({
     args: [...way.command(prepared.file), ...(prepared.args ?? [])],

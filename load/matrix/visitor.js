@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { io } from 'socket.io-client';
 import { within } from '../harness/child.js';
@@ -15,6 +16,7 @@ const OF_THE_CONNECTION = ['connection', 'date', 'keep-alive', 'transfer-encodin
 export class Visitor {
   #sockets = [];
   #pages = [];
+  #hasLeft = false;
 
   /** @param {import('./process.js').ApplicationProcess} application */
   constructor(application, { host = HOST, port = application.port } = {}) {
@@ -63,12 +65,23 @@ export class Visitor {
 
   /** Whether uWebSockets.js owns the port. */
   async isOnUws(path = '/socket.io/') {
-    // A handshake would leave a session behind.
-    const ask = () => once(request(`${this.url}${path}?EIO=4&transport=none`, { agent: false }).end(), 'response');
-    // A connection from before uWebSockets.js took over the port is reset.
-    const [response] = await answer(ask().catch(ask), 'response');
+    const [response] = await answer(this.#first(path), 'response');
     response.resume();
     return 'uwebsockets' in response.headers;
+  }
+
+  /** The first response. A client that connects just before uWebSockets.js takes over the port is reset or refused. */
+  async #first(path) {
+    while (!this.#hasLeft) {
+      // A handshake would leave a session behind.
+      const sent = request(`${this.url}${path}?EIO=4&transport=none`, { agent: false }).end();
+      try {
+        return await once(sent, 'response');
+      } catch (error) {
+        if (!['ECONNRESET', 'ECONNREFUSED'].includes(error.code)) throw error;
+        await wait(20);
+      }
+    }
   }
 
   /** A real client that does not come back by itself. @returns {import('socket.io-client').Socket} */
@@ -98,6 +111,7 @@ export class Visitor {
   }
 
   async leave() {
+    this.#hasLeft = true;
     for (const socket of this.#sockets) socket.disconnect();
     await Promise.all(this.#pages.map((page) => page.close()));
   }
@@ -115,16 +129,13 @@ function answer(promise, what) {
   return within(MAX_ANSWER_MS, promise, `no ${what}`);
 }
 
-/** Why there is no browser, if there is none. */
-export class NoBrowser extends Error {}
-
 let launch;
 
 function browser() {
   launch ??= chromium
     .launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
     .catch((error) => {
-      throw new NoBrowser(`Chromium does not start; set CHROMIUM to its path (${error.message.split('\n', 1)[0]})`);
+      throw new Error(`Chromium does not start; set CHROMIUM to its path (${error.message.split('\n', 1)[0]})`);
     });
   return launch;
 }

@@ -19,6 +19,7 @@ const folder = fileURLToPath(new URL('../apps/', import.meta.url));
  * @property {() => { file: string, folder: string, args?: string[], remove(): void }} [prepare] instead of `file`
  * @property {boolean} [isVerbose] prints times and the like, so that its output is not compared
  * @property {string} [attachedBy] the path of the request that attaches Socket.IO
+ * @property {number} [port] that its code fixes
  * @property {string} [path] of Socket.IO, if it is not the default
  * @property {boolean} [listens] false: the script waits for it itself
  */

@@ -3,7 +3,7 @@ const express = require('express');
 const session = require('express-session');
 const { Server } = require('socket.io');
 
-const sessions = session({ secret: 'not secret', resave: true, saveUninitialized: true });
+const sessions = session({ secret: 'not secret', resave: false, saveUninitialized: true });
 const app = express();
 app.use(sessions);
 app.get('/count', (request, response) => {
