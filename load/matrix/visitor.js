@@ -94,10 +94,11 @@ export class Visitor {
   /** A client that is connected. */
   async connected(namespace, options) {
     const socket = this.socket(namespace, options);
-    await Promise.race([
-      next(socket, 'connect'),
-      next(socket, 'connect_error').then(([error]) => Promise.reject(error)),
-    ]);
+    const connecting = new Promise((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('connect_error', reject);
+    });
+    await answer(connecting, '"connect"');
     return socket;
   }
 

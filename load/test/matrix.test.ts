@@ -12,8 +12,9 @@ const { compare } = (await load('compare.js')) as {
   compare(outcomes: object): { cells: string[]; details: string[]; failures: number };
 };
 
-/** Those that take little time, and that no test of test/server runs. */
-const names = ['passport-jwt', 'options', 'dies', 'never-listens', 'port-taken', 'already-listening'];
+/** Those that need no browser and no further package. */
+const names = ['fastify', 'passport-session', 'passport-jwt', 'admin-ui', 'msgpack', 'options', 'two-servers', 'dies'];
+names.push('never-listens', 'port-taken', 'unix-socket', 'already-listening');
 
 test('applications give the same on stock socket.io and on gjallar', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['load/matrix.js', ...names], {
