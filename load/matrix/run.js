@@ -19,7 +19,7 @@ export async function record(application, name) {
   if (application.port && (await accepts(port))) throw new Error(`another program uses port ${port}`);
   const prepared = await prepare(application);
   const running = new ApplicationProcess({
-    args: [...way.command(prepared.file), ...(prepared.args ?? [])],
+    args: way.command(prepared.file, prepared.args ?? []),
     cwd: prepared.folder,
     port,
     env: application.env,
@@ -30,7 +30,7 @@ export async function record(application, name) {
       await running.listening();
       if (application.attachedBy) await visitor.http(application.attachedBy);
       const isOnUws = await visitor.isOnUws(application.path);
-      if (isOnUws !== Boolean(way.isGjallar && !application.isOnNode)) {
+      if (isOnUws !== Boolean(way.isGjallar && !application.onNode?.includes(name))) {
         throw new Error(isOnUws ? 'uWebSockets.js answers' : 'uWebSockets.js does not answer');
       }
     }

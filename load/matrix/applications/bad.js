@@ -36,7 +36,7 @@ export default {
   'unix-socket': {
     file: 'bad/unix-socket.cjs',
     about: 'a Unix socket behind a proxy',
-    isOnNode: true,
+    onNode: ['register', 'run'],
     script: withPage,
   },
   'port-0': {
@@ -56,6 +56,8 @@ export default {
     file: 'bad/already-listening.cjs',
     about: 'the http server listens before Server is made',
     isStateless: true,
+    // With several workers, the primary process of node:cluster has the port already.
+    onNode: ['run'],
     script: withPage,
   },
   closes: {

@@ -15,7 +15,7 @@ const folder = fileURLToPath(new URL('../apps/', import.meta.url));
  * @property {boolean} [isStateless] keeps nothing in memory that another worker would miss
  * @property {boolean} [hasPage] the script uses Chromium
  * @property {boolean} [isHeavy] needs the packages of `frameworks/`
- * @property {boolean} [isOnNode] node:http keeps its port, as docs/move.md lists
+ * @property {string[]} [onNode] the ways in which node:http keeps its port, as docs/move.md lists
  * @property {() => { file: string, folder: string, args?: string[], remove(): void }} [prepare] instead of `file`
  * @property {boolean} [isVerbose] prints times and the like, so that its output is not compared
  * @property {string} [attachedBy] the path of the request that attaches Socket.IO

@@ -163,5 +163,11 @@ export default {
     isStateless: true,
     script: twoServers,
   },
-  options: { file: 'sockets/options.mjs', path: '/live', about: 'options of Server, in an ES module', script: options },
+  options: {
+    file: 'sockets/options.mjs',
+    isStateless: true,
+    path: '/live',
+    about: 'options of Server, in an ES module',
+    script: options,
+  },
 };
