@@ -206,6 +206,7 @@ const known = {
   'typescript-example/cjs': { isStateless: true, file: 'server.ts', port: 8080, script: answered('ping') },
   'typescript-example/esm': { isStateless: true, file: 'server.ts', port: 8080, script: answered('ping') },
   whiteboard: {
+    isStateless: true,
     file: 'index.js',
     script: relayed(undefined, ['drawing', { x0: 0, y0: 1, color: 'black' }], 'drawing'),
   },
