@@ -15,6 +15,7 @@ const run = (command: string, ...args: string[]) => {
 const commands: [string, string, string][] = [
   ['bench.js', 'npm run bench -- [benchmark…] [options]', 'correspondence'],
   ['load.js', 'npm run load -- [scenario…] [--quick]', 'reconnect'],
+  ['matrix.js', 'npm run matrix -- [application…] [options]', 'already-listening'],
   ['scaling.js', 'node load/scaling.js [file…]', 'file'],
   ['torture.js', 'npm run torture -- [scenario…] [options]', 'reload'],
   ['report/index.js', 'npm run bench:report -- [file…] [--out folder]', 'file'],
@@ -39,6 +40,8 @@ test.each([
   ['bench.js', ['chess'], 'bench: unknown benchmark: chess.'],
   ['bench.js', ['echo', '--peers', 'uws,pigeon'], 'bench: unknown peer: pigeon.'],
   ['bench.js', ['echo', '--cell', 'of the monks'], 'bench: no cell of echo contains "of the monks".'],
+  ['matrix.js', ['chess'], 'matrix: unknown application: chess.'],
+  ['matrix.js', ['--examples', '/nowhere'], 'matrix: /nowhere has no examples of socket.io.'],
   ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
   ['torture.js', ['slow', '--times', 'often'], 'torture: --times must be a number, not "often".'],
 ])('%s %j says what is wrong', (command, args, message) => {

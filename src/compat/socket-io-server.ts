@@ -24,6 +24,7 @@ export interface PrivateServer {
 /** The methods of the class that the drop-in replaces. */
 export interface ReplacedMethods {
   adapter(this: Server, ...value: unknown[]): unknown;
+  bind(this: Server, engine: unknown): Server;
   initEngine(this: Server, server: unknown, options: Partial<ServerOptions>): void;
   attachApp(this: Server, app: unknown, options?: Partial<ServerOptions>): void;
 }

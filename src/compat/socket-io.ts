@@ -71,3 +71,8 @@ export function decoderOf(server: Server): new () => never {
 
 /** The field in which a Socket keeps the listeners of `onAnyOutgoing()`. */
 export const ANY_OUTGOING_LISTENERS = '_anyOutgoingListeners';
+
+/** Calls the listeners of `onAnyOutgoing()`, as `Adapter.broadcast()` does for each recipient. */
+export function notifyOutgoingListeners(socket: Socket, packet: BroadcastPacket): void {
+  (socket as unknown as { notifyOutgoingListeners(packet: BroadcastPacket): void }).notifyOutgoingListeners(packet);
+}

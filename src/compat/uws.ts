@@ -36,3 +36,11 @@ function load(): Uws {
 }
 
 export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = load();
+
+/**
+ * Whether uWebSockets.js has ended a WebSocket because of what the client sent, such as a message that is too large. It
+ * reports this only in the reason that its `close` handler gets; no client can send the code 1006.
+ */
+export function isForbiddenFrame(code: number, reason: string): boolean {
+  return code === 1006 && reason.startsWith('Received ') && !reason.includes('TCP FIN');
+}

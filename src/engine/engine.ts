@@ -107,6 +107,9 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** Clients besides the sessions for which output may wait. */
   readonly otherClients: (() => Iterable<Buffering>)[] = [];
 
+  /** The sessions with a listener of `packetCreate`. */
+  readonly packetListeners = new Set<object>();
+
   private readonly unused: UnusedSessions;
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
@@ -296,6 +299,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   onSessionClosed(session: Session): void {
     this.sessions.delete(session.id);
+    this.packetListeners.delete(session);
     this.unused.remove(session.id);
     this.addresses?.leave(session);
     this.pending.forget(session.id);

@@ -15,7 +15,7 @@ export type AdapterFactory = (nsp: Namespace) => Adapter;
 export type AdapterClass = new (nsp: Namespace) => Adapter;
 
 /** The parts of the engine that rooms need. */
-export type RoomsEngine = Pick<Engine, 'load' | 'outbox' | 'settings'>;
+export type RoomsEngine = Pick<Engine, 'load' | 'outbox' | 'packetListeners' | 'settings'>;
 
 /** Creates an adapter as socket.io does, which calls classes and functions alike with `new`. */
 export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
@@ -52,10 +52,15 @@ export function hasNativeRooms(factory: unknown): boolean {
 
 let hasWarned = false;
 
+interface Broadcast {
+  readonly packet: BroadcastPacket;
+  readonly encoded: EncodedPackets;
+}
+
 class NativeRooms {
   private readonly topics: Topics;
   private readonly listeners: OutgoingListeners;
-  private broadcast: { packet: BroadcastPacket; encoded: EncodedPackets } | undefined;
+  private broadcast: Broadcast | undefined;
 
   constructor(
     private readonly adapter: Adapter,
@@ -63,7 +68,7 @@ class NativeRooms {
     private readonly engine: RoomsEngine,
   ) {
     this.topics = new Topics(adapter, nsp, engine);
-    this.listeners = new OutgoingListeners(adapter, (socket) => this.topics.deliverDirectly(socket));
+    this.listeners = new OutgoingListeners(adapter, engine);
   }
 
   install(): void {
@@ -92,6 +97,7 @@ class NativeRooms {
     };
     adapter.delAll = (id) => {
       this.topics.forget(id);
+      this.listeners.forget(id);
       delAll.call(adapter, id);
     };
     steps._encode = (packet) => {
@@ -104,7 +110,7 @@ class NativeRooms {
     steps.apply = (options, deliver) => {
       const { broadcast } = this;
       this.broadcast = undefined;
-      if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast.encoded)) {
+      if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
         apply.call(adapter, options, deliver);
       }
     };
@@ -122,7 +128,7 @@ class NativeRooms {
   }
 
   /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */
-  private fanOut(options: BroadcastOptions, deliver: Deliver, encoded: EncodedPackets): boolean {
+  private fanOut(options: BroadcastOptions, deliver: Deliver, broadcast: Broadcast): boolean {
     const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
     rooms.sort((a, b) => this.topics.sizeOf(b) - this.topics.sizeOf(a));
     const [largest, ...others] = rooms as [RoomKey, ...RoomKey[]];
@@ -142,7 +148,8 @@ class NativeRooms {
     }
     if (options.flags?.volatile) except.push(...this.congested(largest, topic, done));
     const compress = options.flags?.compress !== false;
-    for (const message of encoded) this.publish(topic.name, message, compress, except);
+    for (const message of broadcast.encoded) this.publish(topic.name, message, compress, except);
+    if (!this.listeners.isEmpty) this.callListeners(largest, topic, done, except, broadcast, options);
 
     const send = (id: SocketId) => {
       if (done.has(id)) return;
@@ -155,6 +162,24 @@ class NativeRooms {
       for (const id of this.topics.membersOf(room)) if (!this.topics.isMember(largest, id)) send(id);
     }
     return true;
+  }
+
+  private callListeners(
+    room: RoomKey,
+    topic: Topic,
+    done: ReadonlySet<SocketId>,
+    except: readonly NativeWebSocket[],
+    { packet, encoded }: Broadcast,
+    { flags }: BroadcastOptions,
+  ): void {
+    const call = this.listeners.callerFor(packet, encoded, flags);
+    const dropped = flags?.volatile ? new Set(except) : undefined;
+    // A listener may change the room.
+    for (const id of [...this.topics.membersOf(room)]) {
+      const socket = this.nsp.sockets.get(id);
+      if (!socket || done.has(id) || topic.directRecipients.has(id)) continue;
+      call(socket, dropped?.has(this.topics.nativeSocketOf(id) as NativeWebSocket) ?? false);
+    }
   }
 
   private publish(

@@ -1,6 +1,9 @@
 import type { Socket } from 'socket.io';
-import type { Adapter } from 'socket.io-adapter';
-import { ANY_OUTGOING_LISTENERS } from '../compat/socket-io.js';
+import type { Adapter, SocketId } from 'socket.io-adapter';
+import { ANY_OUTGOING_LISTENERS, type BroadcastPacket, notifyOutgoingListeners } from '../compat/socket-io.js';
+import type { Engine } from '../engine/engine.js';
+import type { Session } from '../engine/session/session.js';
+import type { EncodedPackets } from './encoded-packet.js';
 
 const LISTENERS = Symbol('any outgoing listeners');
 
@@ -8,10 +11,11 @@ const LISTENERS = Symbol('any outgoing listeners');
 interface Inside {
   [ANY_OUTGOING_LISTENERS]?: unknown[];
   [LISTENERS]?: unknown[];
+  readonly id: SocketId;
   readonly adapter: Adapter;
 }
 
-const onObserved = new WeakMap<Adapter, (socket: Socket) => void>();
+const socketsOf = new WeakMap<Adapter, Set<SocketId>>();
 
 /**
  * Shared by all sockets, and free for each of them: V8 keeps an accessor with the hidden class. A socket without
@@ -25,18 +29,30 @@ const accessor: PropertyDescriptor & ThisType<Inside> = {
   },
   set(listeners: unknown[]) {
     this[LISTENERS] = listeners;
-    onObserved.get(this.adapter)?.(this as unknown as Socket);
+    socketsOf.get(this.adapter)?.add(this.id);
   },
 };
 
+/** A message of a broadcast, in the form that listeners of `packetCreate` get. */
+interface CreatedPacket {
+  readonly type: 'message';
+  readonly data: string | Buffer;
+  readonly options: { readonly compress: boolean; readonly volatile: boolean | undefined };
+}
+
 /**
- * Reports each socket that gets a listener with `onAnyOutgoing()`. Such a listener must see broadcasts too, but a topic
- * does not call it. Checking every socket on every broadcast would cost what topics save.
+ * Calls the listeners of `onAnyOutgoing()` and `packetCreate` for what a topic delivers, which bypasses both. While no
+ * socket has such a listener, a broadcast looks at none of its recipients.
  */
 export class OutgoingListeners {
-  /** @param tell called with each socket that gets a listener */
-  constructor(adapter: Adapter, tell: (socket: Socket) => void) {
-    onObserved.set(adapter, tell);
+  /** The sockets of this namespace with a listener of `onAnyOutgoing()`. */
+  private readonly sockets = new Set<SocketId>();
+
+  constructor(
+    adapter: Adapter,
+    private readonly engine: Pick<Engine, 'packetListeners'>,
+  ) {
+    socketsOf.set(adapter, this.sockets);
   }
 
   /** Starts to watch a socket. */
@@ -47,10 +63,29 @@ export class OutgoingListeners {
     Object.defineProperty(inside, ANY_OUTGOING_LISTENERS, accessor);
     if (before) inside[ANY_OUTGOING_LISTENERS] = before;
   }
-}
 
-/** Whether a listener wants to see each packet that is sent to the socket. */
-export function isObserved(socket: Socket): boolean {
-  const { [LISTENERS]: listeners } = socket as unknown as Inside;
-  return listeners !== undefined || socket.conn.listenerCount('packetCreate') > 0;
+  forget(id: SocketId): void {
+    this.sockets.delete(id);
+  }
+
+  get isEmpty(): boolean {
+    return this.sockets.size === 0 && this.engine.packetListeners.size === 0;
+  }
+
+  /** @returns a function that calls the listeners of one recipient of a broadcast */
+  callerFor(
+    packet: BroadcastPacket,
+    encoded: EncodedPackets,
+    flags: { compress?: boolean; volatile?: boolean } = {},
+  ): (socket: Socket, isDropped: boolean) => void {
+    const options = { compress: flags.compress !== false, volatile: flags.volatile };
+    // Recipients share the packets: a copy for each of them would cost more than the delivery.
+    const created = encoded.map((data): CreatedPacket => Object.freeze({ type: 'message', data, options }));
+    return (socket, isDropped) => {
+      if (this.sockets.has(socket.id)) notifyOutgoingListeners(socket, packet);
+      const session = socket.conn as unknown as Session;
+      if (isDropped || !this.engine.packetListeners.has(session)) return;
+      for (const one of created) session.emit('packetCreate', one);
+    };
+  }
 }

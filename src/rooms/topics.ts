@@ -3,7 +3,6 @@ import type { Adapter, Room, SocketId } from 'socket.io-adapter';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import type { Session } from '../engine/session/session.js';
-import { isObserved } from './outgoing-listeners.js';
 
 /** A room that was broadcast to: its topic, and the members that the topic does not reach. */
 export interface Topic {
@@ -65,7 +64,7 @@ export class Topics {
   }
 
   private enterTopic(socket: Socket, topic: Topic): void {
-    const webSocket = isObserved(socket) ? undefined : this.nativeSocketOf(socket.id);
+    const webSocket = this.nativeSocketOf(socket.id);
     if (webSocket) {
       this.engine.outbox.subscribe(webSocket, topic.name);
       return;
@@ -85,17 +84,6 @@ export class Topics {
   forget(id: SocketId): void {
     for (const room of this.roomsOf(id)) this.leave(id, room);
     this.awaitingUpgrade.delete(id);
-  }
-
-  /** From now on, broadcasts are sent to this socket directly. */
-  deliverDirectly(socket: Socket): void {
-    if (!this.adapter.sids.has(socket.id)) return;
-    for (const room of this.roomsOf(socket.id)) {
-      const topic = this.topics.get(room);
-      if (!topic || topic.directRecipients.has(socket.id)) continue;
-      this.unsubscribe(socket.id, topic);
-      topic.directRecipients.add(socket.id);
-    }
   }
 
   roomsOf(id: SocketId): RoomKey[] {

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ServerOptions } from 'socket.io';
-import type { EngineOptions } from '../engine/options.js';
+import type { Engine } from '../engine/engine.js';
+import { type EngineOptions, type EngineSettings, settingsFrom } from '../engine/options.js';
 import type { TransportName } from '../engine/transports/transport.js';
 import { warnOnce } from './warn.js';
 
@@ -30,6 +32,22 @@ export function engineOptionsOf(options: Partial<ServerOptions>): EngineOptions 
     ...(options as EngineOptions),
     transports: transports?.filter((name) => name !== 'webtransport') as readonly TransportName[] | undefined,
   };
+}
+
+/**
+ * Warns once about options of a Server that have no effect, because the application has bound an engine with other
+ * settings to it.
+ */
+export function warnOfUnused(options: Partial<ServerOptions>, { settings }: Pick<Engine, 'settings'>): void {
+  const wanted = settingsFrom(options as EngineOptions);
+  const names = Object.keys(options).filter((name) => name in settings) as (keyof EngineSettings)[];
+  const unused = names.filter((name) => !isDeepStrictEqual(wanted[name], settings[name]));
+  if (unused.length === 0) return;
+  warnOnce(
+    'GJALLAR_OPTION_IGNORED',
+    `gjallar ignores these options of Server, because io.bind() takes an existing engine: ${unused.join(', ')}. ` +
+      'Pass them to Engine.',
+  );
 }
 
 function ignoredIn(options: Partial<ServerOptions>, transports: readonly string[] | undefined): string[] {

@@ -2,7 +2,9 @@ import type { TemplatedApp } from 'uWebSockets.js';
 import type { Server as HttpServer } from 'node:http';
 import type { Server } from 'socket.io';
 import { methodsOf, privateParts } from '../compat/socket-io-server.js';
+import { Engine } from '../engine/engine.js';
 import type { AdapterClass, AdapterFactory } from '../rooms/native-rooms.js';
+import { warnOfUnused } from './engine-options.js';
 import { Wiring } from './wiring.js';
 
 const wirings = new WeakMap<Server, Wiring>();
@@ -33,13 +35,18 @@ export function install(prototype: object): void {
   for (let at: object | null = prototype; at; at = Object.getPrototypeOf(at)) if (installed.has(at)) return;
   installed.add(prototype);
   const methods = methodsOf(prototype);
-  const { adapter } = methods;
+  const { adapter, bind } = methods;
   Object.assign(prototype, {
     adapter(this: Server, ...values: unknown[]) {
       if (values.length === 0) return adapter.call(this);
       const wiring = wiringOf(this);
       wiring.useParser();
       return adapter.call(this, wiring.adapterFor(values[0] as AdapterFactory | AdapterClass));
+    },
+
+    bind(this: Server, engine: unknown) {
+      if (engine instanceof Engine && !wiringOf(this).owns(engine)) warnOfUnused(privateParts(this).opts, engine);
+      return bind.call(this, engine);
     },
 
     initEngine(this: Server, server: HttpServer | TemplatedApp, options: object) {

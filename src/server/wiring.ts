@@ -49,6 +49,11 @@ export class Wiring implements RoomsEngine {
     return this.made;
   }
 
+  /** Whether the server already uses the engine, or is about to. */
+  owns(engine: Engine): boolean {
+    return engine === this.made;
+  }
+
   get engine(): Engine {
     return this.engineWith(this.inside.opts);
   }
@@ -59,6 +64,10 @@ export class Wiring implements RoomsEngine {
 
   get outbox(): Engine['outbox'] {
     return this.engine.outbox;
+  }
+
+  get packetListeners(): Engine['packetListeners'] {
+    return this.engine.packetListeners;
   }
 
   get settings(): Engine['settings'] {

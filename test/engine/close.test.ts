@@ -155,7 +155,7 @@ describe('a session on a WebSocket ends', () => {
   test.each([
     ['no packet', 'nonsense', 'parse error'],
     ['a ping, which clients do not send', '2', 'transport error'],
-    ['too large', '4'.repeat(200), 'transport close'],
+    ['too large', '4'.repeat(200), 'transport error'],
   ])('when data is %s', async (_name, message, reason) => {
     const { client, closed } = await startWebSocket({ maxHttpBufferSize: 100 });
     client.send(message);

@@ -152,6 +152,25 @@ test('an engine that the application has bound itself is attached', async () => 
   await nextEvent(client(url, { path: '/own' }), 'hello');
 });
 
+test('options of a Server that a bound engine does not use give a warning', () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  const same = { cors: { origin: 'https://example.com' }, pingInterval: 1234 };
+  for (const options of [same, { connectTimeout: 1000, pingTimeout: 5000 }]) {
+    const engine = new Engine(options);
+    new Server({ ...options, adapter: createAdapter(engine) as never }).bind(engine as never);
+  }
+  expect(warn).not.toHaveBeenCalled();
+  const engine = new Engine({ pingInterval: 4321 });
+  new Server({ ...same, maxHttpBufferSize: 1e6, adapter: createAdapter(engine) as never }).bind(engine as never);
+  expect(warn.mock.calls).toEqual([
+    [
+      expect.stringMatching(/io\.bind\(\).*: cors, pingInterval\./),
+      { type: 'GjallarWarning', code: 'GJALLAR_OPTION_IGNORED' },
+    ],
+  ]);
+  warn.mockRestore();
+});
+
 test("rooms on socket.io's own engine give a warning, and work", async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
   const { io, url } = await run(StockServer as unknown as typeof Server, undefined, {

@@ -22,7 +22,7 @@ export class CompactEmitter extends LazyEventEmitter {
     const slot = slotOf(event);
     // once() adds a wrapper that removeListener() must unwrap, which only the table supports.
     if (slot === undefined || this[slot] !== undefined || 'listener' in listener || super.listenerCount(event) > 0) {
-      this.isObserved ||= slot === undefined;
+      if (slot === undefined) this.observe(event);
       return super.on(event, listener as never);
     }
     this[slot] = listener;
@@ -35,13 +35,13 @@ export class CompactEmitter extends LazyEventEmitter {
 
   override prependListener(event: string | symbol, listener: Listener): this {
     this.emptySlot(event);
-    this.isObserved = true;
+    this.observe(event);
     return super.prependListener(event, listener as never);
   }
 
   override prependOnceListener(event: string | symbol, listener: Listener): this {
     this.emptySlot(event);
-    this.isObserved = true;
+    this.observe(event);
     return super.prependOnceListener(event, listener as never);
   }
 
@@ -93,6 +93,11 @@ export class CompactEmitter extends LazyEventEmitter {
   override eventNames(): (string | symbol)[] {
     for (const name of ['data', 'error', 'close']) this.emptySlot(name);
     return super.eventNames();
+  }
+
+  /** Called for each listener in the table, before it is added. */
+  protected observe(_event: string | symbol): void {
+    this.isObserved = true;
   }
 
   /** Moves a listener to the table, in front of listeners that were added after it. */

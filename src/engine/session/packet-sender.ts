@@ -19,6 +19,8 @@ export interface SenderHost {
   readonly slow: SlowClients;
   /** Whether the engine has listeners for `flush` or `drain` of all sessions. */
   readonly isWatchingPackets: boolean;
+  /** The sessions with a listener of `packetCreate`, which also gets what topics deliver. */
+  readonly packetListeners: Set<object>;
   emit(event: string, ...values: unknown[]): boolean;
 }
 
@@ -36,6 +38,11 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     public transport: Transport,
   ) {
     super();
+  }
+
+  protected override observe(event: string | symbol): void {
+    super.observe(event);
+    if (event === 'packetCreate' && this.readyState !== 'closed') this.host.packetListeners.add(this);
   }
 
   /** Packets that wait until the transport can send them. */

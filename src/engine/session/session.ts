@@ -71,9 +71,12 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     return this.transport.name === 'websocket' && this.request?._query.transport === 'polling';
   }
 
-  /** The client's address; empty if the application has deleted the request to save memory. */
+  /**
+   * The client's address; empty if the application has deleted the request to save memory. On a Unix socket it is
+   * undefined, as in engine.io.
+   */
   get remoteAddress(): string {
-    return this.request?.connection.remoteAddress ?? '';
+    return this.request ? this.request.connection.remoteAddress : '';
   }
 
   get upgrading(): boolean {

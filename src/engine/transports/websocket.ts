@@ -1,3 +1,4 @@
+import { isForbiddenFrame } from '../../compat/uws.js';
 import { closeCodeOf, type ErrorCode } from '../../errors.js';
 import type { Closing } from '../delivery/closing.js';
 import type { Outbox } from '../delivery/outbox.js';
@@ -151,7 +152,8 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   onClose(code: number, reason: string): void {
     this.onDetached();
     this.readyState = 'closed';
-    this.owner.onClose(this, { code, reason });
+    if (isForbiddenFrame(code, reason)) this.owner.onError(this, 'websocket error', { code, reason });
+    else this.owner.onClose(this, { code, reason });
     this.emit('close');
   }
 

@@ -125,8 +125,8 @@ export class ResponseWriter {
     if (!hadHead) this.sendHead(isLast);
     this.finish();
     if (isHead || isBodiless) {
-      // When it closes the connection, uWebSockets.js writes the length itself.
-      if (isLast) res.endWithoutBody(length ?? 0, true);
+      // When it is told to close the connection, uWebSockets.js writes a length itself. It knows what the client has asked.
+      if (isLast && !this.clientCloses) res.endWithoutBody(length ?? 0, true);
       else if (isHead && length !== undefined) res.writeHeader('Content-Length', String(length)).endWithoutBody();
       else res.endWithoutBody();
     } else if (length !== undefined && (hadHead || length > 0)) {

@@ -1,0 +1,1 @@
+require('./express.cjs')(require('express4'));
