@@ -53,7 +53,8 @@ export class ReceivedRequest implements ReceivedConnection {
     };
     if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts }));
     exchange.readBody((bodyError, body) => {
-      if (bodyError !== 'aborted') forward(ops.request, encodeBody({ parts, bodyError }, body));
+      if (bodyError === 'aborted') this.onEnd();
+      else forward(ops.request, encodeBody({ parts, bodyError }, body));
     });
   }
 
@@ -63,6 +64,9 @@ export class ReceivedRequest implements ReceivedConnection {
       return this.exchange.destroy();
     }
     answer(this.exchange, body, this.onEnd);
+    if (this.exchange.request.method !== 'POST') return;
+    if (this.exchange.whenWritten) this.exchange.whenWritten(() => this.forward(ops.written));
+    else this.forward(ops.written);
   }
 
   onOwnerGone(): void {

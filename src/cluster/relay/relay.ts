@@ -1,6 +1,6 @@
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
-import type { MovingSession } from '../../engine/session/pending-sessions.js';
+import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
 import { type Kind, kinds } from '../mesh/mesh.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
@@ -10,7 +10,6 @@ import {
   decodeMessage,
   encodeBody,
   encodeMessage,
-  type MovedSession,
   type Op,
   ops,
   parseJson,
@@ -25,9 +24,9 @@ export interface RelayTarget extends ClientGuards {
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
   /** Hands over a session; undefined if it has to stay. */
-  release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined;
-  /** Continues a session that another worker has handed over. */
-  adopt(session: MovingSession, upgrade?: HttpExchange): void;
+  release(sid: string): Pick<ReleasedSession, 'moving' | 'requests'> | undefined;
+  /** Continues a session that another worker has handed over, and upgrades it to the WebSocket that is requested. */
+  adopt(session: MovingSession, upgrade?: UpgradeExchange): void;
 }
 
 const KIND: Kind = kinds.relay;
@@ -99,10 +98,9 @@ export class Relay {
 
   /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
   private adopt(from: number, body: Buffer, exchange?: UpgradeExchange): void {
-    const session = decodeSession(body);
+    const session = decodeBody(body, asMovedSession).value;
     this.movedFrom.set(session.id, from);
     this.target.adopt(session, exchange);
-    if (exchange) this.target.onUpgrade(exchange);
   }
 
   private passOn(
@@ -135,6 +133,8 @@ export class Relay {
         return this.acceptRelayed(from, requestId, key, op === ops.upgrade, body);
       case ops.abort:
         return this.relayed.get(key)?.exchange.abort();
+      case ops.written:
+        return this.relayed.get(key)?.exchange.end();
       case ops.answerNow:
         return this.relayed.get(key)?.exchange.onAnswerNow?.();
       case ops.noMoreRequests: {
@@ -180,11 +180,11 @@ export class Relay {
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');
     if (!released) return this.target.onUpgrade(exchange);
-    const { moving, poll } = released;
+    const { moving, requests } = released;
     onEnd();
     this.movedTo.set(moving.id, from);
-    reply(ops.move, encodeSession(moving));
-    if (poll) this.request(moving.id, poll);
+    reply(ops.move, encodeBody(moving));
+    for (const waiting of requests) this.request(moving.id, waiting);
   }
 
   private webSocketOf(key: string) {
@@ -204,23 +204,7 @@ export class Relay {
     for (const [key, { receiver, exchange }] of this.relayed) {
       if (receiver !== id) continue;
       this.relayed.delete(key);
-      const webSocket = exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
-      if (webSocket) webSocket.closed(1006, '');
-      else exchange.abort();
+      exchange.abort();
     }
   }
-}
-
-function encodeSession({ id, parts, early }: MovingSession): Buffer {
-  const moved: MovedSession = {
-    id,
-    parts,
-    early: early.map((data) => (typeof data === 'string' ? { text: data } : { base64: data.toString('base64') })),
-  };
-  return encodeBody(moved);
-}
-
-function decodeSession(body: Buffer): MovingSession {
-  const { id, parts, early } = decodeBody(body, asMovedSession).value;
-  return { id, parts, early: early.map((data) => ('text' in data ? data.text : Buffer.from(data.base64, 'base64'))) };
 }

@@ -42,6 +42,11 @@ export interface HttpExchange {
   destroy(): void;
   /** Called once when the whole response is written, or the client is gone. */
   onComplete?: (() => void) | undefined;
+  /**
+   * Calls back once when the worker with the client's connection has written the response, or the client is gone. Call
+   * it right after {@link send}. Missing where `send` writes it itself.
+   */
+  whenWritten?(callback: () => void): void;
 }
 
 /** An {@link HttpExchange} that asks for a WebSocket. */

@@ -189,12 +189,10 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   /** Changes to the probed transport. */
   upgradeTo(transport: Transport): void {
     const before = this.polling;
-    // Not the session itself, where the application does not know of it yet.
-    const { owner } = this.transport;
     this.transport.owner = nobody;
     before?.leave();
     this.transport = transport;
-    transport.owner = owner;
+    transport.owner = this;
     this.host.onSessionUpgraded(this);
     this.emit('upgrade', transport);
     this.flush();

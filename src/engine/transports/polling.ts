@@ -47,6 +47,12 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private post: HttpExchange | undefined;
   /** Whether the packets of a POST are being handled. */
   private isHandling = false;
+  /** Called when a POST arrives. While it is set, a POST waits unread. */
+  private onHeldPost: (() => void) | undefined;
+  /** Whether the response to the last POST is still on its way to the worker with the client's connection. */
+  private isPostUnwritten = false;
+  /** Whether the client has closed the session while none of its polls was waiting. */
+  isPollExpected = false;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
   private closeTimer: NodeJS.Timeout | undefined;
@@ -72,7 +78,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   get canSend(): boolean {
-    return this.poll !== undefined;
+    // A client treats the response to its POST as the older one.
+    return this.poll !== undefined && !this.isPostUnwritten;
   }
 
   get writable(): boolean {
@@ -86,6 +93,26 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   /** Packets wait in the session, not in the transport. */
   get bufferedAmount(): number {
     return 0;
+  }
+
+  /** Lets POSTs wait until {@link handleHeldPost}, or until {@link takePost} passes them on. */
+  holdPosts(onHeldPost: () => void): void {
+    this.onHeldPost = onHeldPost;
+  }
+
+  /** Handles the POST that waits, and later ones at once. */
+  handleHeldPost(): void {
+    const post = this.takePost();
+    this.onHeldPost = undefined;
+    if (post) this.onPost(post);
+  }
+
+  /** Releases the POST that waits unread, so that other code can handle it. */
+  takePost(): HttpExchange | undefined {
+    if (!this.onHeldPost) return undefined;
+    const { post } = this;
+    this.post = undefined;
+    return post;
   }
 
   /** Whether a POST is arriving, or some of its packets are not handled yet. */
@@ -120,7 +147,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private onPoll(exchange: HttpExchange): void {
     if (this.poll) {
       this.owner.onError(this, 'overlap from client');
-      return respond(exchange, 500, {}, '');
+      // The client may have aborted the first poll, which this worker learns later if the polls took different ways.
+      return respond(exchange, 400, {}, '');
     }
     if (this.readyState === 'closed') return respond(exchange, 200, {}, v4.encodePayload([{ type: 'close' }]));
     this.poll = exchange;
@@ -133,12 +161,16 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       this.poll = undefined;
       this.owner.onError(this, 'poll connection closed prematurely');
     };
+    if (this.canSend) this.onPollReady();
+  }
+
+  /** A poll waits, and can be answered. */
+  private onPollReady(): void {
+    const { poll } = this;
     this.owner.onReady(this);
-    if (this.poll !== exchange) return;
+    if (!poll || this.poll !== poll) return;
     if (this.closeWithNextPoll) this.send([{ type: 'noop' }]);
-    else if (this.endsPollsSoon) {
-      this.noopTimer = setTimeout(answerNow, LATE_POLL_MS);
-    }
+    else if (this.endsPollsSoon) this.noopTimer = setTimeout(() => poll.onAnswerNow?.(), LATE_POLL_MS);
   }
 
   /** Ends the waiting poll, and soon each later one, so that the client can leave this transport. */
@@ -168,8 +200,9 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       this.owner.onError(this, 'data request overlap from client');
       return respond(exchange, 500, {}, '');
     }
-    const isBinary = exchange.request.headers['content-type'] === 'application/octet-stream';
     this.post = exchange;
+    if (this.onHeldPost) return this.onHeldPost();
+    const isBinary = exchange.request.headers['content-type'] === 'application/octet-stream';
     exchange.readBody((error, body) => {
       this.post = undefined;
       if (error === 'aborted') return this.owner.onError(this, 'data request connection closed prematurely');
@@ -185,6 +218,11 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
         const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
         this.addHeaders(headers, exchange);
         respond(exchange, 200, headers, 'ok');
+        this.isPostUnwritten = exchange.whenWritten !== undefined;
+        exchange.whenWritten?.(() => {
+          this.isPostUnwritten = false;
+          if (this.canSend) this.onPollReady();
+        });
       });
     });
   }
@@ -198,7 +236,10 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private *handle(body: Buffer, isBinary: boolean): Generator<void> {
     try {
       for (const [type, data] of this.packetsOf(body, isBinary)) {
-        if (type === 'close') return this.onClose();
+        if (type === 'close') {
+          this.isPollExpected = this.poll === undefined;
+          return this.onClose();
+        }
         if (!this.onPacket(type, data)) return;
         yield;
       }
@@ -269,7 +310,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   private onClose(): void {
-    if (this.canSend) this.send([{ type: 'noop' }]);
+    if (this.poll) this.send([{ type: 'noop' }]);
     clearTimeout(this.closeTimer);
     this.readyState = 'closed';
     this.owner.onClose(this);
@@ -292,7 +333,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       done?.();
       if (this.readyState !== 'closed') this.onClose();
     };
-    if (this.canSend) {
+    if (this.canSend || (this.poll && this.discarded)) {
       this.send([{ type: 'close' }]);
       finish();
     } else if (this.discarded) {
