@@ -72,6 +72,8 @@ export const ops = {
   overflow: 18,
   /** receiver → owner: the response to a POST is written */
   written: 19,
+  /** owner → receiver: dismiss the client, which should reconnect */
+  dismiss: 20,
 } as const;
 
 export type Op = (typeof ops)[keyof typeof ops];

@@ -13,6 +13,7 @@ import { EngineRequest } from '../../engine/http/request.js';
 import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
+  type Op,
   ops,
   REPORT_EVERY,
   type RelayedProgress,
@@ -153,8 +154,16 @@ export class RelayedWebSocket implements WebSocketConnection {
   }
 
   close(): void {
+    this.cut(ops.destroy);
+  }
+
+  dismiss(): void {
+    this.cut(ops.dismiss);
+  }
+
+  private cut(op: Op): void {
     if (!this.open) return;
-    this.reply(ops.destroy);
+    this.reply(op);
     this.closed(1006, '');
   }
 

@@ -122,6 +122,10 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         if (this.webSocket) this.closing.end(this.webSocket, code, reason);
         return;
       }
+      case ops.dismiss:
+        this.onEnd();
+        if (this.webSocket) this.closing.dismiss(this.webSocket);
+        return;
       case ops.destroy:
         this.onEnd();
         if (this.webSocket) this.webSocket.close();
@@ -156,7 +160,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   leave(): void {
-    this.webSocket?.end();
+    if (this.webSocket) this.closing.dismiss(this.webSocket);
   }
 
   onOpen(webSocket: WebSocketConnection): void {

@@ -85,6 +85,8 @@ export interface WebSocketConnection {
   end(code?: number, reason?: string): void;
   /** Closes at once, without a close frame. */
   close(): void;
+  /** Makes the worker that holds a relayed WebSocket dismiss its client. */
+  dismiss?(): void;
   /** Sends all messages of the callback in as few writes as possible. */
   cork(callback: () => void): unknown;
 }

@@ -226,6 +226,18 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     this.transport.close(() => this.onSessionClose('forced close'));
   }
 
+  /** Ends the session after the waiting packets have been sent, so that its client reconnects. */
+  dismiss(): void {
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.dismissTransport());
+    else this.dismissTransport();
+  }
+
+  private dismissTransport(): void {
+    this.transport.dismiss(() => this.onSessionClose('forced close'));
+  }
+
   /** Ends the session here silently, because it continues on another worker. */
   moveAway(): void {
     this.readyState = 'closed';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
-import { handshakeErrors } from '../../errors.js';
+import { type HandshakeError, handshakeErrors } from '../../errors.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
@@ -39,6 +39,10 @@ const CLOSE_TIMEOUT_MS = 30_000;
 const LATE_POLL_MS = 25;
 
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
+
+function respondWith(exchange: HttpExchange, { code, status, message }: HandshakeError): void {
+  respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
+}
 
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
 export class PollingTransport extends LazyEventEmitter implements Transport {
@@ -183,10 +187,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   /** The session has changed its transport. Its client has no poll any more, so a waiting poll came too late. */
   leave(): void {
     const poll = this.takePoll();
-    if (poll) {
-      const { code, status, message } = handshakeErrors.BAD_REQUEST;
-      respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
-    }
+    if (poll) respondWith(poll, handshakeErrors.BAD_REQUEST);
     // A close in progress continues over the new transport.
     clearTimeout(this.closeTimer);
     this.closeWithNextPoll = undefined;
@@ -314,6 +315,21 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     clearTimeout(this.closeTimer);
     this.readyState = 'closed';
     this.owner.onClose(this);
+    this.emit('close');
+  }
+
+  /**
+   * Some clients never reconnect after a close packet. Every client does after a poll that names an unknown session.
+   * Packets wait in the session only while no poll waits, so the next poll takes them, and a later one finds no session.
+   */
+  dismiss(done: () => void): void {
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    this.post?.destroy();
+    const poll = this.takePoll();
+    if (poll) respondWith(poll, handshakeErrors.UNKNOWN_SID);
+    done();
+    this.readyState = 'closed';
     this.emit('close');
   }
 
