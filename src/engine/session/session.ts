@@ -97,7 +97,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
     this.host.slow.ping(this);
-    if (this.readyState !== 'closed') this.host.silenceQueue.add(this);
+    if (this.readyState !== 'closed') this.host.silenceQueue.add(this, this.due);
   }
 
   sendPing(): void {
