@@ -108,7 +108,12 @@ async function measure(groups, end, act) {
         times: group.readyAt.length,
         most: 0,
       },
-      { name: `${name}: slowest return after the first client's`, value: Math.round(slowest), unit: 'ms', most: MAX_RETURN_MS },
+      {
+        name: `${name}: slowest return after the first client's`,
+        value: Math.round(slowest),
+        unit: 'ms',
+        most: MAX_RETURN_MS,
+      },
     ];
   });
 }
