@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ const run = (program, args) => execFileSync(program, args, { stdio: ['ignore', '
  * A client library.
  * @typedef {object} Language
  * @property {string} library its name and version; a new one is installed again
+ * @property {string} source the file of its client; a newer one is installed again
  * @property {string[]} tools the programs that the installation needs, as the shell finds them
  * @property {() => void} install
  * @property {(args: string[]) => [string, string[]]} command the program that runs clients, with its arguments
@@ -24,12 +25,14 @@ const run = (program, args) => execFileSync(program, args, { stdio: ['ignore', '
 export const languages = {
   javascript: {
     library: 'socket.io-client of this repository',
+    source: 'javascript.js',
     tools: [],
     install: () => {},
     command: (args) => [process.execPath, [sourceOf('javascript.js'), ...args]],
   },
   java: {
     library: 'io.socket:socket.io-client 2.1.1',
+    source: 'java/Client.java',
     tools: ['java', 'javac', 'mvn'],
     install: () => {
       run('mvn', [
@@ -46,6 +49,7 @@ export const languages = {
   },
   python: {
     library: 'python-socketio 5.18.1',
+    source: 'python/client.py',
     tools: ['python3'],
     install: () => {
       run('python3', ['-m', 'venv', inCache('python')]);
@@ -55,6 +59,7 @@ export const languages = {
   },
   rust: {
     library: 'rust_socketio 0.6.0',
+    source: 'rust/src/main.rs',
     tools: ['cargo'],
     install: () => {
       cpSync(sourceOf('rust'), inCache('rust'), { recursive: true });
@@ -71,10 +76,10 @@ export function missingFor({ tools }) {
 
 /** Installs a language's client and its library, unless the same ones are installed already. */
 export function install(name) {
-  const { library, install: make } = languages[name];
+  const { library, source, install: make } = languages[name];
   const mark = inCache(`${name} ${library.replaceAll(/[^\w.-]/g, '_')}`);
   mkdirSync(inCache(name), { recursive: true });
-  if (existsSync(mark)) return;
+  if (existsSync(mark) && statSync(mark).mtimeMs > statSync(sourceOf(source)).mtimeMs) return;
   make();
   writeFileSync(mark, '');
 }
