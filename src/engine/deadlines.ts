@@ -38,18 +38,23 @@ export class DeadlineQueue<T extends Waiting<T>> {
     this.slack = delay < 1000 ? 0 : Math.min(50, delay / 50);
   }
 
-  /** Sets the object's deadline, and forgets the one it had in this or another queue. */
-  add(waiting: T): void {
+  /**
+   * Sets the object's deadline, and forgets the one it had in this or another queue.
+   * @param since when the delay should have begun. Counts if this is at most a twentieth of the delay ago, so that
+   *   deadlines that follow each other do not add up how late their timers were.
+   */
+  add(waiting: T, since?: number): void {
     const now = this.clock.now();
+    const start = since !== undefined && now - since <= this.delay / 20 ? since : now;
     waiting.queue?.remove(waiting);
     waiting.queue = this;
     // V8 stores integers in the object itself, but allocates other numbers separately.
-    waiting.due = Math.ceil(now + this.delay);
+    waiting.due = Math.ceil(start + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;
     else this.head = waiting;
     this.tail = waiting;
-    if (this.timer === undefined) this.startTimer(now, this.delay);
+    if (this.timer === undefined) this.startTimer(now, waiting.due - now);
   }
 
   /** Forgets the object's deadline. The timer is kept, which is cheaper than setting a new one. */

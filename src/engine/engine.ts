@@ -21,7 +21,8 @@ import { MessageLimits } from './limits/message-limits.js';
 import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
-import { type MovingSession, PendingSessions } from './session/pending-sessions.js';
+import { LatePolls } from './session/late-polls.js';
+import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { UnusedSessions } from './session/unused-sessions.js';
@@ -111,6 +112,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   readonly packetListeners = new Set<object>();
 
   private readonly unused: UnusedSessions;
+  private readonly latePolls: LatePolls;
   private readonly apps: TemplatedApp[] = [];
   private readonly sessions = new Map<string, Session>();
   private readonly admission: Admission;
@@ -122,7 +124,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     super();
     this.settings = settingsFrom(Engine.host?.optionsFor(options) ?? options);
     const { pingInterval, pingTimeout, flushMs, cookie, rateLimit, maxConnectionsPerIp } = this.settings;
-    this.pingQueue = new DeadlineQueue(pingInterval, (session) => session.onDeadline(false), clock);
+    this.pingQueue = new DeadlineQueue(pingInterval, (session) => this.onPingDue(session), clock);
     const silent = (session: Session) => session.onDeadline(true);
     this.silenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
@@ -134,6 +136,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.load = new LoadMonitor(systemClock);
     this.bufferBudget = new BufferBudget(this.settings.maxBuffered, () => this.bufferingClients(), clock);
     this.unused = new UnusedSessions(clock);
+    this.latePolls = new LatePolls(clock);
     this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);
     this.messageLimits = MessageLimits.of(rateLimit, clock);
     this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
@@ -235,6 +238,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.load.close();
     this.bufferBudget.close();
     this.unused.close();
+    this.latePolls.close();
     this.pingQueue.close();
     this.silenceQueue.close();
     this.silenceQueueV3.close();
@@ -248,6 +252,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
     if (sid && !this.findSession(sid) && this.relay?.request(sid, exchange)) return;
+    const isLate = sid !== undefined && exchange.request.method === 'GET' && this.latePolls.take(sid);
+    if (isLate) return this.admission.runMiddleware(exchange, () => this.handshake.endPoll(exchange));
     this.admission.admit(exchange, false, () => {
       if (sid) this.sessions.get(sid)!.polling!.onRequest(exchange);
       else void this.handshake.polling(exchange);
@@ -278,19 +284,23 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     return session;
   }
 
-  /**
-   * Hands over a pending session to another worker.
-   * @returns the session's data and its waiting poll, which must follow it; undefined if the session has to stay
-   */
-  release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined {
+  /** Hands over a pending session to another worker; undefined if the session has to stay. */
+  release(sid: string): ReleasedSession | undefined {
     const released = this.pending.release(sid);
     released?.session.moveAway();
     return released;
   }
 
-  /** Continues a session that another worker has handed over. */
-  adopt(session: MovingSession, upgrade?: HttpExchange): void {
-    this.handshake.adopt(session, upgrade);
+  /** Continues a session that another worker has handed over, and upgrades it to the WebSocket that is requested. */
+  adopt(session: MovingSession, upgrade?: UpgradeExchange): void {
+    // The application must know the session before the WebSocket carries messages for it.
+    this.handshake.adopt(session, upgrade, () => upgrade && this.onUpgrade(upgrade));
+  }
+
+  /** A client that is so late with its WebSocket hardly requests one, and its answer to the ping may not wait. */
+  private onPingDue(session: Session): void {
+    this.pending.claim(session.id);
+    session.onDeadline(false);
   }
 
   openingFor(transport: Transport): string {
@@ -303,6 +313,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.unused.remove(session.id);
     this.addresses?.leave(session);
     this.pending.forget(session.id);
+    if (session.polling?.isPollExpected && this.relay?.hasOthers) this.latePolls.expect(session.id);
     this.relay?.noMoreRequests(session.id);
   }
 

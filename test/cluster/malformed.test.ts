@@ -43,7 +43,7 @@ afterAll(async () => {
 
 const texts = ['', 'null', '5', '[]', '{', '"x"'];
 const parts = { method: 'GET', url: '/', headers: {}, remoteAddress: '::1', encrypted: false };
-const notSessions = [{}, { id: 'x', parts }, { id: 'x', parts: null, early: [] }, { id: 'x', parts, early: [null] }];
+const notSessions = [{}, { id: 'x' }, { id: 5, parts }, { id: 'x', parts: null }];
 
 test('malformed messages between workers are reported and dropped; those behind them arrive', async () => {
   const relayed = [

@@ -67,12 +67,9 @@ async function move(): Promise<{ webSocket: WebSocket; next(): Promise<string> }
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
   const { sid } = JSON.parse((await answer.text()).slice(1)) as { sid: string };
   const headers: Record<string, string> = cookie ? { cookie } : {};
-  const posted = await fetch(`http://${from.url}&transport=polling&sid=${sid}`, {
-    method: 'POST',
-    body: '40',
-    headers,
-  });
-  expect(await posted.text()).toBe('ok');
+  // It waits for the WebSocket, and moves with the session.
+  const posted = fetch(`http://${from.url}&transport=polling&sid=${sid}`, { method: 'POST', body: '40', headers });
+  while (!from.engine.clients[sid]?.polling?.isReceiving) await turn();
   const webSocket = new WebSocket(`ws://${to.url}&transport=websocket&sid=${sid}`, { headers });
   const messages: string[] = [];
   let waiting: ((message: string) => void) | undefined;
@@ -88,6 +85,7 @@ async function move(): Promise<{ webSocket: WebSocket; next(): Promise<string> }
       else resolve(message);
     });
   await once(webSocket, 'open');
+  expect(await (await posted).text()).toBe('ok');
   return { webSocket, next };
 }
 
@@ -106,7 +104,6 @@ test('middleware runs for a session on the worker that it has moved to, before t
   webSocket.send('2probe');
   expect(await next()).toBe('3probe');
   webSocket.send('5');
-  // Sent before the application knows the session, perhaps: it is not lost.
   webSocket.send('420["early"]');
   const [socket] = await connected;
   expect(socket.request.user).toBe('user of worker 2');

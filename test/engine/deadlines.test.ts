@@ -47,6 +47,16 @@ describe('deadlines', () => {
     expect(passed).toEqual(['c at 100', 'a at 150']);
   });
 
+  test('do not add up how late their timers were, unless that is more than a twentieth of the delay', () => {
+    clock.advance(1000);
+    queue.add(a, 995);
+    queue.add(b, 994);
+    clock.advance(95);
+    expect(passed).toEqual(['a at 1095']);
+    clock.advance(5);
+    expect(passed).toEqual(['a at 1095', 'b at 1100']);
+  });
+
   test('move from one queue to another', () => {
     const other = new DeadlineQueue<Item>(10, (item) => passed.push(`${item.name} elsewhere`), clock);
     queue.add(a);

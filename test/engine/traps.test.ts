@@ -205,7 +205,7 @@ describe('traps of the protocol', () => {
     const answers = await Promise.all([client.poll(), client.poll()]);
     expect(answers.sort()).toEqual([
       [200, '1'],
-      [500, ''],
+      [400, ''],
     ]);
     const [reason, error] = await closed;
     expect([reason, error.message]).toEqual(['transport error', 'overlap from client']);

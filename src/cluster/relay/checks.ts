@@ -1,6 +1,7 @@
 import type { ResponseHeaders } from '../../engine/http/exchange.js';
+import type { MovingSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
-import type { MovedSession, RelayedClose, RelayedProgress, RelayedRequest, RelayedResponse } from './messages.js';
+import type { RelayedClose, RelayedProgress, RelayedRequest, RelayedResponse } from './messages.js';
 
 /** Checks of the JSON in relayed messages. Each one throws a MalformedMessage. */
 
@@ -37,15 +38,11 @@ export function asResponse(value: unknown): RelayedResponse {
   return value as RelayedResponse;
 }
 
-export function asMovedSession(value: unknown): MovedSession {
-  const { id, parts, early } = fieldsOf(value);
-  expectThat(typeof id === 'string' && Array.isArray(early));
+export function asMovedSession(value: unknown): MovingSession {
+  const { id, parts } = fieldsOf(value);
+  expectThat(typeof id === 'string');
   checkParts(parts);
-  for (const data of early as unknown[]) {
-    const { text, base64 } = fieldsOf(data);
-    expectThat(typeof text === 'string' || typeof base64 === 'string');
-  }
-  return value as MovedSession;
+  return value as MovingSession;
 }
 
 export function asClose(value: unknown): Partial<RelayedClose> {

@@ -29,6 +29,7 @@ import { MalformedMessage } from '../../errors.js';
  *   │  101             │  move(session)                    │
  *   │ ◀─────────────── │ ◀──────────────────────────────── │
  *   │                  │  request(parts): the waiting poll │
+ *   │                  │  request(parts, body): and POST   │
  *   │                  │ ◀──────────────────────────────── │
  *   │  upgraded        │  noMoreRequests(id)                │
  *   │ ───────────────▶ │ ────────────────────────────────▶ │
@@ -61,7 +62,7 @@ export const ops = {
   closed: 13,
   /** receiver → owner: {@link RelayedProgress} */
   progress: 14,
-  /** owner → receiver: {@link MovedSession}: the session moves to the worker that its WebSocket is on */
+  /** owner → receiver: a MovingSession: the session moves to the worker that its WebSocket is on */
   move: 15,
   /** new owner → old owner: the session's id; no more requests for it are expected */
   noMoreRequests: 16,
@@ -69,6 +70,10 @@ export const ops = {
   answerNow: 17,
   /** receiver → owner: more than `maxBackpressure` bytes wait for the client */
   overflow: 18,
+  /** receiver → owner: the response to a POST is written */
+  written: 19,
+  /** owner → receiver: dismiss the client, which should reconnect */
+  dismiss: 20,
 } as const;
 
 export type Op = (typeof ops)[keyof typeof ops];
@@ -80,13 +85,6 @@ export interface RelayedRequest {
   parts: RequestParts;
   /** Why there is no body. */
   bodyError?: string;
-}
-
-/** A session that moves, as JSON. */
-export interface MovedSession {
-  id: string;
-  parts: RequestParts;
-  early: ({ text: string } | { base64: string })[];
 }
 
 export interface RelayedResponse {

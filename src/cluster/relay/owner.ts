@@ -13,6 +13,7 @@ import { EngineRequest } from '../../engine/http/request.js';
 import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
+  type Op,
   ops,
   REPORT_EVERY,
   type RelayedProgress,
@@ -34,6 +35,8 @@ export class RelayedExchange implements HttpExchange {
   onAborted: (() => void) | undefined;
   onAnswerNow: (() => void) | undefined;
   middlewareResponse: CollectedResponse | undefined;
+  private onWritten: (() => void) | undefined;
+  private isOver = false;
 
   constructor(
     private readonly relayed: RelayedRequest,
@@ -53,26 +56,38 @@ export class RelayedExchange implements HttpExchange {
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     if (this.finished) return;
     const response: RelayedResponse = { status, headers, isText: typeof body === 'string' };
+    this.finished = true;
     this.reply(ops.response, encodeBody(response, body));
-    this.finish();
+    // The receiver reports when it has written the response to a POST.
+    if (this.request.method !== 'POST') this.end();
+  }
+
+  whenWritten(callback: () => void): void {
+    if (this.isOver) callback();
+    else this.onWritten = callback;
   }
 
   destroy(): void {
     if (this.finished) return;
+    this.finished = true;
     this.reply(ops.destroy);
-    this.finish();
+    this.end();
   }
 
   /** The client, or the worker that it is connected to, is gone. */
   abort(): void {
-    if (this.finished) return;
-    this.finish();
-    this.onAborted?.();
+    const wasFinished = this.finished;
+    this.finished = true;
+    this.end();
+    if (!wasFinished) this.onAborted?.();
   }
 
-  protected finish(): void {
-    this.finished = true;
+  /** The response is written, or there will be none. */
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
     this.onEnd();
+    this.onWritten?.();
   }
 }
 
@@ -87,6 +102,11 @@ export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
     this.reply(ops.accept, encodeBody(headers));
     this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.guards);
     receiver.onOpen(this.webSocket);
+  }
+
+  override abort(): void {
+    if (this.webSocket) this.webSocket.closed(1006, '');
+    else super.abort();
   }
 }
 
@@ -134,8 +154,16 @@ export class RelayedWebSocket implements WebSocketConnection {
   }
 
   close(): void {
+    this.cut(ops.destroy);
+  }
+
+  dismiss(): void {
+    this.cut(ops.dismiss);
+  }
+
+  private cut(op: Op): void {
     if (!this.open) return;
-    this.reply(ops.destroy);
+    this.reply(op);
     this.closed(1006, '');
   }
 

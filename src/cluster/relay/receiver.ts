@@ -53,7 +53,8 @@ export class ReceivedRequest implements ReceivedConnection {
     };
     if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts }));
     exchange.readBody((bodyError, body) => {
-      if (bodyError !== 'aborted') forward(ops.request, encodeBody({ parts, bodyError }, body));
+      if (bodyError === 'aborted') this.onEnd();
+      else forward(ops.request, encodeBody({ parts, bodyError }, body));
     });
   }
 
@@ -63,6 +64,9 @@ export class ReceivedRequest implements ReceivedConnection {
       return this.exchange.destroy();
     }
     answer(this.exchange, body, this.onEnd);
+    if (this.exchange.request.method !== 'POST') return;
+    if (this.exchange.whenWritten) this.exchange.whenWritten(() => this.forward(ops.written));
+    else this.forward(ops.written);
   }
 
   onOwnerGone(): void {
@@ -118,6 +122,10 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         if (this.webSocket) this.closing.end(this.webSocket, code, reason);
         return;
       }
+      case ops.dismiss:
+        this.onEnd();
+        if (this.webSocket) this.closing.dismiss(this.webSocket);
+        return;
       case ops.destroy:
         this.onEnd();
         if (this.webSocket) this.webSocket.close();
@@ -152,7 +160,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   leave(): void {
-    this.webSocket?.end();
+    if (this.webSocket) this.closing.dismiss(this.webSocket);
   }
 
   onOpen(webSocket: WebSocketConnection): void {

@@ -1,14 +1,22 @@
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
-import type { MovingSession } from '../../engine/session/pending-sessions.js';
+import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
 import { WORKER_NAME, workerName } from '../machines/frames.js';
 import type { MachinePart } from '../machines/machine-links.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
-import { asClose, asProgress, asRequest } from './checks.js';
+import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
 import { type Peer, RelayLinks } from './links.js';
-import { decodeBody, decodeMessage, encodeMessage, type Op, ops, parseJson, type SendOp } from './messages.js';
-import { decodeSession, encodeSession } from './moved-session.js';
+import {
+  decodeBody,
+  decodeMessage,
+  encodeBody,
+  encodeMessage,
+  type Op,
+  ops,
+  parseJson,
+  type SendOp,
+} from './messages.js';
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
@@ -18,9 +26,9 @@ export interface RelayTarget extends ClientGuards {
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
   /** Hands over a session; undefined if it has to stay. */
-  release(sid: string): { moving: MovingSession; poll: HttpExchange | undefined } | undefined;
-  /** Continues a session that another worker has handed over. */
-  adopt(session: MovingSession, upgrade?: HttpExchange): void;
+  release(sid: string): Pick<ReleasedSession, 'moving' | 'requests'> | undefined;
+  /** Continues a session that another worker has handed over, and upgrades it to the WebSocket that is requested. */
+  adopt(session: MovingSession, upgrade?: UpgradeExchange): void;
 }
 
 /** How long requests that are already on their way may still arrive for a session on a WebSocket, in ms. */
@@ -113,11 +121,10 @@ export class Relay {
 
   /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
   private adopt(from: Peer, body: Buffer, exchange?: UpgradeExchange): void {
-    const session = decodeSession(body);
+    const session = decodeBody(body, asMovedSession).value;
     this.movedFrom.set(session.id, from);
     this.adopted[scopeOf(from)]++;
     this.target.adopt(session, exchange);
-    if (exchange) this.target.onUpgrade(exchange);
   }
 
   private passOn(
@@ -152,6 +159,8 @@ export class Relay {
         return this.acceptRelayed(from, requestId, key, op === ops.upgrade, body);
       case ops.abort:
         return this.relayed.get(key)?.exchange.abort();
+      case ops.written:
+        return this.relayed.get(key)?.exchange.end();
       case ops.answerNow:
         return this.relayed.get(key)?.exchange.onAnswerNow?.();
       case ops.noMoreRequests: {
@@ -197,11 +206,11 @@ export class Relay {
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');
     if (!released) return this.target.onUpgrade(exchange);
-    const { moving, poll } = released;
+    const { moving, requests } = released;
     onEnd();
     this.movedTo.set(moving.id, from);
-    reply(ops.move, encodeSession(moving));
-    if (poll) this.request(moving.id, poll);
+    reply(ops.move, encodeBody(moving));
+    for (const waiting of requests) this.request(moving.id, waiting);
   }
 
   private webSocketOf(key: string) {
@@ -229,9 +238,7 @@ export class Relay {
     for (const [key, { receiver, exchange }] of this.relayed) {
       if (receiver !== id) continue;
       this.relayed.delete(key);
-      const webSocket = exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
-      if (webSocket) webSocket.closed(1006, '');
-      else exchange.abort();
+      exchange.abort();
     }
   }
 }

@@ -36,10 +36,7 @@ export class Admission {
       const refused = this.addresses.checkConnectionRate(request.connection.remoteAddress);
       if (refused) return this.refuseBy(exchange, refused);
     }
-    applyMiddleware(this.middleware, exchange, (error) => {
-      if (exchange.finished) return;
-      if (error)
-        return this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context: { name: 'MIDDLEWARE_FAILURE' } });
+    this.runMiddleware(exchange, () => {
       const refusal = verify(request, isUpgrade, this.settings.transports, this.sessions);
       if (refusal) return this.refuse(exchange, refusal);
       const { allowRequest, origins, trustProxy } = this.settings;
@@ -49,6 +46,15 @@ export class Admission {
         if (success) next();
         else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });
       });
+    });
+  }
+
+  /** Calls `next` if the middleware admits the request, and answers it otherwise. */
+  runMiddleware(exchange: HttpExchange, next: () => void): void {
+    applyMiddleware(this.middleware, exchange, (error) => {
+      if (exchange.finished) return;
+      if (!error) return next();
+      this.refuse(exchange, { error: handshakeErrors.BAD_REQUEST, context: { name: 'MIDDLEWARE_FAILURE' } });
     });
   }
 

@@ -42,6 +42,11 @@ export interface HttpExchange {
   destroy(): void;
   /** Called once when the whole response is written, or the client is gone. */
   onComplete?: (() => void) | undefined;
+  /**
+   * Calls back once when the worker with the client's connection has written the response, or the client is gone. Call
+   * it right after {@link send}. Missing where `send` writes it itself.
+   */
+  whenWritten?(callback: () => void): void;
 }
 
 /** An {@link HttpExchange} that asks for a WebSocket. */
@@ -80,6 +85,8 @@ export interface WebSocketConnection {
   end(code?: number, reason?: string): void;
   /** Closes at once, without a close frame. */
   close(): void;
+  /** Makes the worker that holds a relayed WebSocket dismiss its client. */
+  dismiss?(): void;
   /** Sends all messages of the callback in as few writes as possible. */
   cork(callback: () => void): unknown;
 }

@@ -61,8 +61,11 @@ export class Handshake {
     );
   }
 
-  /** Continues a session that another worker has handed over. */
-  adopt({ id, parts, early }: MovingSession, upgrade?: HttpExchange): void {
+  /**
+   * Continues a session that another worker has handed over.
+   * @param adopted called when the application knows the session, or when the session has ended
+   */
+  adopt({ id, parts }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
     // Cookies that came with the answer to the handshake are on the request for the WebSocket.
     const cookie = upgrade?.request.headers.cookie ?? parts.headers.cookie;
     const request = new EngineRequest(cookie ? { ...parts, headers: { ...parts.headers, cookie } } : parts);
@@ -71,12 +74,20 @@ export class Handshake {
     this.sessions.set(id, session);
     this.host.addresses?.adopt(session, session.remoteAddress);
     session.startHeartbeat();
-    const announce = this.pending.holdMoved(session, early);
+    const announce = this.pending.holdMoved(session);
     // What middleware has put on the request where the session was, such as a user, cannot move with it.
     applyMiddleware(this.admission.middleware, new DetachedExchange(request), (error) => {
       if (error) session.close(true);
       else announce();
+      adopted();
     });
+  }
+
+  /** Ends the poll of a session that its client has ended. */
+  endPoll(exchange: HttpExchange): void {
+    const transport = this.make.polling(exchange.request);
+    transport.onRequest(exchange);
+    if (transport.canSend) transport.send([{ type: 'noop' }]);
   }
 
   /** Starts the upgrade of a session on polling to the WebSocket that its client has opened. */

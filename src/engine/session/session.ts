@@ -102,7 +102,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
     this.host.slow.ping(this);
-    if (this.readyState !== 'closed') this.host.silenceQueue.add(this);
+    if (this.readyState !== 'closed') this.host.silenceQueue.add(this, this.due);
   }
 
   sendPing(): void {
@@ -195,12 +195,10 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   /** Changes to the probed transport. */
   upgradeTo(transport: Transport): void {
     const before = this.polling;
-    // Not the session itself, where the application does not know of it yet.
-    const { owner } = this.transport;
     this.transport.owner = nobody;
     before?.leave();
     this.transport = transport;
-    transport.owner = owner;
+    transport.owner = this;
     this.host.onSessionUpgraded(this);
     this.emit('upgrade', transport);
     this.flush();
@@ -232,6 +230,18 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   private closeTransport(discard: boolean): void {
     if (discard) this.transport.discard();
     this.transport.close(() => this.onSessionClose('forced close'));
+  }
+
+  /** Ends the session after the waiting packets have been sent, so that its client reconnects. */
+  dismiss(): void {
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.dismissTransport());
+    else this.dismissTransport();
+  }
+
+  private dismissTransport(): void {
+    this.transport.dismiss(() => this.onSessionClose('forced close'));
   }
 
   /** Ends the session here silently, because it continues on another worker. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
-import { handshakeErrors } from '../../errors.js';
+import { type HandshakeError, handshakeErrors } from '../../errors.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
@@ -40,6 +40,10 @@ const LATE_POLL_MS = 25;
 
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
+function respondWith(exchange: HttpExchange, { code, status, message }: HandshakeError): void {
+  respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
+}
+
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
 export class PollingTransport extends LazyEventEmitter implements Transport {
   readyState: 'open' | 'closing' | 'closed' = 'open';
@@ -47,6 +51,12 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private post: HttpExchange | undefined;
   /** Whether the packets of a POST are being handled. */
   private isHandling = false;
+  /** Called when a POST arrives. While it is set, a POST waits unread. */
+  private onHeldPost: (() => void) | undefined;
+  /** Whether the response to the last POST is still on its way to the worker with the client's connection. */
+  private isPostUnwritten = false;
+  /** Whether the client has closed the session while none of its polls was waiting. */
+  isPollExpected = false;
   private discarded = false;
   private closeWithNextPoll: (() => void) | undefined;
   private closeTimer: NodeJS.Timeout | undefined;
@@ -72,7 +82,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   get canSend(): boolean {
-    return this.poll !== undefined;
+    // A client treats the response to its POST as the older one.
+    return this.poll !== undefined && !this.isPostUnwritten;
   }
 
   get writable(): boolean {
@@ -86,6 +97,26 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   /** Packets wait in the session, not in the transport. */
   get bufferedAmount(): number {
     return 0;
+  }
+
+  /** Lets POSTs wait until {@link handleHeldPost}, or until {@link takePost} passes them on. */
+  holdPosts(onHeldPost: () => void): void {
+    this.onHeldPost = onHeldPost;
+  }
+
+  /** Handles the POST that waits, and later ones at once. */
+  handleHeldPost(): void {
+    const post = this.takePost();
+    this.onHeldPost = undefined;
+    if (post) this.onPost(post);
+  }
+
+  /** Releases the POST that waits unread, so that other code can handle it. */
+  takePost(): HttpExchange | undefined {
+    if (!this.onHeldPost) return undefined;
+    const { post } = this;
+    this.post = undefined;
+    return post;
   }
 
   /** Whether a POST is arriving, or some of its packets are not handled yet. */
@@ -120,7 +151,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private onPoll(exchange: HttpExchange): void {
     if (this.poll) {
       this.owner.onError(this, 'overlap from client');
-      return respond(exchange, 500, {}, '');
+      // The client may have aborted the first poll, which this worker learns later if the polls took different ways.
+      return respond(exchange, 400, {}, '');
     }
     if (this.readyState === 'closed') return respond(exchange, 200, {}, v4.encodePayload([{ type: 'close' }]));
     this.poll = exchange;
@@ -133,12 +165,16 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       this.poll = undefined;
       this.owner.onError(this, 'poll connection closed prematurely');
     };
+    if (this.canSend) this.onPollReady();
+  }
+
+  /** A poll waits, and can be answered. */
+  private onPollReady(): void {
+    const { poll } = this;
     this.owner.onReady(this);
-    if (this.poll !== exchange) return;
+    if (!poll || this.poll !== poll) return;
     if (this.closeWithNextPoll) this.send([{ type: 'noop' }]);
-    else if (this.endsPollsSoon) {
-      this.noopTimer = setTimeout(answerNow, LATE_POLL_MS);
-    }
+    else if (this.endsPollsSoon) this.noopTimer = setTimeout(() => poll.onAnswerNow?.(), LATE_POLL_MS);
   }
 
   /** Ends the waiting poll, and soon each later one, so that the client can leave this transport. */
@@ -151,10 +187,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   /** The session has changed its transport. Its client has no poll any more, so a waiting poll came too late. */
   leave(): void {
     const poll = this.takePoll();
-    if (poll) {
-      const { code, status, message } = handshakeErrors.BAD_REQUEST;
-      respond(poll, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
-    }
+    if (poll) respondWith(poll, handshakeErrors.BAD_REQUEST);
     // A close in progress continues over the new transport.
     clearTimeout(this.closeTimer);
     this.closeWithNextPoll = undefined;
@@ -168,8 +201,9 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       this.owner.onError(this, 'data request overlap from client');
       return respond(exchange, 500, {}, '');
     }
-    const isBinary = exchange.request.headers['content-type'] === 'application/octet-stream';
     this.post = exchange;
+    if (this.onHeldPost) return this.onHeldPost();
+    const isBinary = exchange.request.headers['content-type'] === 'application/octet-stream';
     exchange.readBody((error, body) => {
       this.post = undefined;
       if (error === 'aborted') return this.owner.onError(this, 'data request connection closed prematurely');
@@ -185,6 +219,11 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
         const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
         this.addHeaders(headers, exchange);
         respond(exchange, 200, headers, 'ok');
+        this.isPostUnwritten = exchange.whenWritten !== undefined;
+        exchange.whenWritten?.(() => {
+          this.isPostUnwritten = false;
+          if (this.canSend) this.onPollReady();
+        });
       });
     });
   }
@@ -198,7 +237,10 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   private *handle(body: Buffer, isBinary: boolean): Generator<void> {
     try {
       for (const [type, data] of this.packetsOf(body, isBinary)) {
-        if (type === 'close') return this.onClose();
+        if (type === 'close') {
+          this.isPollExpected = this.poll === undefined;
+          return this.onClose();
+        }
         if (!this.onPacket(type, data)) return;
         yield;
       }
@@ -269,10 +311,25 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   private onClose(): void {
-    if (this.canSend) this.send([{ type: 'noop' }]);
+    if (this.poll) this.send([{ type: 'noop' }]);
     clearTimeout(this.closeTimer);
     this.readyState = 'closed';
     this.owner.onClose(this);
+    this.emit('close');
+  }
+
+  /**
+   * Some clients never reconnect after a close packet. Every client does after a poll that names an unknown session.
+   * Packets wait in the session only while no poll waits, so the next poll takes them, and a later one finds no session.
+   */
+  dismiss(done: () => void): void {
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    this.post?.destroy();
+    const poll = this.takePoll();
+    if (poll) respondWith(poll, handshakeErrors.UNKNOWN_SID);
+    done();
+    this.readyState = 'closed';
     this.emit('close');
   }
 
@@ -292,7 +349,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       done?.();
       if (this.readyState !== 'closed') this.onClose();
     };
-    if (this.canSend) {
+    if (this.canSend || (this.poll && this.discarded)) {
       this.send([{ type: 'close' }]);
       finish();
     } else if (this.discarded) {

@@ -51,6 +51,11 @@ export interface Transport {
   /** The session has changed to another transport, or has ended. Events of this one are ignored from now on. */
   discard(): void;
   /**
+   * Ends in a way that makes every client reconnect, once the client has everything that was sent. Calls `done` once no
+   * more packets can be sent.
+   */
+  dismiss(done: () => void): void;
+  /**
    * Closes gracefully. Calls `done` once no more packets can be sent.
    * @param code the error for the client, if the transport can send one
    */

@@ -159,13 +159,23 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
 
   discard(): void {}
 
+  dismiss(done: () => void): void {
+    if (!this.startClosing(done)) return;
+    if (this.webSocket) this.settings.closing.dismiss(this.webSocket);
+  }
+
   close(done?: () => void, code?: ErrorCode): void {
-    if (this.readyState !== 'open') return;
+    if (!this.startClosing(done)) return;
+    if (this.webSocket) this.settings.closing.end(this.webSocket, code && closeCodeOf(code), code);
+  }
+
+  private startClosing(done?: () => void): boolean {
+    if (this.readyState !== 'open') return false;
     this.readyState = 'closing';
     // Packets that were sent earlier must still arrive.
     this.settings.outbox.flush();
-    // Called first, because end() calls onClose() before it returns.
+    // Called before the WebSocket is closed, which calls onClose().
     done?.();
-    if (this.webSocket) this.settings.closing.end(this.webSocket, code && closeCodeOf(code), code);
+    return true;
   }
 }

@@ -92,7 +92,10 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     open: (ws) => receiverOf(ws).onOpen(ws),
     message: (ws, message, isBinary) => frameGuard.message(receiverOf(ws), message, isBinary),
     ping: (ws) => onControlFrame(receiverOf(ws)),
-    pong: (ws) => onControlFrame(receiverOf(ws)),
+    pong: (ws) => {
+      onControlFrame(receiverOf(ws));
+      closing.ponged(ws);
+    },
     drain: (ws) => {
       closing.drained(ws);
       receiverOf(ws).onDrain();

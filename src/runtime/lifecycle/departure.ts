@@ -79,7 +79,11 @@ function countOf({ engines, application }: ServingParts): number {
 /** Drains a worker over a number of ms. Requests of its clients are still answered. */
 async function sendAway(parts: ServingParts, reason: DrainReason, over: number, signal: AbortSignal): Promise<void> {
   // On a stop, no worker accepts the next poll of a client, so clients on polling cannot wait for their turn.
-  const groups = [...groupsOf(parts, reason, reason === 'stop'), ...parts.relays.map(relayedBy)];
+  const groups = [
+    ...groupsOf(parts, reason, reason === 'stop'),
+    ...parts.relays.map(relayedBy),
+    ...parts.engines.map(endingOf),
+  ];
   await drain({ groups, over, isIdle: () => connections.waiting === 0 && parts.isIdle(), signal });
 }
 
@@ -102,8 +106,8 @@ function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boo
 }
 
 /**
- * A drain closes the Engine.IO session. The client finds its transport closed and reconnects by itself, which it would
- * not do after a Socket.IO disconnect. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
+ * A drain ends the Engine.IO session. The client finds its transport closed and reconnects by itself, which it would not
+ * do after a Socket.IO disconnect. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
  */
 function sessionsOf(
   engine: Engine,
@@ -117,7 +121,7 @@ function sessionsOf(
     members: () => Object.values(engine.clients),
     isQuiet: (session) => session.isQuiet && !application.isBusy(session),
     isUrgent: (session) => isPollingUrgent && session.transport.name === 'polling',
-    dismiss: (session) => session.close(),
+    dismiss: (session) => session.dismiss(),
   };
 }
 
@@ -130,5 +134,17 @@ function relayedBy(relay: Relay): DrainGroup<ReceivedConnection> {
     members: () => relay.receivedConnections,
     isQuiet: () => true,
     dismiss: (connection) => connection.leave(),
+  };
+}
+
+/** WebSockets whose clients have not read everything yet. They end by themselves. */
+function endingOf({ closing }: Engine): DrainGroup<object> {
+  return {
+    get size() {
+      return closing.size;
+    },
+    members: () => [],
+    isQuiet: () => true,
+    dismiss: () => {},
   };
 }

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server } from 'socket.io';
+import { type Kind, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { idPrefixOf, Relay } from '../../../src/cluster/relay/relay.js';
+import type { EngineOptions } from '../../../src/engine/options.js';
+import { closeEngines, type RunningEngine, startEngine } from '../../engine/support/engine.js';
+
+/** The mesh of a worker whose messages to the others take some time. */
+class SlowMesh extends Mesh {
+  delayMs = 0;
+
+  override send(to: number, kind: Kind, payload: Uint8Array): boolean {
+    if (this.delayMs === 0) return super.send(to, kind, payload);
+    setTimeout(() => super.send(to, kind, payload), this.delayMs).unref();
+    return this.has(to);
+  }
+}
+
+/** A worker in this process, with a port of its own, so that a test chooses the worker that gets a request. */
+export interface TestWorker extends RunningEngine {
+  readonly io: Server;
+  readonly mesh: SlowMesh;
+}
+
+const workers: TestWorker[] = [];
+let directory: string | undefined;
+
+/** Starts one more worker of the machine; {@link stopWorkers} ends all. */
+export async function startWorker(options: EngineOptions = {}): Promise<TestWorker> {
+  directory ??= mkdtempSync(join(tmpdir(), 'gjallar-workers-'));
+  const id = workers.length + 1;
+  const mesh = new SlowMesh(id, directory);
+  await mesh.listen();
+  await mesh.join(workers.map((other) => other.mesh.id));
+  const running = await startEngine({ ...options, idPrefix: idPrefixOf(id) });
+  running.engine.relay = new Relay(mesh, running.engine);
+  const io = new Server({ serveClient: false });
+  io.bind(running.engine);
+  const worker = { ...running, io, mesh };
+  workers.push(worker);
+  return worker;
+}
+
+export async function stopWorkers(): Promise<void> {
+  closeEngines();
+  for (const { mesh } of workers.splice(0)) mesh.close();
+  if (directory) rmSync(directory, { recursive: true, force: true });
+  directory = undefined;
+}
