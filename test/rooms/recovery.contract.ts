@@ -75,7 +75,7 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       nodes[1]!.io.to('elsewhere').emit('n', 'elsewhere', 1);
       nodes[1]!.io.to('room').except(id!).emit('n', 'excepted', 1);
       nodes[1]!.io.volatile.emit('n', 'volatile', 1);
-      await other.heardAll(5);
+      await other.heardAll(4);
       await wanderer.comeBack(nodes[1]!.url);
       expect(wanderer.recovered).toEqual([true]);
       expect(wanderer.socket.id).toBe(id);
