@@ -54,14 +54,17 @@ export function wantsRecovery(nsp: Namespace): boolean {
   return Boolean(privateParts(nsp.server).opts.connectionStateRecovery);
 }
 
-/** For how long sessions can be recovered, in ms, and how long a client may be silent before it counts as gone. */
+/**
+ * For how long sessions can be recovered, in ms, and after what time a client that is not known to be gone has received
+ * everything.
+ */
 export function recoveryTimesOf({ server }: Namespace): { durationMs: number; silenceMs: number } {
   const { opts, engine } = privateParts(server);
   const durationMs = opts.connectionStateRecovery?.maxDisconnectionDuration ?? 0;
   const settings = (engine as { settings?: { pingInterval: number; pingTimeout: number } } | undefined)?.settings;
   const { pingInterval = 25_000, pingTimeout = 20_000 } = settings ?? opts;
-  // The ping that the client has answered was sent before its answer came.
-  return { durationMs, silenceMs: pingInterval + 2 * pingTimeout };
+  // The answered ping was sent up to `pingTimeout` before its answer. A worker that was busy has noticed its end later.
+  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout };
 }
 
 /** The secret by which a client recovers a socket. */

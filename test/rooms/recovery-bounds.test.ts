@@ -94,7 +94,7 @@ test('what a client had received before its last pong does not count', async () 
   const wanderer = await client();
   emitMany(200, 'elsewhere');
   const pinged = Date.now();
-  await until(() => Date.now() > pinged + 250);
+  await until(() => Date.now() > pinged + 450);
   await away(wanderer);
   emitMany(3, 'room');
   await wanderer.comeBack(nodes[1]!.url);

@@ -16,7 +16,7 @@ export interface BackplaneSurroundings {
   prefix: string;
   events: BackplaneEvents;
   /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'onMalformed'>;
+  recovery?: Pick<RecoveryOptions, 'links' | 'maxBytes' | 'maxSessions'>;
 }
 
 interface BackplaneKind {
@@ -86,7 +86,12 @@ export function openBackplane(choice: BackplaneChoice, surroundings: Omit<Backpl
   const { events, recovery: options } = surroundings;
   const url = choice.redisUrl ?? '';
   if (!keepsPackets) return open({ ...surroundings, url });
-  const recovery = openRecovery({ ...options, spansMachines, onMalformed: (reason) => events.onMalformed?.(reason) });
+  const recovery = openRecovery({
+    ...options,
+    spansMachines,
+    subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
+    onMalformed: (reason) => events.onMalformed?.(reason),
+  });
   const backplane = open({ ...surroundings, url, events: reporting(events, () => recovery.lost()) });
   return {
     ...backplane,

@@ -8,6 +8,8 @@ export interface RecoveryHost {
   readonly memory: PacketMemory;
   readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
   readonly spansMachines: boolean;
+  /** Resolves when this worker receives what the others send to its namespaces. */
+  subscribed(): Promise<void>;
   /** The ids of the other workers of this machine. */
   readonly members: readonly number[];
   /** The size of the last message that arrived, in bytes. */

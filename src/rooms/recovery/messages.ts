@@ -114,6 +114,8 @@ type Fields = Record<string, unknown>;
 type Check = (value: Fields) => boolean;
 
 const isText = (value: unknown) => typeof value === 'string';
+/** Some applications use numbers for rooms. */
+const isRoom = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
 const isList = (value: unknown, isOne: (one: never) => boolean) => Array.isArray(value) && value.every(isOne as never);
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
@@ -135,7 +137,7 @@ const isLive = (value: Fields) =>
   isObject(value) &&
   isText(value.pid) &&
   isText(value.sid) &&
-  isList(value.rooms, isText) &&
+  isList(value.rooms, isRoom) &&
   (value.resumedFrom === undefined || isText(value.resumedFrom)) &&
   isNumber(value.aliveAt);
 

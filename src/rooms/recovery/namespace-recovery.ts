@@ -209,7 +209,7 @@ export class NamespaceRecovery implements Owner {
   }
 
   private replay(session: LiveSession, { offset }: Returning, missed: readonly Missed[]): void {
-    const senders = new Map(offset.senders);
+    const senders = this.log.known(offset.senders);
     for (const { sender, packet } of missed) {
       if (sender === undefined) {
         this.live.keep(session, { ...packet, number: ++this.log.direct, rooms: [session.socket.id], except: [] });
@@ -222,7 +222,8 @@ export class NamespaceRecovery implements Owner {
 
   /** What a client lacks, in order, or undefined if this worker cannot know all of it. */
   private missed({ session, offset, resumedFrom }: Returning): Missed[] | undefined {
-    const { rooms, aliveAt } = session;
+    const { aliveAt } = session;
+    const rooms = session.rooms.map(String);
     const isFor = (packet: Pick<KeptPacket, 'rooms' | 'except'>) =>
       (packet.rooms.length === 0 || rooms.some((room) => packet.rooms.includes(room))) &&
       rooms.every((room) => !packet.except.includes(room));
@@ -260,7 +261,7 @@ export class NamespaceRecovery implements Owner {
     const live = this.live.get(pid);
     if (!live) return;
     this.keepSession(
-      { pid, sid, rooms: rooms.map(String), data, resumedFrom: live.resumedFrom, aliveAt: live.aliveAt },
+      { pid, sid, rooms, data, resumedFrom: live.resumedFrom, aliveAt: live.aliveAt },
       this.host.name,
       live.direct ?? new Stream(this.host.memory),
     );
@@ -317,7 +318,7 @@ export class NamespaceRecovery implements Owner {
 
   /** This worker may have lost messages. */
   lost(): void {
-    this.log.since = Date.now();
+    this.log.start();
   }
 
   close(): void {

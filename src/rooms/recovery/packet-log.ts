@@ -24,7 +24,7 @@ export interface StreamState {
 /** The recent broadcasts in one namespace, by the worker that sent them. */
 export class PacketLog {
   /** This worker has received all broadcasts since then, in ms since 1970. */
-  since = Date.now();
+  since = Number.POSITIVE_INFINITY;
   /** Packets sent to single sockets of this worker. */
   direct = 0;
   private readonly streams = new Map<string, Stream>();
@@ -41,6 +41,11 @@ export class PacketLog {
     private readonly memory: PacketMemory,
     private readonly retentionMs: () => number,
   ) {}
+
+  /** From now on, this worker receives all broadcasts. */
+  start(): void {
+    this.since = Date.now();
+  }
 
   /** The time of the next packet, which is later than all that this worker has sent or received. */
   nextTime(): number {
@@ -66,7 +71,7 @@ export class PacketLog {
   add([sender, number, at]: Mark, content: Omit<KeptPacket, 'number' | 'at'>): boolean {
     const stream = this.streamOf(sender, number);
     if (!stream) {
-      this.since = Date.now();
+      this.start();
       return true;
     }
     if (number <= stream.last) return false;
@@ -84,7 +89,7 @@ export class PacketLog {
       if (this.streams.size >= MAX_SENDERS) return undefined;
       stream = new Stream(this.memory);
       // What it sent before, this worker could not receive.
-      if (number > 1) stream.cut(number - 1, this.since);
+      if (number > 1) stream.cut(number - 1, Math.min(this.since, Date.now()));
       this.streams.set(sender, stream);
     }
     return stream;
@@ -137,15 +142,23 @@ export class PacketLog {
    * The broadcasts that a client lacks, with their senders, or undefined if this worker cannot know all of them.
    * @param aliveAt the client has received everything that it was sent before this time
    */
-  after({ senders }: Pick<Offset, 'senders'>, aliveAt: number): [string, KeptPacket][] | undefined {
+  after({ senders, at }: Pick<Offset, 'senders' | 'at'>, aliveAt: number): [string, KeptPacket][] | undefined {
     if (this.since > aliveAt) return undefined;
     const missed: [string, KeptPacket][] = [];
     for (const [sender, stream] of this.streams) {
-      const packets = stream.after(senders.get(sender) ?? 0, aliveAt);
+      const number = senders.get(sender);
+      // The other worker had heard nothing of this sender yet, or nothing for a long time.
+      const since = number === undefined ? at - MAX_DELAY_MS : 0;
+      const packets = stream.after(number ?? 0, Math.max(aliveAt, since));
       if (!packets) return undefined;
-      for (const packet of packets) missed.push([sender, packet]);
+      for (const packet of packets) if (packet.at >= since) missed.push([sender, packet]);
     }
     return missed;
+  }
+
+  /** Which of these senders this worker knows. */
+  known(senders: ReadonlyMap<string, number>): Map<string, number> {
+    return new Map([...senders].filter(([sender]) => this.streams.has(sender)));
   }
 
   /** The packets of a worker behind a number, as far as they are kept. */

@@ -52,7 +52,10 @@ export class Peers {
       this.learnt = resolve;
     });
     setTimeout(() => this.learnt(), MAX_WAIT_MS).unref();
-    this.ask();
+    void host.subscribed().then(() => {
+      recovery.log.start();
+      this.ask();
+    });
   }
 
   private get nsp(): string {

@@ -15,6 +15,8 @@ export interface RecoveryOptions {
   links?: WorkerLinks | undefined;
   /** Whether the backplane connects several machines. Messages to all workers then go through it. */
   spansMachines?: boolean;
+  /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
+  subscribed?: () => Promise<void>;
   /** How many bytes of packets, and of disconnected sessions, a worker keeps. The oldest are dropped first. */
   maxBytes?: number;
   /** How many disconnected sessions a worker keeps for each namespace. The oldest are dropped first. */
@@ -111,6 +113,10 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       namespace?.close();
       this.namespaces.delete(nsp.name);
     };
+  }
+
+  subscribed(): Promise<void> {
+    return this.options.subscribed?.() ?? Promise.resolve();
   }
 
   get members(): readonly number[] {

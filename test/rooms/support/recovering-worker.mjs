@@ -33,7 +33,9 @@ io.on('connection', (socket) => {
     await socket.join(room);
     done();
   });
-  socket.on('state', (done) => done({ worker: id, recovered: socket.recovered, rooms: [...socket.rooms], data: socket.data }));
+  socket.on('state', (done) =>
+    done({ worker: id, recovered: socket.recovered, rooms: [...socket.rooms], data: socket.data }),
+  );
   if (!socket.recovered) socket.emit('n', 'hello', 0);
 });
 
