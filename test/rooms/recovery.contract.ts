@@ -18,14 +18,17 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
     let fixture: RecoveryFixture;
     const nodes: TestNode[] = [];
     const clients: Wanderer[] = [];
+    let middleware: () => Promise<void>;
 
     beforeAll(async () => {
       fixture = await start();
+      middleware = () => Promise.resolve();
       for (let count = 0; count < workers; count++) {
         const node = await startMember(await fixture.openBackplane(), {
-          server: { connectionStateRecovery: { skipMiddlewares: true } },
+          server: { connectionStateRecovery: { skipMiddlewares: false } },
         });
         nodes.push(node);
+        node.io.use((_socket, next) => void middleware().then(() => next(), next));
         node.io.on('connection', (socket) => {
           socket.on('join', async (room: string, done: () => void) => {
             await socket.join(room);
@@ -40,6 +43,7 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
     });
 
     afterEach(async () => {
+      middleware = () => Promise.resolve();
       for (const client of clients.splice(0)) client.close();
       await until(() => nodes.every(({ io }) => io.engine.clientsCount === 0));
     });
@@ -110,15 +114,48 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       ]);
     });
 
-    test('brings a client back whose old connection is not found dead yet', async () => {
+    test('loses nothing while a middleware decides on a client, and forgets nobody whom it rejects', async () => {
+      const wanderer = await client(0, 'websocket', 'room');
+      await wanderer.cutOff();
+      await gone(wanderer.socket.id);
+      nodes[0]!.io.to('room').emit('n', 'missed', 1);
+      middleware = () => Promise.reject(new Error('not now'));
+      (wanderer.socket.io as unknown as { uri: string }).uri = nodes[1]!.url;
+      const rejected = nextEvent(wanderer.socket, 'connect_error');
+      wanderer.socket.connect();
+      await rejected;
+      middleware = async () => {
+        nodes[0]!.io.to('room').emit('n', 'missed', 2);
+        const [socket] = await nodes[1]!.io.of('/').fetchSockets();
+        expect(socket).toBeUndefined();
+        nodes[1]!.io.to('room').emit('n', 'here', 1);
+      };
+      await wanderer.comeBack(nodes[1]!.url);
+      expect(wanderer.recovered).toEqual([true]);
+      await wanderer.heardAll(4);
+      expect([wanderer.of('missed'), wanderer.of('here')]).toEqual([[1, 2], [1]]);
+    });
+
+    test('sends a packet for one socket to all that have joined its room', async () => {
+      const wanderer = await client(0);
+      const { id } = wanderer.socket;
+      const other = await client(1, 'websocket', id);
+      await until(() => {
+        nodes[0]!.io.to(id!).emit('n', 'shared', 1);
+        return other.of('shared').length > 0;
+      });
+      await until(() => wanderer.of('shared').length >= other.of('shared').length);
+    });
+
+    test.each([0, 1])('brings a client back whose old connection is not found dead yet, on worker %d', async (at) => {
       const wanderer = await client(0);
       const { id } = wanderer.socket;
       const socket = nodes[0]!.io.of('/').sockets.get(id!)!;
       const reason = new Promise((resolve) => socket.on('disconnect', resolve));
-      const second = connect(nodes[1]!.url, { forceNew: true, auth: wanderer.credentials, transports: ['websocket'] });
+      const second = connect(nodes[at]!.url, { forceNew: true, auth: wanderer.credentials, transports: ['websocket'] });
       await nextEvent(second, 'connect');
       expect(second.id).toBe(id);
-      expect(nodes[1]!.io.of('/').sockets.get(id!)!.recovered).toBe(true);
+      expect(nodes[at]!.io.of('/').sockets.get(id!)!.recovered).toBe(true);
       expect(await reason).toBe('forced close');
       second.disconnect();
     });

@@ -28,6 +28,8 @@ export class PacketLog {
   /** Packets sent to single sockets of this worker. */
   direct = 0;
   private readonly streams = new Map<string, Stream>();
+  /** Workers that send nothing any more. */
+  private readonly gone = new Set<string>();
   private sent = 0;
   private lastAt = 0;
   private waiting = new Set<() => void>();
@@ -130,12 +132,18 @@ export class PacketLog {
       this.waiting.add(check);
     });
     if (!isLate) return true;
-    // Senders that this worker has never heard of were silent since it started.
+    // Senders that this worker has never heard of were silent since it started. What a killed worker has sent to its
+    // clients, but to no worker, nobody else can lack.
     for (const [sender, number] of senders) {
       const stream = this.streams.get(sender);
-      if (stream && stream.last < number) return false;
+      if (stream && stream.last < number && !this.gone.has(sender)) return false;
     }
     return true;
+  }
+
+  /** Notes that a worker is gone. */
+  end(sender: string): void {
+    this.gone.add(sender);
   }
 
   /**
@@ -196,6 +204,7 @@ export class PacketLog {
       if (lastAt >= oldest || sender === this.worker) continue;
       this.streams.get(sender)!.release();
       this.streams.delete(sender);
+      this.gone.delete(sender);
     }
   }
 
