@@ -1,4 +1,5 @@
 import type { Socket } from 'socket.io';
+import type { SocketId } from 'socket.io-adapter';
 import { pidOf } from '../../compat/socket-io.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
@@ -10,22 +11,30 @@ export interface LiveSession {
   readonly resumedFrom: string | undefined;
   /** The client has received everything that it was sent before this time. */
   readonly aliveAt: number;
+  /** The only room of a packet that is sent to it alone. */
+  readonly ownRoom: readonly [SocketId];
   direct: Stream | undefined;
 }
+
+/** A packet to one socket, as its worker sends it to the buddy. */
+type DirectPacket = Changes['direct'][number];
+
+/** How long changes wait for further ones, in ms. What a killed worker has not sent by then, it has told nobody. */
+const WINDOW_MS = 10;
 
 type Changes = Omit<Extract<RecoveryMessage, { type: 'live' }>, 'nsp' | 'worker' | 'type'>;
 
 /**
- * The connected sockets of this worker in one namespace. One other worker, the *buddy*, keeps a copy of them: what has
- * changed in a turn of the event loop is sent at its end.
+ * The connected sockets of this worker in one namespace. One other worker, the *buddy*, keeps a copy of them. It gets the
+ * changes of a short window at a time, and always before this worker tells others anything.
  */
 export class LiveSessions {
   private readonly byPid = new Map<string, LiveSession>();
   private readonly bySid = new Map<string, LiveSession>();
   private changed = new Set<LiveSession>();
-  private direct: [string, KeptPacket][] = [];
+  private direct: DirectPacket[] = [];
   private gone: string[] = [];
-  private isPlanned = false;
+  private timer: NodeJS.Timeout | undefined;
 
   /**
    * @param send sends changes to the buddy
@@ -48,7 +57,10 @@ export class LiveSessions {
   }
 
   add(socket: Socket, resumedFrom: string | undefined, aliveAt: number): LiveSession {
-    const session = { socket, pid: pidOf(socket), resumedFrom, aliveAt, direct: undefined };
+    const session: LiveSession = {
+      ...{ socket, pid: pidOf(socket), resumedFrom, aliveAt },
+      ...{ ownRoom: [socket.id], direct: undefined },
+    };
     this.byPid.set(session.pid, session);
     this.bySid.set(socket.id, session);
     this.note(session);
@@ -62,10 +74,11 @@ export class LiveSessions {
   }
 
   /** Keeps a packet that is sent to this socket alone. */
-  keep(session: LiveSession, packet: KeptPacket): void {
+  keep(session: LiveSession, { number, at, packets }: Pick<KeptPacket, 'number' | 'at' | 'packets'>): void {
     session.direct ??= new Stream(this.memory);
-    session.direct.add(packet);
-    this.direct.push([session.pid, packet]);
+    session.direct.add({ number, at, rooms: session.ownRoom, except: NONE, packets });
+    if (this.buddy() === undefined) return;
+    this.direct.push([session.pid, number, at, packets]);
     this.plan();
   }
 
@@ -79,7 +92,8 @@ export class LiveSessions {
 
   /** Sends the changes to the buddy now; to a new buddy, everything. */
   flush(): void {
-    this.isPlanned = false;
+    clearTimeout(this.timer);
+    this.timer = undefined;
     const buddy = this.buddy();
     const { changed, direct, gone } = this;
     this.changed = new Set();
@@ -95,23 +109,31 @@ export class LiveSessions {
     }
     this.toldBuddy = buddy;
     const all = [...this.byPid.values()];
-    const packets = all.flatMap((one) => (one.direct?.kept ?? []).map((packet) => [one.pid, packet] as never));
+    const packets = all.flatMap(({ pid, direct: kept }) =>
+      (kept?.kept ?? []).map((one): DirectPacket => [pid, one.number, one.at, one.packets]),
+    );
     this.send(buddy, { isFirst: true, sessions: all.map(stateOf), direct: packets, gone: [] });
   }
 
   /** Call it when workers have come or gone. */
   plan(): void {
-    if (this.isPlanned) return;
-    this.isPlanned = true;
-    setImmediate(() => this.flush());
+    this.timer ??= setTimeout(() => this.flush(), WINDOW_MS);
+  }
+
+  /** Sends what waits, before this worker tells others something that may follow from it. */
+  flushFirst(): void {
+    if (this.timer) this.flush();
   }
 
   close(): void {
+    clearTimeout(this.timer);
     for (const { direct } of this.byPid.values()) direct?.release();
     this.byPid.clear();
     this.bySid.clear();
   }
 }
+
+const NONE: readonly string[] = [];
 
 function stateOf({ socket, pid, resumedFrom, aliveAt }: LiveSession): LiveState {
   return { pid, sid: socket.id, rooms: [...socket.rooms], data: socket.data, resumedFrom, aliveAt };

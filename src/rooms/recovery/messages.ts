@@ -1,5 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import { MalformedMessage } from '../../errors.js';
+import type { EncodedPackets } from '../encoded-packet.js';
 import { isWorkerName } from './offset.js';
 import type { StreamState } from './packet-log.js';
 import type { KeptPacket } from './stream.js';
@@ -49,7 +50,7 @@ export type RecoveryMessage = { nsp: string } & (
       worker: string;
       isFirst: boolean;
       sessions: LiveState[];
-      direct: [pid: string, packet: KeptPacket][];
+      direct: [pid: string, number: number, at: number, packets: EncodedPackets][];
       gone: string[];
     }
 );
@@ -120,13 +121,15 @@ const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
 const isList = (value: unknown, isOne: (one: never) => boolean) => Array.isArray(value) && value.every(isOne as never);
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
+const isEncoded = (value: unknown) => isList(value, (one) => isText(one) || (one as unknown) instanceof Uint8Array);
+
 const isPacket = (value: Fields) =>
   isObject(value) &&
   isNumber(value.number) &&
   isNumber(value.at) &&
   isList(value.rooms, isText) &&
   isList(value.except, isText) &&
-  isList(value.packets, (one) => isText(one) || (one as unknown) instanceof Uint8Array);
+  isEncoded(value.packets);
 
 const isStream = (value: Fields) =>
   isObject(value) &&
@@ -160,6 +163,9 @@ const checks: Record<RecoveryMessage['type'], Check> = {
   live: ({ worker, sessions, direct, gone }) =>
     isWorkerName(worker) &&
     isList(sessions, isLive) &&
-    isList(direct, (one) => Array.isArray(one) && isText(one[0]) && isPacket(one[1])) &&
+    isList(
+      direct,
+      (one) => Array.isArray(one) && isText(one[0]) && isNumber(one[1]) && isNumber(one[2]) && isEncoded(one[3]),
+    ) &&
     isList(gone, isText),
 };

@@ -107,6 +107,7 @@ export class NamespaceRecovery implements Owner {
       if (!isKept(packet, flags))
         return session ? this.broadcastHere(packet, options) : broadcast.call(adapter, packet, options);
       if (session) return this.sendTo(session, packet, flags);
+      this.live.flushFirst();
       const kept = this.log.nextMark();
       return broadcast.call(adapter, packet, { ...options, flags: { ...flags, kept } as object });
     };
@@ -179,7 +180,7 @@ export class NamespaceRecovery implements Owner {
   /** Keeps a packet for one socket and sends it. */
   private write(session: LiveSession, packets: EncodedPackets, at: number, compress: boolean): void {
     const number = ++this.log.direct;
-    this.live.keep(session, { number, at, rooms: [session.socket.id], except: [], packets });
+    this.live.keep(session, { number, at, packets });
     const encoded = this.writer.withOffset(packets, this.log.offset(at));
     packetStepsOf(session.socket).client.writeToEngine(encoded, { preEncoded: true, compress });
   }
@@ -212,7 +213,7 @@ export class NamespaceRecovery implements Owner {
     const senders = this.log.known(offset.senders);
     for (const { sender, packet } of missed) {
       if (sender === undefined) {
-        this.live.keep(session, { ...packet, number: ++this.log.direct, rooms: [session.socket.id], except: [] });
+        this.live.keep(session, { ...packet, number: ++this.log.direct });
       } else senders.set(sender, packet.number);
       const text = this.log.offsetOf(packet.at, senders);
       const encoded = this.writer.withOffset(packet.packets, text);

@@ -23,7 +23,10 @@ export class Replicas {
     for (const state of sessions) {
       copies.set(state.pid, { ...state, worker, direct: copies.get(state.pid)?.direct ?? new Stream(this.memory) });
     }
-    for (const [pid, packet] of direct) copies.get(pid)?.direct.add(packet);
+    for (const [pid, number, at, packets] of direct) {
+      const copy = copies.get(pid);
+      copy?.direct.add({ number, at, rooms: [copy.sid], except: [], packets });
+    }
     for (const pid of gone) {
       copies.get(pid)?.direct.release();
       copies.delete(pid);

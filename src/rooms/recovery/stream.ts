@@ -59,9 +59,14 @@ export class Stream {
     for (const packet of older) this.memory.add(this, packet);
   }
 
+  keeps({ number }: KeptPacket): boolean {
+    return number > this.floor && !this.isReleased;
+  }
+
   /** From now on, packets up to this number are not kept. */
   cut(number: number, at: number): void {
     if (this.isReleased || number <= this.floor) return;
+    this.floor = number;
     while (this.head < this.packets.length && this.packets[this.head]!.number <= number) {
       this.memory.forget(this.packets[this.head++]!);
     }
@@ -70,7 +75,6 @@ export class Stream {
       this.packets = this.packets.slice(this.head);
       this.head = 0;
     }
-    this.floor = number;
     this.floorAt = Math.max(this.floorAt, at);
     this.last = Math.max(this.last, number);
   }
@@ -95,44 +99,47 @@ export class Stream {
   }
 }
 
-interface Place {
-  readonly stream: Stream;
-  readonly packet: KeptPacket;
-}
-
 /** Bounds the memory of all streams of a worker: the oldest packets are dropped first. */
 export class PacketMemory {
   /** Approximate memory of all kept packets. */
   bytes = 0;
-  private readonly places = new Map<KeptPacket, Place>();
+  /** The number of kept packets. */
+  size = 0;
+  /** In the order in which they are dropped. Some may have been forgotten already. */
+  private queue: { readonly stream: Stream; readonly packet: KeptPacket }[] = [];
+  private head = 0;
 
   constructor(private readonly maxBytes: number) {}
 
-  /** The number of kept packets. */
-  get size(): number {
-    return this.places.size;
-  }
-
   add(stream: Stream, packet: KeptPacket): void {
-    this.places.set(packet, { stream, packet });
+    this.queue.push({ stream, packet });
+    this.size++;
     this.bytes += sizeOf(packet);
     while (this.bytes > this.maxBytes) this.dropOldest();
   }
 
+  /** Called by a stream for each packet that it does not keep any more. */
   forget(packet: KeptPacket): void {
-    if (this.places.delete(packet)) this.bytes -= sizeOf(packet);
+    this.size--;
+    this.bytes -= sizeOf(packet);
+    const { length } = this.queue;
+    if (length > MIN_COMPACTED && length > 2 * this.size) this.compact();
   }
 
   /** Drops the packets that were sent before a time. */
   dropBefore(time: number): void {
-    for (const { stream, packet } of this.places.values()) {
-      if (packet.at >= time) return;
-      stream.cut(packet.number, packet.at);
-    }
+    while (this.head < this.queue.length && this.queue[this.head]!.packet.at < time) this.dropOldest();
   }
 
   private dropOldest(): void {
-    for (const { stream, packet } of this.places.values()) return stream.cut(packet.number, packet.at);
-    this.bytes = 0;
+    const { stream, packet } = this.queue[this.head++]!;
+    stream.cut(packet.number, packet.at);
+  }
+
+  private compact(): void {
+    this.queue = this.queue.slice(this.head).filter(({ stream, packet }) => stream.keeps(packet));
+    this.head = 0;
   }
 }
+
+const MIN_COMPACTED = 1024;
