@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { decodeOffset, encodeOffset } from '../../src/rooms/recovery/offset.js';
-import { PacketLog } from '../../src/rooms/recovery/packet-log.js';
-import { PacketMemory } from '../../src/rooms/recovery/stream.js';
+import { decodeOffset, encodeOffset } from '../../src/rooms/recovery/kept/offset.js';
+import { PacketLog } from '../../src/rooms/recovery/kept/packet-log.js';
+import { PacketMemory } from '../../src/rooms/recovery/kept/stream.js';
 
 const content = { rooms: [], except: [], packets: ['2["x"]'] };
 

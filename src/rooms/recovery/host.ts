@@ -1,5 +1,5 @@
+import type { PacketMemory } from './kept/stream.js';
 import type { RecoveryMessage } from './messages.js';
-import type { PacketMemory } from './stream.js';
 
 /** The parts of a worker that the recovery of its namespaces shares. */
 export interface RecoveryHost {

@@ -1,8 +1,8 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { pidOf } from '../../compat/socket-io.js';
-import type { LiveState, RecoveryMessage } from './messages.js';
-import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
+import { type KeptPacket, type PacketMemory, Stream } from './kept/stream.js';
+import type { CopiedState, RecoveryMessage } from './messages.js';
 
 /** A connected socket, and what it was sent alone. */
 export interface LiveSession {
@@ -16,13 +16,13 @@ export interface LiveSession {
   direct: Stream | undefined;
 }
 
+type Changes = Omit<Extract<RecoveryMessage, { type: 'live' }>, 'nsp' | 'worker' | 'type'>;
+
 /** A packet to one socket, as its worker sends it to the buddy. */
 type DirectPacket = Changes['direct'][number];
 
-/** How long changes wait for further ones, in ms. What a killed worker has not sent by then, it has told nobody. */
+/** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
 const WINDOW_MS = 10;
-
-type Changes = Omit<Extract<RecoveryMessage, { type: 'live' }>, 'nsp' | 'worker' | 'type'>;
 
 /**
  * The connected sockets of this worker in one namespace. One other worker, the *buddy*, keeps a copy of them. It gets the
@@ -35,6 +35,7 @@ export class LiveSessions {
   private direct: DirectPacket[] = [];
   private gone: string[] = [];
   private timer: NodeJS.Timeout | undefined;
+  private toldBuddy: number | undefined;
 
   /**
    * @param send sends changes to the buddy
@@ -45,8 +46,6 @@ export class LiveSessions {
     private readonly buddy: () => number | undefined,
     private readonly send: (buddy: number, changes: Changes) => void,
   ) {}
-
-  private toldBuddy: number | undefined;
 
   get(pid: string): LiveSession | undefined {
     return this.byPid.get(pid);
@@ -135,6 +134,7 @@ export class LiveSessions {
 
 const NONE: readonly string[] = [];
 
-function stateOf({ socket, pid, resumedFrom, aliveAt }: LiveSession): LiveState {
-  return { pid, sid: socket.id, rooms: [...socket.rooms], data: socket.data, resumedFrom, aliveAt };
+function stateOf({ socket, pid, resumedFrom, aliveAt, direct }: LiveSession): CopiedState {
+  const { floor = 0, floorAt = 0 } = direct ?? {};
+  return { pid, sid: socket.id, rooms: [...socket.rooms], data: socket.data, resumedFrom, aliveAt, floor, floorAt };
 }

@@ -1,9 +1,9 @@
 import { deserialize, serialize } from 'node:v8';
 import { MalformedMessage } from '../../errors.js';
 import type { EncodedPackets } from '../encoded-packet.js';
-import { isWorkerName } from './offset.js';
-import type { StreamState } from './packet-log.js';
-import type { KeptPacket } from './stream.js';
+import { isWorkerName } from './kept/offset.js';
+import type { StreamState } from './kept/packet-log.js';
+import type { KeptPacket } from './kept/stream.js';
 
 /** A disconnected session as workers exchange it. */
 export interface SessionState {
@@ -28,6 +28,12 @@ export interface LiveState {
   aliveAt: number;
 }
 
+/** A connected session with the end of what is not kept of its packets. */
+export interface CopiedState extends LiveState {
+  floor: number;
+  floorAt: number;
+}
+
 /** The messages of recovery between workers, all about one namespace. */
 export type RecoveryMessage = { nsp: string } & (
   | { type: 'session'; session: SessionState }
@@ -49,7 +55,7 @@ export type RecoveryMessage = { nsp: string } & (
       type: 'live';
       worker: string;
       isFirst: boolean;
-      sessions: LiveState[];
+      sessions: CopiedState[];
       direct: [pid: string, number: number, at: number, packets: EncodedPackets][];
       gone: string[];
     }
@@ -162,7 +168,7 @@ const checks: Record<RecoveryMessage['type'], Check> = {
   packets: ({ sender, packets }) => isWorkerName(sender) && isList(packets, isPacket),
   live: ({ worker, sessions, direct, gone }) =>
     isWorkerName(worker) &&
-    isList(sessions, isLive) &&
+    isList(sessions, (one: Fields) => isLive(one) && isNumber(one.floor) && isNumber(one.floorAt)) &&
     isList(
       direct,
       (one) => Array.isArray(one) && isText(one[0]) && isNumber(one[1]) && isNumber(one[2]) && isEncoded(one[3]),

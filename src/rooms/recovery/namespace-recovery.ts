@@ -1,44 +1,19 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, Room, Session, SocketId } from 'socket.io-adapter';
 import { PacketType } from 'socket.io-parser';
-import {
-  type BroadcastPacket,
-  broadcastStepsOf,
-  packetStepsOf,
-  passEverything,
-  recoveryTimesOf,
-} from '../../compat/socket-io.js';
+import { broadcastStepsOf, packetStepsOf, passEverything, recoveryTimesOf } from '../../compat/socket-io.js';
 import { EncodedPacket, type EncodedPackets } from '../encoded-packet.js';
+import { type EventPacket, isKept, type MarkedFlags, markOf, textsOf } from './broadcasts.js';
 import { OffsetWriter } from './encoding.js';
 import type { RecoveryHost } from './host.js';
+import { decodeOffset } from './kept/offset.js';
+import { type Mark, PacketLog } from './kept/packet-log.js';
+import { Sessions } from './kept/sessions.js';
+import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
-import { decodeOffset, isWorkerName, type Offset } from './offset.js';
-import { type Mark, PacketLog } from './packet-log.js';
+import { type ForeignMessage, type Missed, missedBy, type Returning } from './missed.js';
 import { type Owner, Peers } from './peers.js';
-import { type KeptSession, Sessions } from './sessions.js';
-import { type KeptPacket, Stream } from './stream.js';
-
-/** The packets of an event, as socket.io passes them to the adapter. */
-interface EventPacket extends BroadcastPacket {
-  readonly type: PacketType;
-  readonly data: unknown[];
-}
-
-/** How broadcasts carry their marks to other workers. */
-interface MarkedFlags {
-  readonly kept?: unknown;
-  readonly volatile?: boolean;
-  readonly local?: boolean;
-  readonly compress?: boolean;
-}
-
-/** A client that is being recovered. */
-interface Returning {
-  readonly session: KeptSession;
-  readonly offset: Offset;
-  readonly resumedFrom: string;
-}
 
 /** Messages without a mark that are remembered, so that a client that may lack one is not recovered. */
 const MAX_FOREIGN = 10_000;
@@ -56,7 +31,7 @@ export class NamespaceRecovery implements Owner {
   private readonly peers: Peers;
   private readonly writer: OffsetWriter;
   private readonly returning = new Map<SocketId, Returning>();
-  private readonly foreign: { at: number; rooms: readonly string[]; except: readonly string[] }[] = [];
+  private readonly foreign: ForeignMessage[] = [];
   /** The broadcast that is being delivered. */
   private current: { packet: EventPacket; encoded: EncodedPackets; plain: EncodedPackets } | undefined;
   /** Delivers a broadcast on this worker alone. */
@@ -152,7 +127,7 @@ export class NamespaceRecovery implements Owner {
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
       if (isKept(packet, flags) && !flags.local) this.foreign.push({ at: Date.now(), rooms, except });
-      if (this.foreign.length > MAX_FOREIGN) this.log.since = this.foreign.shift()!.at;
+      if (this.foreign.length > MAX_FOREIGN) this.log.startAfter(this.foreign.shift()!.at);
       return true;
     }
     if (!this.log.add(mark, { rooms, except, packets: plain })) return false;
@@ -173,16 +148,11 @@ export class NamespaceRecovery implements Owner {
   private sendTo(session: LiveSession, packet: EventPacket, { compress }: MarkedFlags): void {
     const steps = packetStepsOf(session.socket);
     const packets = this.writer.encode(packet.data);
+    const at = this.log.nextTime();
+    this.live.keep(session, { number: ++this.log.direct, at, packets });
     steps.notifyOutgoingListeners(packet);
-    this.write(session, packets, this.log.nextTime(), compress !== false);
-  }
-
-  /** Keeps a packet for one socket and sends it. */
-  private write(session: LiveSession, packets: EncodedPackets, at: number, compress: boolean): void {
-    const number = ++this.log.direct;
-    this.live.keep(session, { number, at, packets });
     const encoded = this.writer.withOffset(packets, this.log.offset(at));
-    packetStepsOf(session.socket).client.writeToEngine(encoded, { preEncoded: true, compress });
+    steps.client.writeToEngine(encoded, { preEncoded: true, compress: compress !== false });
   }
 
   private onJoin(socket: Socket, rooms: ReadonlySet<Room>): void {
@@ -221,23 +191,8 @@ export class NamespaceRecovery implements Owner {
     }
   }
 
-  /** What a client lacks, in order, or undefined if this worker cannot know all of it. */
-  private missed({ session, offset, resumedFrom }: Returning): Missed[] | undefined {
-    const { aliveAt } = session;
-    const rooms = session.rooms.map(String);
-    const isFor = (packet: Pick<KeptPacket, 'rooms' | 'except'>) =>
-      (packet.rooms.length === 0 || rooms.some((room) => packet.rooms.includes(room))) &&
-      rooms.every((room) => !packet.except.includes(room));
-    // The client has got nothing from the worker that recovered it last, or something.
-    const isUnheard = resumedFrom === session.resumedFrom;
-    if (!isUnheard && offset.worker !== session.worker) return undefined;
-    if (this.foreign.some((packet) => packet.at >= offset.at && isFor(packet))) return undefined;
-    const direct = session.direct.after(isUnheard ? 0 : offset.direct, aliveAt);
-    const broadcasts = this.log.after(offset, aliveAt);
-    if (!direct || !broadcasts) return undefined;
-    const missed: Missed[] = direct.map((packet) => ({ sender: undefined, packet }));
-    for (const [sender, packet] of broadcasts) if (isFor(packet)) missed.push({ sender, packet });
-    return missed.sort((one, other) => one.packet.at - other.packet.at);
+  private missed(returning: Returning): Missed[] | undefined {
+    return missedBy(returning, this.log, this.foreign);
   }
 
   private async restore(pid: string, resumedFrom: string) {
@@ -328,26 +283,4 @@ export class NamespaceRecovery implements Owner {
     this.log.close();
     this.peers.close();
   }
-}
-
-interface Missed {
-  /** Undefined for a packet to this socket alone. */
-  readonly sender: string | undefined;
-  readonly packet: KeptPacket;
-}
-
-/** As stock: no volatile packets, and none with an acknowledgement, which belongs to the old connection. */
-function isKept({ type, id }: EventPacket, flags: MarkedFlags): boolean {
-  return (type === PacketType.EVENT || type === PacketType.BINARY_EVENT) && id === undefined && !flags.volatile;
-}
-
-function markOf(kept: unknown): Mark | undefined {
-  if (!Array.isArray(kept)) return undefined;
-  const [sender, number, at] = kept as unknown[];
-  const isMark = isWorkerName(sender) && Number.isSafeInteger(number) && (number as number) > 0;
-  return isMark && typeof at === 'number' && at > 0 ? (kept as unknown as Mark) : undefined;
-}
-
-function textsOf(rooms: Iterable<Room> | undefined): string[] {
-  return rooms ? Array.from(rooms, String) : [];
 }

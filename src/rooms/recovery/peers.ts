@@ -1,11 +1,11 @@
 import { looksLikeSocketId } from './encoding.js';
 import type { RecoveryHost } from './host.js';
+import type { PacketLog, StreamState } from './kept/packet-log.js';
+import type { KeptSession, Sessions } from './kept/sessions.js';
+import { type KeptPacket, Stream } from './kept/stream.js';
 import type { LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage, SessionState } from './messages.js';
-import type { PacketLog, StreamState } from './packet-log.js';
 import { Replicas } from './replicas.js';
-import type { KeptSession, Sessions } from './sessions.js';
-import { type KeptPacket, Stream } from './stream.js';
 
 /** How long a worker waits for a session that another worker has, in ms. */
 const MAX_WAIT_MS = 2000;
@@ -103,7 +103,7 @@ export class Peers {
       const stop = sessions.onPut(pid, end);
       const timer = setTimeout(end, this.host.spansMachines ? MAX_WAIT_FOR_MACHINES_MS : MAX_WAIT_MS);
       const here = live.get(pid);
-      // Its client has come back before the old connection was found dead.
+      // Its client returns before the old connection has been found dead.
       if (here) return here.socket.conn.close(true);
       const isAsked = this.request(pid, end);
       if (!isAsked && !this.host.spansMachines) end();

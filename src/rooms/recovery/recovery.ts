@@ -6,9 +6,9 @@ import { MalformedMessage } from '../../errors.js';
 import type { WorkerLinks } from '../../worker-links.js';
 import type { AdapterFactory } from '../native-rooms.js';
 import type { RecoveryHost } from './host.js';
+import { PacketMemory } from './kept/stream.js';
 import { decodeMessage, encodeMessage, type RecoveryMessage } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
-import { PacketMemory } from './stream.js';
 
 export interface RecoveryOptions {
   /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */

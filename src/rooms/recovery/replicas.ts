@@ -1,5 +1,5 @@
+import { type PacketMemory, Stream } from './kept/stream.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
-import { type PacketMemory, Stream } from './stream.js';
 
 type LiveMessage = Extract<RecoveryMessage, { type: 'live' }>;
 
@@ -21,7 +21,9 @@ export class Replicas {
     const copies = this.workers.get(from) ?? new Map<string, Replica>();
     this.workers.set(from, copies);
     for (const state of sessions) {
-      copies.set(state.pid, { ...state, worker, direct: copies.get(state.pid)?.direct ?? new Stream(this.memory) });
+      const stream = copies.get(state.pid)?.direct ?? new Stream(this.memory);
+      stream.cut(state.floor, state.floorAt);
+      copies.set(state.pid, { ...state, worker, direct: stream });
     }
     for (const [pid, number, at, packets] of direct) {
       const copy = copies.get(pid);

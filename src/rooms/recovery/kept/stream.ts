@@ -1,4 +1,4 @@
-import type { EncodedPackets } from '../encoded-packet.js';
+import type { EncodedPackets } from '../../encoded-packet.js';
 
 /** A packet that a client may have to receive later. */
 export interface KeptPacket {

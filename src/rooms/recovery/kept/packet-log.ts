@@ -49,6 +49,11 @@ export class PacketLog {
     this.since = Date.now();
   }
 
+  /** This worker does not know everything that was sent until then. */
+  startAfter(time: number): void {
+    this.since = Math.max(this.since, time);
+  }
+
   /** The time of the next packet, which is later than all that this worker has sent or received. */
   nextTime(): number {
     // A multiple of 2^-10 is exact, so that packets of the same millisecond keep their order.
@@ -133,7 +138,7 @@ export class PacketLog {
     });
     if (!isLate) return true;
     // Senders that this worker has never heard of were silent since it started. What a killed worker has sent to its
-    // clients, but to no worker, nobody else can lack.
+    // clients, but to no worker, is kept nowhere.
     for (const [sender, number] of senders) {
       const stream = this.streams.get(sender);
       if (stream && stream.last < number && !this.gone.has(sender)) return false;
