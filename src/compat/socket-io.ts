@@ -54,6 +54,42 @@ export function wantsRecovery(nsp: Namespace): boolean {
   return Boolean(privateParts(nsp.server).opts.connectionStateRecovery);
 }
 
+/**
+ * For how long sessions can be recovered, in ms, and after what time a client that is not known to be gone has received
+ * everything.
+ */
+export function recoveryTimesOf({ server }: Namespace): { durationMs: number; silenceMs: number } {
+  const { opts, engine } = privateParts(server);
+  const durationMs = opts.connectionStateRecovery?.maxDisconnectionDuration ?? 0;
+  const settings = (engine as { settings?: { pingInterval: number; pingTimeout: number } } | undefined)?.settings;
+  const { pingInterval = 25_000, pingTimeout = 20_000 } = settings ?? opts;
+  // The answered ping was sent up to `pingTimeout` before its answer. A worker that was busy has noticed its end later.
+  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout };
+}
+
+/** The secret by which a client recovers a socket. */
+export function pidOf(socket: Socket): string {
+  return (socket as unknown as { pid: string }).pid;
+}
+
+/** The steps of sending a packet to one socket, as the adapter takes them. */
+export interface PacketSteps {
+  notifyOutgoingListeners(packet: unknown): void;
+  readonly client: { writeToEngine(packets: readonly unknown[], options: object): void };
+}
+
+export function packetStepsOf(socket: Socket): PacketSteps {
+  return socket as unknown as PacketSteps;
+}
+
+/**
+ * Stops an adapter from adding offsets of its own, and from ignoring broadcasts to rooms without members here. The
+ * methods belong to ClusterAdapter and to `@socket.io/redis-adapter`.
+ */
+export function passEverything(adapter: Adapter): void {
+  Object.assign(adapter, { addOffsetIfNecessary: () => {}, hasRoom: () => true });
+}
+
 /** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */
 export function turnOffRecovery(nsp: Namespace): void {
   privateParts(nsp.server).opts.connectionStateRecovery = undefined;

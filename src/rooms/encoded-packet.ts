@@ -21,6 +21,11 @@ export class EncodedPacket {
     private readonly decode: () => unknown[],
   ) {}
 
+  /** The same packet with a list of its own. */
+  copy(): EncodedPacket {
+    return new EncodedPacket(this.type, this.nsp, [...this.encoded], () => this.data);
+  }
+
   get data(): unknown[] {
     this.decoded ??= this.decode();
     return this.decoded;

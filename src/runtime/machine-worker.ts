@@ -135,8 +135,10 @@ export class MachineWorker implements EngineHost {
     const { config, backplanes } = this;
     const count = backplanes.length;
     const { channels } = redisNamesOf(config);
+    const links = this.nextPart(count, 'Socket.IO servers');
     const backplane = openBackplane(config, {
-      links: linksOf(this.nextPart(count, 'Socket.IO servers')),
+      links: linksOf(links),
+      recovery: { links: linksOf(links, kinds.recovery) },
       prefix: count === 0 ? channels : `${channels}:${count}`,
       events: backplaneEvents(backplaneNameOf(config), this),
     });

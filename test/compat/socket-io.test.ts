@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { RedisAdapter } from '@socket.io/redis-adapter';
 import { Server, Socket } from 'socket.io';
 import { Adapter, ClusterAdapter } from 'socket.io-adapter';
 import { defaultParser } from '../../src/compat/redis-adapter.js';
@@ -45,6 +46,9 @@ test('what else is private is where it was', () => {
   has('the decoder of @socket.io/redis-adapter', typeof defaultParser().decode === 'function');
   has('Server.opts.connectionStateRecovery', wantsRecovery(io.of('/')));
   has('Server._parser.Decoder', typeof decoderOf(io) === 'function');
+  has('ClusterAdapter.addOffsetIfNecessary', 'addOffsetIfNecessary' in ClusterAdapter.prototype);
+  has('hasRoom() of @socket.io/redis-adapter', 'hasRoom' in RedisAdapter.prototype);
+  has('Socket.notifyOutgoingListeners', 'notifyOutgoingListeners' in Socket.prototype);
   has('Adapter.nsp', namespaceOf(new Adapter(io.of('/'))) === io.of('/'));
 });
 

@@ -6,7 +6,17 @@ import { FrameReader, frame } from './framing.js';
 import { SlowPeerDetector } from './slow-peers.js';
 
 /** The kinds of messages between workers. Each kind has one listener. */
-export const kinds = { hello: 0, welcome: 1, bus: 2, relay: 3, question: 4, answer: 5, addresses: 6, part: 7 } as const;
+export const kinds = {
+  hello: 0,
+  welcome: 1,
+  bus: 2,
+  relay: 3,
+  question: 4,
+  answer: 5,
+  addresses: 6,
+  part: 7,
+  recovery: 8,
+} as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
 /** The length of a greeting: the id of its sender. */

@@ -1,6 +1,6 @@
 import type { BroadcastOptions, ClusterAdapter, Room } from 'socket.io-adapter';
 import { MessageType } from 'socket.io-adapter';
-import { namespaceOf, publisherOf, wantsRecovery } from '../../compat/socket-io.js';
+import { publisherOf } from '../../compat/socket-io.js';
 
 type Options = BroadcastOptions;
 
@@ -8,11 +8,8 @@ type Options = BroadcastOptions;
  * Lets an adapter act on its own sockets before the call returns. The stock adapter waits for the backplane first. The
  * application's next action could then overtake the broadcast, and local delivery would stop while the backplane is
  * down.
- *
- * Has no effect with connection state recovery, where a packet needs the offset that the backplane assigns.
  */
 export function localFirst<T extends ClusterAdapter>(adapter: T): T {
-  if (wantsRecovery(namespaceOf(adapter))) return adapter;
   const publisher = publisherOf(adapter);
   const { broadcast, addSockets, delSockets, disconnectSockets } = adapter;
 

@@ -1,4 +1,5 @@
 import type { WorkerLinks } from '../../worker-links.js';
+import { openRecovery, type RecoveryOptions } from '../recovery/recovery.js';
 import type { Backplane, BackplaneEvents } from './backplane.js';
 import { embeddedBackplane } from './embedded/embedded.js';
 import { redisBackplane } from './redis/classic.js';
@@ -14,6 +15,8 @@ export interface BackplaneSurroundings {
   /** The prefix of the channels, and the name of the stream. */
   prefix: string;
   events: BackplaneEvents;
+  /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
+  recovery?: Pick<RecoveryOptions, 'links' | 'maxBytes' | 'maxSessions'>;
 }
 
 interface BackplaneKind {
@@ -21,25 +24,35 @@ interface BackplaneKind {
   needsRedis: boolean;
   /** Whether it connects several machines. */
   spansMachines: boolean;
+  /** Whether every worker can be told of every broadcast, so that each can keep them for recovery. */
+  keepsPackets: boolean;
   open(surroundings: BackplaneSurroundings): Backplane;
 }
 
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
 const kinds = {
-  embedded: { needsRedis: false, spansMachines: false, open: ({ links, events }) => embeddedBackplane(links, events) },
+  embedded: {
+    needsRedis: false,
+    spansMachines: false,
+    keepsPackets: true,
+    open: ({ links, events }) => embeddedBackplane(links, events),
+  },
   redis: {
     needsRedis: true,
     spansMachines: true,
+    keepsPackets: true,
     open: ({ url, events, prefix }) => redisBackplane(url, events, prefix),
   },
   'redis-sharded': {
     needsRedis: true,
     spansMachines: true,
+    keepsPackets: false,
     open: ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix),
   },
   'redis-streams': {
     needsRedis: true,
     spansMachines: true,
+    keepsPackets: false,
     open: ({ url, events, prefix }) => redisStreamsBackplane(url, events, prefix),
   },
 } as const satisfies Record<string, BackplaneKind>;
@@ -64,7 +77,45 @@ export function backplaneKindOf(name: BackplaneName): Omit<BackplaneKind, 'open'
   return kinds[name];
 }
 
-/** Opens the backplane that the configuration selects. Loading the configuration has checked its options. */
+/**
+ * Opens the backplane that the configuration selects. Loading the configuration has checked its options. For servers
+ * with the option `connectionStateRecovery`, the workers keep sessions and packets, unless the backplane does.
+ */
 export function openBackplane(choice: BackplaneChoice, surroundings: Omit<BackplaneSurroundings, 'url'>): Backplane {
-  return kinds[backplaneNameOf(choice)].open({ ...surroundings, url: choice.redisUrl ?? '' });
+  const { open, keepsPackets, spansMachines }: BackplaneKind = kinds[backplaneNameOf(choice)];
+  const { events, recovery: options } = surroundings;
+  const url = choice.redisUrl ?? '';
+  if (!keepsPackets) return open({ ...surroundings, url });
+  const recovery = openRecovery({
+    ...options,
+    spansMachines,
+    subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
+    onMalformed: (reason) => events.onMalformed?.(reason),
+  });
+  const backplane = open({ ...surroundings, url, events: reporting(events, () => recovery.lost()) });
+  return {
+    ...backplane,
+    factory: recovery.wrap(backplane.factory),
+    close: () => {
+      recovery.close();
+      backplane.close();
+    },
+  };
+}
+
+/** Reports the end of each outage, in which messages may have been lost. */
+function reporting(events: BackplaneEvents, onLost: () => void): BackplaneEvents {
+  let wasDown = false;
+  return {
+    ...events,
+    onDown: (reason, rejected) => {
+      wasDown = true;
+      events.onDown(reason, rejected);
+    },
+    onUp: (unsent) => {
+      if (wasDown) onLost();
+      wasDown = false;
+      events.onUp(unsent);
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { createAdapter } from '@socket.io/redis-streams-adapter';
 import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { ClusterAdapter } from 'socket.io-adapter';
+import { wantsRecovery } from '../../../compat/socket-io.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { checked } from '../inbox.js';
@@ -39,8 +40,11 @@ export function redisStreamsBackplane(url: string, events: BackplaneEvents, pref
   });
   return {
     name: 'redis-streams',
-    factory: (nsp: Namespace) =>
-      localFirst(countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox), outage.rejections)),
+    factory: (nsp: Namespace) => {
+      const adapter = countingServers(checked(createFor(nsp) as ClusterAdapter, outage.inbox), outage.rejections);
+      // With recovery, a packet needs the offset that the stream assigns.
+      return wantsRecovery(nsp) ? adapter : localFirst(adapter);
+    },
     ready: async () => {
       await outage.whenUp();
       // The adapter subscribes in a callback of a promise.

@@ -1,0 +1,62 @@
+/**
+ * What a client has received, as the last argument of each kept packet. Clients send the offset of their last packet
+ * when they reconnect.
+ *
+ * ```
+ * g~<time>~<worker>.<direct>~<sender>.<number>~<sender>.<number>…      numbers in base 36
+ * ```
+ *
+ * - `worker` delivered the packet, after `direct` packets that it had sent to single sockets.
+ * - Of each `sender`, the worker had delivered all packets up to `number`. A sender that has been silent for a long time
+ *   is left out.
+ *
+ * Every worker can thus tell what the client lacks, also when the one that delivered the packet is gone.
+ */
+export interface Offset {
+  /** When the packet was sent, in ms since 1970. */
+  readonly at: number;
+  readonly worker: string;
+  readonly direct: number;
+  readonly senders: ReadonlyMap<string, number>;
+}
+
+const PREFIX = 'g';
+const SEPARATOR = '~';
+/** Clients send offsets, so that their length must be bounded. */
+const MAX_LENGTH = 16_384;
+const NAME = /^[\w-]{1,16}$/;
+const NUMBER = /^[0-9a-z]{1,10}$/;
+
+export function encodeOffset(at: number, worker: string, direct: number, senders: Iterable<[string, number]>): string {
+  let text = `${PREFIX}${SEPARATOR}${Math.floor(at).toString(36)}${SEPARATOR}${worker}.${direct.toString(36)}`;
+  for (const [sender, number] of senders) text += `${SEPARATOR}${sender}.${number.toString(36)}`;
+  return text;
+}
+
+/** Reads an offset. Returns undefined for any other text: clients take every last argument that is one for an offset. */
+export function decodeOffset(text: string): Offset | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const [prefix, time = '', own = '', ...rest] = text.split(SEPARATOR);
+  const entry = entryOf(own);
+  if (prefix !== PREFIX || !NUMBER.test(time) || !entry) return undefined;
+  const senders = new Map<string, number>();
+  for (const one of rest) {
+    const sender = entryOf(one);
+    if (!sender) return undefined;
+    senders.set(...sender);
+  }
+  const [worker, direct] = entry;
+  return { at: Number.parseInt(time, 36), worker, direct, senders };
+}
+
+function entryOf(text: string): [name: string, number: number] | undefined {
+  const dot = text.indexOf('.');
+  const name = text.slice(0, dot);
+  const number = text.slice(dot + 1);
+  return dot > 0 && NAME.test(name) && NUMBER.test(number) ? [name, Number.parseInt(number, 36)] : undefined;
+}
+
+/** Whether a text can name a worker in an offset. */
+export function isWorkerName(value: unknown): value is string {
+  return typeof value === 'string' && NAME.test(value);
+}

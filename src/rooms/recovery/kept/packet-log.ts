@@ -1,0 +1,220 @@
+import { encodeOffset, type Offset } from './offset.js';
+import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
+
+/** A packet that a message to the other workers carries: who sent it, its number, and when. */
+export type Mark = readonly [sender: string, number: number, at: number];
+
+/** More senders than any cluster has. Their names come from the backplane. */
+const MAX_SENDERS = 4096;
+/** By how far the clocks of two machines may differ before one stops to follow the other, in ms. */
+const MAX_SKEW_MS = 1000;
+/** After this time, a worker has received what another one sent, in ms. */
+const MAX_DELAY_MS = 1000;
+
+/** A part of a worker's log, as another worker reads it. */
+export interface StreamState {
+  readonly sender: string;
+  readonly floor: number;
+  readonly floorAt: number;
+  readonly last: number;
+  readonly lastAt: number;
+  readonly packets: readonly KeptPacket[];
+}
+
+/** The recent broadcasts in one namespace, by the worker that sent them. */
+export class PacketLog {
+  /** This worker has received all broadcasts since then, in ms since 1970. */
+  since = Number.POSITIVE_INFINITY;
+  /** Packets sent to single sockets of this worker. */
+  direct = 0;
+  private readonly streams = new Map<string, Stream>();
+  /** Workers that send nothing any more. */
+  private readonly gone = new Set<string>();
+  private sent = 0;
+  private lastAt = 0;
+  private waiting = new Set<() => void>();
+
+  /**
+   * @param worker the name of this worker
+   * @param retentionMs how long packets are kept
+   */
+  constructor(
+    readonly worker: string,
+    private readonly memory: PacketMemory,
+    private readonly retentionMs: () => number,
+  ) {}
+
+  /** From now on, this worker receives all broadcasts. */
+  start(): void {
+    this.since = Date.now();
+  }
+
+  /** This worker does not know everything that was sent until then. */
+  startAfter(time: number): void {
+    this.since = Math.max(this.since, time);
+  }
+
+  /** The time of the next packet, which is later than all that this worker has sent or received. */
+  nextTime(): number {
+    // A multiple of 2^-10 is exact, so that packets of the same millisecond keep their order.
+    this.lastAt = Math.max(Date.now(), this.lastAt + 1 / 1024);
+    return this.lastAt;
+  }
+
+  /** The mark of the next broadcast of this worker. */
+  nextMark(): Mark {
+    return [this.worker, ++this.sent, this.nextTime()];
+  }
+
+  /** The newest broadcast of a worker. */
+  lastOf(sender: string): number {
+    return this.streams.get(sender)?.last ?? 0;
+  }
+
+  /**
+   * Adds a broadcast.
+   * @returns false if it is known already
+   */
+  add([sender, number, at]: Mark, content: Omit<KeptPacket, 'number' | 'at'>): boolean {
+    const stream = this.streamOf(sender, number);
+    if (!stream) {
+      this.start();
+      return true;
+    }
+    if (number <= stream.last) return false;
+    // Packets in between were lost on their way.
+    if (number > stream.last + 1) stream.cut(number - 1, Date.now());
+    stream.add({ ...content, number, at });
+    if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
+    for (const check of this.waiting) check();
+    return true;
+  }
+
+  private streamOf(sender: string, number: number): Stream | undefined {
+    let stream = this.streams.get(sender);
+    if (!stream) {
+      if (this.streams.size >= MAX_SENDERS) return undefined;
+      stream = new Stream(this.memory);
+      // What it sent before, this worker could not receive.
+      if (number > 1) stream.cut(number - 1, Math.min(this.since, Date.now()));
+      this.streams.set(sender, stream);
+    }
+    return stream;
+  }
+
+  /** The offset of a packet that is delivered now. */
+  offset(at: number): string {
+    return encodeOffset(at, this.worker, this.direct, this.numbers(Date.now() - 2 * this.retentionMs()));
+  }
+
+  /** The offset of a packet for a client that lacks further ones. */
+  offsetOf(at: number, senders: ReadonlyMap<string, number>): string {
+    return encodeOffset(at, this.worker, this.direct, senders);
+  }
+
+  private *numbers(since: number): Iterable<[string, number]> {
+    for (const [sender, { last, lastAt }] of this.streams) if (lastAt >= since) yield [sender, last];
+  }
+
+  /**
+   * Waits until this worker has received all that a client has received.
+   * @returns false if that did not happen in time
+   */
+  async reached({ senders, at }: Offset): Promise<boolean> {
+    const isReached = () => {
+      for (const [sender, number] of senders) if (this.lastOf(sender) < number) return false;
+      return true;
+    };
+    if (isReached()) return true;
+    const isLate = await new Promise<boolean>((resolve) => {
+      const check = () => isReached() && end(false);
+      const timer = setTimeout(() => end(true), Math.max(0, Math.min(at - Date.now(), MAX_SKEW_MS) + MAX_DELAY_MS));
+      const end = (late: boolean) => {
+        clearTimeout(timer);
+        this.waiting.delete(check);
+        resolve(late);
+      };
+      this.waiting.add(check);
+    });
+    if (!isLate) return true;
+    // Senders that this worker has never heard of were silent since it started. What a killed worker has sent to its
+    // clients, but to no worker, is kept nowhere.
+    for (const [sender, number] of senders) {
+      const stream = this.streams.get(sender);
+      if (stream && stream.last < number && !this.gone.has(sender)) return false;
+    }
+    return true;
+  }
+
+  /** Notes that a worker is gone. */
+  end(sender: string): void {
+    this.gone.add(sender);
+  }
+
+  /**
+   * The broadcasts that a client lacks, with their senders, or undefined if this worker cannot know all of them.
+   * @param aliveAt the client has received everything that it was sent before this time
+   */
+  after({ senders, at }: Pick<Offset, 'senders' | 'at'>, aliveAt: number): [string, KeptPacket][] | undefined {
+    if (this.since > aliveAt) return undefined;
+    const missed: [string, KeptPacket][] = [];
+    for (const [sender, stream] of this.streams) {
+      const number = senders.get(sender);
+      // The other worker had heard nothing of this sender yet, or nothing for a long time.
+      const since = number === undefined ? at - MAX_DELAY_MS : 0;
+      const packets = stream.after(number ?? 0, Math.max(aliveAt, since));
+      if (!packets) return undefined;
+      for (const packet of packets) if (packet.at >= since) missed.push([sender, packet]);
+    }
+    return missed;
+  }
+
+  /** Which of these senders this worker knows. */
+  known(senders: ReadonlyMap<string, number>): Map<string, number> {
+    return new Map([...senders].filter(([sender]) => this.streams.has(sender)));
+  }
+
+  /** The packets of a worker behind a number, as far as they are kept. */
+  tail(sender: string, number: number): readonly KeptPacket[] {
+    return this.streams.get(sender)?.after(number, Number.POSITIVE_INFINITY) ?? [];
+  }
+
+  /** All that this worker knows. */
+  *state(): Iterable<StreamState> {
+    for (const [sender, { floor, floorAt, last, lastAt, kept }] of this.streams) {
+      yield { sender, floor, floorAt, last, lastAt, packets: kept };
+    }
+  }
+
+  /** Adds what another worker knows of a sender. */
+  learn({ sender, floor, floorAt, last, lastAt, packets }: StreamState): void {
+    const known = this.streams.get(sender);
+    const stream = known ?? this.streamOf(sender, 1);
+    if (!stream) return;
+    if (!known) {
+      stream.prepend(packets, floor, floorAt);
+      stream.last = last;
+      stream.lastAt = lastAt;
+    } else if (floor < stream.floor && last >= stream.floor) {
+      const older = packets.filter(({ number }) => number <= stream.floor);
+      stream.prepend(older, floor, floorAt);
+    }
+    for (const check of this.waiting) check();
+  }
+
+  /** Forgets workers that have been silent for a long time. */
+  sweep(): void {
+    const oldest = Date.now() - 3 * this.retentionMs();
+    for (const [sender, { lastAt }] of this.streams) {
+      if (lastAt >= oldest || sender === this.worker) continue;
+      this.streams.get(sender)!.release();
+      this.streams.delete(sender);
+      this.gone.delete(sender);
+    }
+  }
+
+  close(): void {
+    for (const stream of this.streams.values()) stream.release();
+    this.streams.clear();
+  }
+}

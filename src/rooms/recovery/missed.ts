@@ -1,0 +1,47 @@
+import type { Offset } from './kept/offset.js';
+import type { PacketLog } from './kept/packet-log.js';
+import type { KeptSession } from './kept/sessions.js';
+import type { KeptPacket } from './kept/stream.js';
+
+/** A client that is being recovered. */
+export interface Returning {
+  readonly session: KeptSession;
+  readonly offset: Offset;
+  readonly resumedFrom: string;
+}
+
+/** A packet that a client lacks. */
+export interface Missed {
+  /** Undefined for a packet to this socket alone. */
+  readonly sender: string | undefined;
+  readonly packet: KeptPacket;
+}
+
+/** A message that nothing numbers: of an emitter, or of a server without recovery. */
+export interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
+  /** When it arrived, in ms since 1970. */
+  readonly at: number;
+}
+
+/** What a client lacks, in order, or undefined if this worker cannot know all of it. */
+export function missedBy(
+  { session, offset, resumedFrom }: Returning,
+  log: PacketLog,
+  foreign: readonly ForeignMessage[],
+): Missed[] | undefined {
+  const { aliveAt, direct: stream } = session;
+  const rooms = session.rooms.map(String);
+  const isFor = (packet: Pick<KeptPacket, 'rooms' | 'except'>) =>
+    (packet.rooms.length === 0 || rooms.some((room) => packet.rooms.includes(room))) &&
+    rooms.every((room) => !packet.except.includes(room));
+  // The client has received nothing from the worker that recovered it last.
+  const isUnheard = resumedFrom === session.resumedFrom;
+  if (!isUnheard && offset.worker !== session.worker) return undefined;
+  if (foreign.some((message) => message.at >= offset.at && isFor(message))) return undefined;
+  const direct = stream.after(isUnheard ? 0 : offset.direct, aliveAt);
+  const broadcasts = log.after(offset, aliveAt);
+  if (!direct || !broadcasts) return undefined;
+  const missed: Missed[] = direct.map((packet) => ({ sender: undefined, packet }));
+  for (const [sender, packet] of broadcasts) if (isFor(packet)) missed.push({ sender, packet });
+  return missed.sort((one, other) => one.packet.at - other.packet.at);
+}

@@ -1,0 +1,290 @@
+import { looksLikeSocketId } from './encoding.js';
+import type { RecoveryHost } from './host.js';
+import type { PacketLog, StreamState } from './kept/packet-log.js';
+import type { KeptSession, Sessions } from './kept/sessions.js';
+import { type KeptPacket, Stream } from './kept/stream.js';
+import type { LiveSessions } from './live-sessions.js';
+import type { LiveState, RecoveryMessage, SessionState } from './messages.js';
+import { Replicas } from './replicas.js';
+
+/** How long a worker waits for a session that another worker has, in ms. */
+const MAX_WAIT_MS = 2000;
+/** How long it waits for workers of other machines, which answer only if they have the session, in ms. */
+const MAX_WAIT_FOR_MACHINES_MS = 300;
+/** Rooms of sockets that have members on other workers. */
+const MAX_SHARED = 10_000;
+/** The size of one message with history. */
+const CHUNK_PACKETS = 500;
+const CHUNK_SESSIONS = 100;
+
+type History = Extract<RecoveryMessage, { type: 'history' }>;
+
+/** The parts of a namespace that messages of other workers change. */
+export interface Owner {
+  readonly nsp: { readonly name: string };
+  readonly log: PacketLog;
+  readonly sessions: Sessions;
+  readonly live: LiveSessions;
+  /** Delivers a broadcast that this worker should have received, but only another one has. */
+  deliver(sender: string, packet: KeptPacket): void;
+  /** Keeps the session of a worker, which is disconnected, and tells the other workers. */
+  keepSession(state: LiveState, worker: string, direct: Stream): void;
+}
+
+/** What the workers tell each other about one namespace. */
+export class Peers {
+  /** Resolves when this worker has what the others had kept before it started. */
+  readonly ready: Promise<void>;
+  private readonly replicas: Replicas;
+  private readonly shared = new Set<string>();
+  private readonly requests = new Map<number, Set<number>>();
+  private readonly answered = new Map<number, () => void>();
+  private asked = 0;
+  private teacher: number | undefined;
+  private learnt: () => void = () => {};
+
+  constructor(
+    private readonly recovery: Owner,
+    private readonly host: RecoveryHost,
+  ) {
+    this.replicas = new Replicas(host.memory);
+    this.ready = new Promise((resolve) => {
+      this.learnt = resolve;
+    });
+    setTimeout(() => this.learnt(), MAX_WAIT_MS).unref();
+    void host.subscribed().then(() => {
+      recovery.log.start();
+      this.ask();
+    });
+  }
+
+  private get nsp(): string {
+    return this.recovery.nsp.name;
+  }
+
+  /** Asks the oldest worker of the machine for its history. */
+  private ask(): void {
+    const [teacher] = [...this.host.members].sort((a, b) => a - b);
+    this.teacher = teacher;
+    if (teacher === undefined) this.learnt();
+    else this.host.send(teacher, { type: 'ask', nsp: this.nsp });
+  }
+
+  /** Whether a socket on another worker has joined the room of a socket here. */
+  isShared(room: string): boolean {
+    return this.shared.has(room);
+  }
+
+  joined(room: string): void {
+    if (!looksLikeSocketId(room) || this.recovery.live.of(room)) return;
+    this.host.tellAll({ type: 'joined', nsp: this.nsp, room });
+  }
+
+  /** Keeps a session, here and on the other workers. */
+  share(session: KeptSession): void {
+    const message = { type: 'session', nsp: this.nsp, session: sessionState(session) } as const;
+    const bytes = this.host.tellAll(message);
+    this.recovery.sessions.put({ ...session, bytes });
+  }
+
+  /** Takes a session from the worker that keeps it. */
+  async findSession(pid: string): Promise<KeptSession | undefined> {
+    const { sessions, live } = this.recovery;
+    if (!live.get(pid)) {
+      const known = this.take(pid);
+      if (known) return known;
+    }
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        stop();
+        clearTimeout(timer);
+        resolve();
+      };
+      const stop = sessions.onPut(pid, end);
+      const timer = setTimeout(end, this.host.spansMachines ? MAX_WAIT_FOR_MACHINES_MS : MAX_WAIT_MS);
+      const here = live.get(pid);
+      // Its client returns before the old connection has been found dead.
+      if (here) return here.socket.conn.close(true);
+      const isAsked = this.request(pid, end);
+      if (!isAsked && !this.host.spansMachines) end();
+    });
+    return this.take(pid);
+  }
+
+  private take(pid: string): KeptSession | undefined {
+    const session = this.recovery.sessions.take(pid);
+    if (session) this.host.tellAll({ type: 'taken', nsp: this.nsp, pid });
+    return session;
+  }
+
+  /**
+   * Asks all workers for a session.
+   * @param onNone called when none of this machine has it, and no other machine can
+   */
+  private request(pid: string, onNone: () => void): boolean {
+    const members = new Set(this.host.members);
+    const request = ++this.asked;
+    const { spansMachines } = this.host;
+    if (members.size > 0) {
+      this.requests.set(request, members);
+      if (!spansMachines) this.answered.set(request, onNone);
+      setTimeout(() => this.forget(request), MAX_WAIT_MS).unref();
+    }
+    if (members.size > 0 || spansMachines) {
+      this.host.tellAll({ type: 'find', nsp: this.nsp, pid, request });
+    }
+    return members.size > 0;
+  }
+
+  private forget(request: number): void {
+    this.requests.delete(request);
+    this.answered.delete(request);
+  }
+
+  /** Resolves when the other workers of the machine have received everything. */
+  async delivered(): Promise<void> {
+    if (this.host.members.length === 0 || this.host.spansMachines) return;
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, MAX_WAIT_MS).unref();
+      this.request('', resolve);
+    });
+  }
+
+  receive(from: number | undefined, message: RecoveryMessage): void {
+    const { sessions, live, log } = this.recovery;
+    switch (message.type) {
+      case 'session':
+        this.replicas.drop(message.session.pid);
+        return sessions.put(this.sessionOf(message.session));
+      case 'taken':
+        return sessions.drop(message.pid);
+      case 'joined':
+        if (this.shared.size < MAX_SHARED) this.shared.add(message.room);
+        return;
+      case 'find':
+        return this.answer(from, message.pid, message.request);
+      case 'found':
+        return this.onFound(from, message);
+      case 'live':
+        if (from !== undefined) this.replicas.apply(from, message);
+        return;
+      case 'ask':
+        if (from !== undefined) this.teach(from);
+        return;
+      case 'history':
+        return this.learn(message);
+      case 'tail': {
+        const packets = log.tail(message.sender, message.last);
+        if (from === undefined || packets.length === 0) return;
+        return this.host.send(from, { type: 'packets', nsp: this.nsp, sender: message.sender, packets });
+      }
+      case 'packets':
+        for (const packet of message.packets) this.recovery.deliver(message.sender, packet);
+        live.plan();
+    }
+  }
+
+  private answer(from: number | undefined, pid: string, request: number): void {
+    const { sessions, live } = this.recovery;
+    const kept = sessions.get(pid);
+    const connected = live.get(pid);
+    if (kept && !connected) {
+      const message = { type: 'session', nsp: this.nsp, session: sessionState(kept) } as const;
+      if (from === undefined) this.host.tellAll(message);
+      else this.host.send(from, message);
+    }
+    connected?.socket.conn.close(true);
+    if (from === undefined) return;
+    const isHere = kept !== undefined || connected !== undefined || this.replicas.has(pid);
+    this.host.send(from, { type: 'found', nsp: this.nsp, request, isHere });
+  }
+
+  private onFound(from: number | undefined, { request, isHere }: { request: number; isHere: boolean }): void {
+    const missing = this.requests.get(request);
+    // One that has it sends it.
+    if (!missing || isHere) return;
+    missing.delete(from!);
+    if (missing.size > 0) return;
+    this.answered.get(request)?.();
+    this.forget(request);
+  }
+
+  private teach(to: number): void {
+    const { log, sessions } = this.recovery;
+    const parts: Pick<History, 'streams' | 'sessions'>[] = [];
+    for (const state of log.state())
+      for (const stream of parted(state)) parts.push({ streams: [stream], sessions: [] });
+    const states = [...sessions.all()].map(sessionState);
+    for (let at = 0; at < states.length; at += CHUNK_SESSIONS) {
+      parts.push({ streams: [], sessions: states.slice(at, at + CHUNK_SESSIONS) });
+    }
+    const { since } = log;
+    const next = () => {
+      const part = parts.shift() ?? { streams: [], sessions: [] };
+      const isLast = parts.length === 0;
+      this.host.send(to, { type: 'history', nsp: this.nsp, since, ...part, isLast });
+      // In between, this worker serves its clients.
+      if (!isLast) setImmediate(next);
+    };
+    next();
+  }
+
+  private learn({ streams, sessions, since, isLast }: History): void {
+    const { log } = this.recovery;
+    for (const stream of streams) log.learn(stream);
+    for (const state of sessions) {
+      if (!this.recovery.sessions.get(state.pid)) this.recovery.sessions.put(this.sessionOf(state));
+    }
+    if (!isLast) return;
+    log.since = Math.min(log.since, since);
+    this.teacher = undefined;
+    this.learnt();
+  }
+
+  private sessionOf({ direct, ...state }: SessionState): KeptSession {
+    const stream = new Stream(this.host.memory);
+    stream.prepend(direct.packets, direct.floor, direct.floorAt);
+    return { ...state, direct: stream, bytes: this.host.bytesOfLast };
+  }
+
+  workerGone(id: number): void {
+    for (const replica of this.replicas.takeAll(id)) {
+      if (this.recovery.sessions.get(replica.pid) || this.recovery.live.get(replica.pid)) replica.direct.release();
+      else this.recovery.keepSession(replica, replica.worker, replica.direct);
+    }
+    const sender = this.host.nameOf(id);
+    if (sender !== undefined) {
+      this.recovery.log.end(sender);
+      const last = this.recovery.log.lastOf(sender);
+      this.host.tellAll({ type: 'tail', nsp: this.nsp, sender, last });
+    }
+    for (const request of [...this.requests.keys()]) this.onFound(id, { request, isHere: false });
+    if (this.teacher === id) this.ask();
+  }
+
+  close(): void {
+    this.replicas.close();
+    this.learnt();
+  }
+}
+
+function sessionState({ direct, bytes: _, ...state }: KeptSession): SessionState {
+  const { floor, floorAt, last, lastAt, kept } = direct;
+  return { ...state, direct: { floor, floorAt, last, lastAt, packets: kept } };
+}
+
+/** The parts of a stream, the newest first. Each continues the one before it. */
+function* parted(state: StreamState): Iterable<StreamState> {
+  const { packets } = state;
+  if (packets.length === 0) yield state;
+  let { last, lastAt } = state;
+  for (let end = packets.length; end > 0; end -= CHUNK_PACKETS) {
+    const start = Math.max(0, end - CHUNK_PACKETS);
+    const before = packets[start - 1];
+    const floor = before ? before.number : state.floor;
+    const floorAt = before ? before.at : state.floorAt;
+    yield { ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) };
+    last = floor;
+    lastAt = floorAt;
+  }
+}

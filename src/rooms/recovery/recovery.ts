@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import type { Namespace } from 'socket.io';
+import type { Adapter } from 'socket.io-adapter';
+import { wantsRecovery } from '../../compat/socket-io.js';
+import { MalformedMessage } from '../../errors.js';
+import type { WorkerLinks } from '../../worker-links.js';
+import type { AdapterFactory } from '../native-rooms.js';
+import type { RecoveryHost } from './host.js';
+import { PacketMemory } from './kept/stream.js';
+import { decodeMessage, encodeMessage, type RecoveryMessage } from './messages.js';
+import { NamespaceRecovery } from './namespace-recovery.js';
+
+export interface RecoveryOptions {
+  /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */
+  links?: WorkerLinks | undefined;
+  /** Whether the backplane connects several machines. Messages to all workers then go through it. */
+  spansMachines?: boolean;
+  /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
+  subscribed?: () => Promise<void>;
+  /** How many bytes of packets, and of disconnected sessions, a worker keeps. The oldest are dropped first. */
+  maxBytes?: number;
+  /** How many disconnected sessions a worker keeps for each namespace. The oldest are dropped first. */
+  maxSessions?: number;
+  /** Called with the reason when a message from another worker is dropped because it is malformed. */
+  onMalformed?: (reason: string) => void;
+}
+
+const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_SESSIONS = 100_000;
+/** How often expired packets and sessions are dropped, in ms. */
+const SWEEP_INTERVAL_MS = 5000;
+/** The event in which recovery's messages pass a backplane between machines. */
+const EVENT = 'gjallar:recovery';
+
+/** The recovery of connections on a worker. */
+export interface Recovery {
+  /**
+   * Adds recovery to the adapters of a backplane, for servers with the option `connectionStateRecovery`. Others get the
+   * adapter as it is. Put `withNativeRooms()` around it.
+   */
+  wrap(factory: AdapterFactory): AdapterFactory;
+  /** Call it when the backplane is up again: messages may be lost, so that sessions of before are not recovered. */
+  lost(): void;
+  /** What is kept at present. */
+  readonly kept: { readonly bytes: number; readonly packets: number; readonly sessions: number };
+  close(): void;
+}
+
+/**
+ * Socket.IO's connection state recovery across workers, in their memory.
+ *
+ * - Every worker keeps the recent broadcasts of all workers. A packet to one socket stays on its worker, with the
+ *   session.
+ * - A client that is disconnected may return to any worker: its session is sent to all of them. Its offset says what it
+ *   has received of each worker, so that every worker can tell what it lacks.
+ * - One other worker of the machine, the buddy, has a copy of each connected session. It publishes the sessions of a
+ *   worker that was killed. Workers also give each other the last broadcasts of that worker.
+ * - A worker that starts gets all of this from the oldest worker of its machine.
+ * - If a bound or an outage has cut something that the client may lack, it is not recovered, and gets a new session.
+ */
+export function openRecovery(options: RecoveryOptions = {}): Recovery {
+  return new WorkerRecovery(options);
+}
+
+class WorkerRecovery implements Recovery, RecoveryHost {
+  readonly name: string;
+  readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
+  readonly memory: PacketMemory;
+  readonly spansMachines: boolean;
+  bytesOfLast = 0;
+  private readonly links: WorkerLinks | undefined;
+  private readonly namespaces = new Map<string, NamespaceRecovery>();
+  private readonly timer: NodeJS.Timeout;
+  private lastBuddy: number | undefined;
+
+  constructor(private readonly options: RecoveryOptions) {
+    const { links, spansMachines = false, maxBytes = MAX_BYTES, maxSessions = MAX_SESSIONS } = options;
+    this.links = links;
+    this.spansMachines = spansMachines;
+    this.bounds = { maxBytes, maxSessions };
+    this.memory = new PacketMemory(maxBytes);
+    this.name = (!spansMachines && this.nameOf(links?.id ?? 0)) || randomBytes(4).toString('base64url');
+    links?.onMessage((from, payload) => this.receive(from, payload));
+    links?.onLeave((id) => {
+      for (const namespace of this.namespaces.values()) namespace.workerGone(id);
+    });
+    this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
+  }
+
+  wrap(factory: AdapterFactory): AdapterFactory {
+    return (nsp) => {
+      const adapter = factory(nsp);
+      if (wantsRecovery(nsp)) this.installLater(adapter, nsp);
+      return adapter;
+    };
+  }
+
+  /** socket.io calls `init()` when the adapter is complete, so that recovery is around the native rooms. */
+  private installLater(adapter: Adapter, nsp: Namespace): void {
+    const { init, close } = adapter;
+    // The server asks at the start whether the adapter can recover.
+    adapter.restoreSession = () => null as never;
+    adapter.init = () => {
+      const namespace = new NamespaceRecovery(adapter, nsp, this);
+      this.namespaces.set(nsp.name, namespace);
+      if (this.spansMachines) nsp.on(EVENT as never, ((text: unknown) => this.receiveText(nsp.name, text)) as never);
+      return init.call(adapter);
+    };
+    adapter.close = async () => {
+      const namespace = this.namespaces.get(nsp.name);
+      await namespace?.leave();
+      await close.call(adapter);
+      namespace?.close();
+      this.namespaces.delete(nsp.name);
+    };
+  }
+
+  subscribed(): Promise<void> {
+    return this.options.subscribed?.() ?? Promise.resolve();
+  }
+
+  get members(): readonly number[] {
+    return this.links?.members ?? [];
+  }
+
+  get kept() {
+    let sessions = 0;
+    for (const namespace of this.namespaces.values()) sessions += namespace.sessions.size;
+    return { bytes: this.memory.bytes, packets: this.memory.size, sessions };
+  }
+
+  /** The next worker by id. It stays the buddy until it is gone. */
+  buddy(): number | undefined {
+    const { members } = this;
+    if (this.lastBuddy !== undefined && members.includes(this.lastBuddy)) return this.lastBuddy;
+    const others = [...members].sort((a, b) => a - b);
+    this.lastBuddy = others.find((id) => id > this.links!.id) ?? others[0];
+    return this.lastBuddy;
+  }
+
+  nameOf(id: number): string | undefined {
+    return this.spansMachines ? undefined : id.toString(36);
+  }
+
+  send(to: number, message: RecoveryMessage): void {
+    this.links?.send(to, encodeMessage(message));
+  }
+
+  tellAll(message: RecoveryMessage): number {
+    const bytes = encodeMessage(message);
+    if (!this.spansMachines) this.links?.broadcast(bytes);
+    else this.namespaces.get(message.nsp)?.adapter.serverSideEmit([EVENT, bytes.toString('base64')]);
+    return bytes.length;
+  }
+
+  private receiveText(nsp: string, text: unknown): void {
+    if (typeof text === 'string') this.receive(undefined, Buffer.from(text, 'base64'), nsp);
+  }
+
+  private receive(from: number | undefined, bytes: Buffer, nsp?: string): void {
+    let message: RecoveryMessage;
+    try {
+      message = decodeMessage(bytes);
+    } catch (error) {
+      if (!(error instanceof MalformedMessage)) throw error;
+      return this.options.onMalformed?.(error.message);
+    }
+    this.bytesOfLast = bytes.length;
+    const namespace = this.namespaces.get(nsp ?? message.nsp);
+    if (namespace) return namespace.receive(from, message);
+    // A namespace that only the other worker has.
+    if (from === undefined) return;
+    if (message.type === 'find') this.send(from, { ...message, type: 'found', isHere: false });
+    if (message.type === 'ask') {
+      this.send(from, { ...message, type: 'history', since: Date.now(), streams: [], sessions: [], isLast: true });
+    }
+  }
+
+  lost(): void {
+    for (const namespace of this.namespaces.values()) namespace.lost();
+  }
+
+  private sweep(): void {
+    let retentionMs = 0;
+    for (const namespace of this.namespaces.values()) {
+      namespace.sweep();
+      retentionMs = Math.max(retentionMs, namespace.retentionMs);
+    }
+    this.memory.dropBefore(Date.now() - retentionMs);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    for (const namespace of this.namespaces.values()) namespace.close();
+    this.namespaces.clear();
+  }
+}

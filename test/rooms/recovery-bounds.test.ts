@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { until } from '../support/until.js';
+import { startMember, type TestNode } from './support/node.js';
+import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
+
+let directory: string;
+let nodes: TestNode[];
+const clients: Wanderer[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  nodes = [];
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const node of nodes) await node.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Starts two workers. */
+async function start(bounds: Bounds, options: { maxDisconnectionDuration?: number; pingMs?: number } = {}) {
+  const { maxDisconnectionDuration = 60_000, pingMs } = options;
+  for (const id of [1, 2]) {
+    const node = await startMember(await joinMesh(directory, id, id === 1 ? [] : [1], bounds), {
+      server: { connectionStateRecovery: { maxDisconnectionDuration } },
+      ...(pingMs !== undefined && { engine: { pingInterval: pingMs, pingTimeout: pingMs } }),
+    });
+    nodes.push(node);
+    node.io.on('connection', (socket) => {
+      if (socket.recovered) return;
+      void socket.join('room');
+      socket.emit('n', 'hello', 0);
+    });
+  }
+}
+
+async function client(): Promise<Wanderer> {
+  const wanderer = new Wanderer(nodes[0]!.url, 'websocket');
+  clients.push(wanderer);
+  await wanderer.heardAll(1);
+  return wanderer;
+}
+
+async function away(wanderer: Wanderer): Promise<void> {
+  const { id } = wanderer.socket;
+  await wanderer.cutOff();
+  await until(() => !nodes[0]!.io.of('/').sockets.has(id!));
+}
+
+const filler = 'x'.repeat(1000);
+
+function emitMany(count: number, room: string): void {
+  for (let number = 1; number <= count; number++) nodes[1]!.io.to(room).emit('n', 'many', number, filler);
+}
+
+test('a client that lacks more than is kept gets a new session', async () => {
+  await start({ maxBytes: 50_000 });
+  const wanderer = await client();
+  await away(wanderer);
+  emitMany(20, 'room');
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.of('many')).toHaveLength(20);
+  await away2(wanderer);
+  emitMany(100, 'room');
+  await wanderer.comeBack(nodes[0]!.url);
+  expect(wanderer.recovered).toEqual([true, false]);
+  expect(wanderer.of('many')).toHaveLength(20);
+});
+
+async function away2(wanderer: Wanderer): Promise<void> {
+  const { id } = wanderer.socket;
+  await wanderer.cutOff();
+  await until(() => !nodes[1]!.io.of('/').sockets.has(id!));
+}
+
+test('a client that lacks more packets of its own than are kept gets a new session', async () => {
+  await start({ maxBytes: 50_000 });
+  const wanderer = await client();
+  const socket = nodes[0]!.io.of('/').sockets.get(wanderer.socket.id!)!;
+  wanderer.socket.io.engine.close();
+  for (let number = 0; number < 100; number++) socket.emit('n', 'own', number, filler);
+  await until(() => nodes[0]!.io.of('/').sockets.size === 0);
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.recovered).toEqual([false]);
+  expect(wanderer.of('own')).toEqual([]);
+});
+
+test('what a client had received before its last pong does not count', async () => {
+  await start({ maxBytes: 50_000 }, { pingMs: 60 });
+  const wanderer = await client();
+  emitMany(200, 'elsewhere');
+  const pinged = Date.now();
+  await until(() => Date.now() > pinged + 450);
+  await away(wanderer);
+  emitMany(3, 'room');
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.recovered).toEqual([true]);
+  await wanderer.heardAll(4);
+  expect(wanderer.of('many')).toEqual([1, 2, 3]);
+});
+
+test('the oldest of too many sessions are dropped', async () => {
+  await start({ maxSessions: 2 });
+  const all = [await client(), await client(), await client()];
+  for (const wanderer of all) await away(wanderer);
+  for (const wanderer of all) await wanderer.comeBack(nodes[1]!.url);
+  expect(all.map(({ recovered }) => recovered)).toEqual([[false], [true], [true]]);
+});
+
+test('a session can be recovered until its time is up', async () => {
+  await start({}, { maxDisconnectionDuration: 300 });
+  const [late, early] = [await client(), await client()];
+  await away(late);
+  const since = Date.now();
+  await until(() => Date.now() > since + 350);
+  await away(early);
+  await late.comeBack(nodes[1]!.url);
+  await early.comeBack(nodes[1]!.url);
+  expect([late.recovered, early.recovered]).toEqual([[false], [true]]);
+});

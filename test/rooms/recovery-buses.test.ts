@@ -1,0 +1,24 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RedisProcess } from '../support/redis.js';
+import { recoveryContract } from './recovery.contract.js';
+import { joinMesh, joinRedis } from './support/recovering.js';
+
+recoveryContract('embedded', 4, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gjallar-recovery-'));
+  const ids: number[] = [];
+  return {
+    openBackplane: () => {
+      const others = [...ids];
+      ids.push(ids.length + 1);
+      return joinMesh(directory, ids.length, others);
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  };
+});
+
+recoveryContract('redis', 2, async () => {
+  const redis = await RedisProcess.start();
+  return { openBackplane: async () => joinRedis(redis.url), remove: () => redis.remove() };
+});

@@ -1,0 +1,101 @@
+import { type Socket as Client, io as connect } from 'socket.io-client';
+import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
+import { openBackplane } from '../../../src/rooms/backplanes/registry.js';
+import type { RecoveryOptions } from '../../../src/rooms/recovery/recovery.js';
+import { linksOf } from '../../../src/runtime/backplane.js';
+import { nextEvent } from '../../support/clients.js';
+import { until } from '../../support/until.js';
+
+export const quiet = { onDown: () => {}, onUp: () => {} };
+
+export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions'>;
+
+/** A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is. */
+export async function joinMesh(directory: string, id: number, others: readonly number[], bounds: Bounds = {}) {
+  const mesh = new Mesh(id, directory);
+  await mesh.listen();
+  await mesh.join(others);
+  const bus = openBackplane(
+    { bus: 'embedded', redisUrl: undefined },
+    {
+      links: linksOf(mesh),
+      prefix: '',
+      events: quiet,
+      recovery: { links: linksOf(mesh, kinds.recovery), ...bounds },
+    },
+  );
+  return {
+    ...bus,
+    close: () => {
+      bus.close();
+      mesh.close();
+    },
+  };
+}
+
+/** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
+export function joinRedis(redisUrl: string, bounds: Bounds = {}): Backplane {
+  return openBackplane(
+    { bus: 'redis', redisUrl },
+    {
+      links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
+      prefix: 'socket.io',
+      events: quiet,
+      recovery: bounds,
+    },
+  );
+}
+
+/** What a client has heard: the sender and the number of each message. */
+export type Heard = [sender: string, number: number];
+
+/** A client that may be cut off and return to another worker. */
+export class Wanderer {
+  readonly heard: Heard[] = [];
+  readonly socket: Client;
+  /** Whether each of its returns was recovered. */
+  readonly recovered: boolean[] = [];
+
+  constructor(url: string, transport: 'websocket' | 'polling') {
+    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false });
+    this.socket.on('n', (sender: string, number: number) => this.heard.push([sender, number]));
+  }
+
+  /** What it has heard of one sender, in order. */
+  of(sender: string): number[] {
+    return this.heard.filter(([one]) => one === sender).map(([, number]) => number);
+  }
+
+  async connected(): Promise<void> {
+    if (!this.socket.connected) await nextEvent(this.socket, 'connect');
+  }
+
+  async cutOff(): Promise<void> {
+    const gone = nextEvent(this.socket, 'disconnect');
+    this.socket.io.engine.close();
+    await gone;
+  }
+
+  async comeBack(url: string): Promise<void> {
+    (this.socket.io as unknown as { uri: string }).uri = url;
+    const back = nextEvent(this.socket, 'connect');
+    this.socket.connect();
+    await back;
+    this.recovered.push(this.socket.recovered);
+  }
+
+  async heardAll(count: number): Promise<void> {
+    await until(() => this.heard.length >= count);
+  }
+
+  /** What a client sends to be recovered. */
+  get credentials(): { pid: string; offset: string } {
+    const { _pid, _lastOffset } = this.socket as unknown as { _pid: string; _lastOffset: string };
+    return { pid: _pid, offset: _lastOffset };
+  }
+
+  close(): void {
+    this.socket.disconnect();
+  }
+}
