@@ -138,7 +138,7 @@ test('without its Redis a request for another machine is rejected, its own clien
   const onWebSocket = connectAll();
   const onPolling = connectAll({ transports: ['polling'] });
   await Promise.all([...onWebSocket.clients.map(upgraded), ...onPolling.clients.map(connected)]);
-  const down = servers.map((server) => server.logged(({ relay, level }) => relay === 'redis' && level === 50));
+  const down = servers.map((server) => server.logged(({ relay, level }) => relay === 'redis' && level === 'error'));
   await redis.stop();
   await Promise.all(down);
   await talk(onWebSocket.clients);

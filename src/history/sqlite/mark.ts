@@ -6,21 +6,19 @@ import type { Writer } from './connection.js';
  * The mark: a small file beside the database that tells a database which was only restarted from one that was restored
  * or copied. A restored database lacks messages that clients have seen, so its conversations need new epochs.
  *
- * The file names the log, the newest serial number of a message, and the time at which the file was written. It is
- * written about once a second, after the commits that it covers.
+ * The file names the log, the newest serial number of a message, and the time of its own creation as the file system has it.
+ * It is written about once a second, after the commits that it covers.
  *
  * - The database alone was replaced: the mark names another log, or a serial number that the database does not have.
- * - The folder was copied or restored as a whole: the mark's own change time (ctime) is not the time that it names. Every
- *   program that writes a file sets its ctime, and none can set it back.
+ * - The folder was copied or restored as a whole: the mark was created at another time than the one that it names. No
+ *   program can set that time, and the clock of a process does not matter.
  */
 interface Mark {
   log: string;
   serial: number;
-  at: number;
+  /** In ms since 1970; null if the file system does not keep it. */
+  created: number | null;
 }
-
-/** How far the ctime may be from the time in the mark, in ms: the clock of the file system is coarse. */
-const TOLERANCE_MS = 1000;
 
 export const markOf = (database: string): string => `${database}-mark`;
 
@@ -28,8 +26,8 @@ export const markOf = (database: string): string => `${database}-mark`;
 export function isMarked(database: string, log: string, serial: number): boolean {
   try {
     const mark = JSON.parse(readFileSync(markOf(database), 'utf8')) as Mark;
-    const { ctimeMs } = statSync(markOf(database));
-    return mark.log === log && mark.serial <= serial && Math.abs(ctimeMs - mark.at) <= TOLERANCE_MS;
+    if (mark.log !== log || mark.serial > serial) return false;
+    return mark.created === null || mark.created === statSync(markOf(database)).birthtimeMs;
   } catch {
     return false;
   }
@@ -37,10 +35,18 @@ export function isMarked(database: string, log: string, serial: number): boolean
 
 /** @throws Error if the file cannot be written; the former one is then still there */
 export function writeMark(database: string, log: string, serial: number): void {
-  const draft = `${markOf(database)}.${process.pid}`;
+  const path = markOf(database);
+  const draft = `${path}.${process.pid}`;
+  const write = (created: Mark['created']) =>
+    writeFileSync(draft, JSON.stringify({ log, serial, created } satisfies Mark));
   try {
-    writeFileSync(draft, JSON.stringify({ log, serial, at: Date.now() } satisfies Mark), { mode: 0o600 });
-    renameSync(draft, markOf(database));
+    rmSync(draft, { force: true });
+    writeFileSync(draft, '', { mode: 0o600 });
+    const { birthtimeMs } = statSync(draft);
+    write(birthtimeMs);
+    // Some file systems give the time of the last change instead.
+    if (statSync(draft).birthtimeMs !== birthtimeMs) write(null);
+    renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;

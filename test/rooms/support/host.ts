@@ -23,7 +23,7 @@ export class HostedServer {
     });
     this.ready = new Promise((resolve, reject) => {
       createInterface(child.stdout!).on('line', (line) => {
-        if (line.startsWith('gjallar listens')) resolve();
+        if (line.includes('gjallar listens on ')) resolve();
         else if (line.startsWith('{')) this.log.push(JSON.parse(line) as LogLine);
       });
       child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));

@@ -30,7 +30,7 @@ export const sessions = {
     const statuses = (await Promise.all([one, other].map((connection) => connection.response()))).map(
       ({ status }) => status,
     );
-    expectSame(statuses.sort(), [200, 500]);
+    expectSame(statuses.sort(), [200, 400]);
     expectSame(await client.next(), undefined);
     await client.leave();
   },
