@@ -1,5 +1,6 @@
 import backpressure from './backpressure.js';
 import broadcast, { windows } from './broadcast.js';
+import { cluster } from './cluster.js';
 import connect from './connect.js';
 import connections from './connections.js';
 import correspondence from './correspondence.js';
@@ -23,6 +24,7 @@ export const benchmarks = {
   fanout,
   windows,
   nodes,
+  cluster,
   workers,
   correspondence,
   history,

@@ -5,6 +5,7 @@ import { Client } from './client.js';
 import { now } from './clock.js';
 import { Histogram } from './histogram.js';
 import { stopPacing } from './pace.js';
+import { converse, roomOf } from './roles/converse.js';
 import { correspond, nameOf } from './roles/correspond.js';
 import { echo } from './roles/echo.js';
 import { heartbeat } from './roles/heartbeat.js';
@@ -13,7 +14,7 @@ import { released, slow } from './roles/slow.js';
 import { subscribe } from './roles/subscribe.js';
 import { nextSource } from './source.js';
 
-const roles = { correspond, echo, heartbeat, publish, released, slow, subscribe };
+const roles = { converse, correspond, echo, heartbeat, publish, released, slow, subscribe };
 
 const clients = [];
 const counters = { sent: 0, received: 0, acknowledged: 0, late: 0, errors: 0, ended: 0 };
@@ -47,6 +48,15 @@ const orders = {
   join({ room }) {
     let next = 0;
     return inTurns(clients.length, 64, () => clients[next++].join(room));
+  },
+
+  /** Clients join rooms of `members` each. */
+  joinRooms({ members }) {
+    let next = 0;
+    return inTurns(clients.length, 64, () => {
+      clients[next].join(roomOf(next, members));
+      next++;
+    });
   },
 
   /** Begins to play a role, and ends what was being sent before. */

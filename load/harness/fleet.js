@@ -80,6 +80,11 @@ class Group {
     return this.#each((child) => child.order('join', { room }));
   }
 
+  /** All clients join rooms of `members` each; only for groups of one process. */
+  joinRooms(members) {
+    return this.#each((child) => child.order('joinRooms', { members }));
+  }
+
   /** Begins to play a role of `generator/roles/`. Rates are for the whole group. */
   begin(name, { perSecond, ...options }) {
     const rate = perSecond === undefined ? {} : { perSecond: perSecond / this.#members.length };

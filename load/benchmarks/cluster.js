@@ -1,0 +1,30 @@
+import { roomsColumns, runRooms } from './rooms.js';
+import { shown } from './shown.js';
+
+const CLIENTS = 500;
+
+const stock = { program: 'socketio-nodes', nodes: 2, processes: 2 };
+const gjallar = (more) => ({ program: 'gjallar-nodes', nodes: 2, processes: 2, ...more });
+
+/** What it costs that the members of a room are on two machines. */
+export const cluster = {
+  about: `${CLIENTS} clients of a chat in rooms on two nodes joined by a broker, the members of each room on both`,
+  peers: {
+    'socketio-nodes-2': stock,
+    'gjallar-nodes-1': gjallar({ nodes: 1, processes: 1 }),
+    'gjallar-nodes-2-redis': gjallar({ bus: 'redis' }),
+    'gjallar-nodes-2': gjallar({}),
+  },
+  cells: (quick) =>
+    (quick ? [10] : [10, 2, 100]).flatMap((members) => [
+      ...(quick ? [1000, 10_000] : [1000, 4000, 10_000]).map((perSecond) => ({
+        label: `rooms of ${members}, ${shown(perSecond)} messages/s`,
+        clients: CLIENTS,
+        members,
+        perSecond,
+      })),
+      { label: `rooms of ${members} at saturation: each is offered 10% more than it takes`, clients: CLIENTS, members },
+    ]),
+  columns: roomsColumns,
+  run: runRooms,
+};

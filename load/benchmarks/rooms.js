@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measure, usageOf } from '../harness/measure.js';
+import { keptUp } from '../harness/verdict.js';
+import { CHAT, REST } from './room.js';
+import { saturate } from './saturation.js';
+
+const TEXT = 44;
+/** Presence after the joins, in ms. */
+const SETTLING = 3000;
+
+/**
+ * Many rooms whose members publish: each message goes to all members of its room, the sender too. A server's cost is
+ * stated per message, because what a message costs beside its deliveries is what rooms of this size show.
+ * @typedef {{ clients: number, members: number, perSecond?: number, warmUp?: number }} RoomsCell without `perSecond`,
+ *   a server is offered a little more than it takes
+ */
+export async function runRooms({ peer, fleet, cell, quick }) {
+  const { members, perSecond, warmUp = quick ? 6 : 12 } = cell;
+  const clients = await fleet.group(cell.clients);
+  await clients.open();
+  await clients.joinRooms(members);
+  await sleep(SETTLING);
+  const publish = (rate) =>
+    clients.begin('converse', { ...CHAT, members, perSecond: rate, size: TEXT, rest: REST, every: 7 });
+  const resultOf = (measured, rate) => roomsResult(measured, { members, perSecond: rate }, peer);
+  if (!perSecond)
+    return saturate({
+      peer,
+      fleet,
+      quick,
+      size: members,
+      publish,
+      received: () => clients.count('received'),
+      resultOf,
+    });
+  await publish(perSecond);
+  return resultOf(await measure({ peer, fleet, warmUp, window: quick ? 4 : 10 }), perSecond);
+}
+
+function roomsResult(measured, { perSecond, members }, peer) {
+  const [seen] = measured.groups;
+  const deliveries = seen.perSecond.received;
+  const messages = deliveries / members;
+  return {
+    cpuPerMessage: (measured.server * 1e6) / messages,
+    brokerPerMessage: measured.helpers.redis === undefined ? undefined : (measured.helpers.redis * 1e6) / messages,
+    messages,
+    deliveries,
+    offered: perSecond,
+    published: seen.perSecond.sent,
+    average: seen.latency.mean,
+    p50: seen.latency.percentile(0.5),
+    p99: seen.latency.percentile(0.99),
+    samples: seen.latency.count,
+    errors: seen.total.errors,
+    ended: seen.total.ended,
+    ...keptUp(perSecond * members, deliveries, busyOf(measured, peer)),
+    ...usageOf(measured),
+  };
+}
+
+/** Where the broker shares the server's cores, its time is theirs too. */
+function busyOf({ server, helpers }, peer) {
+  const broker = Object.values(helpers).reduce((sum, share) => sum + share, 0);
+  return (server + broker) / (peer.cores?.length ?? 1);
+}
+
+export const roomsColumns = [
+  { key: 'cpuPerMessage', title: 'CPU µs/message', digits: 1, ratio: true },
+  { key: 'brokerPerMessage', title: 'broker µs/message', digits: 1 },
+  { key: 'messages', title: 'messages/s', digits: 0, ratio: true },
+  { key: 'average', title: 'average ms', digits: 2 },
+  { key: 'p99', title: 'p99 ms', digits: 2 },
+  { key: 'server', title: 'server %', digits: 0 },
+  { key: 'generatorCpu', title: 'generator %', digits: 0 },
+];
