@@ -75,5 +75,7 @@ test('an outage of Redis, in which messages are lost, makes recovery fail once',
   nodes[1]!.io.to('room').emit('n', 'kept', 1);
   await wanderer.comeBack(nodes[0]!.url);
   expect(wanderer.recovered).toEqual([false, true]);
+  // What it has missed follows the packet that connects it.
+  await until(() => wanderer.of('kept').length > 0);
   expect(wanderer.of('kept')).toEqual([1]);
 });

@@ -76,6 +76,8 @@ test('clients of a killed worker recover on another one', async () => {
     await until(() => said.length === 5);
     expect(said).toEqual(['welcome', 'before', 'before', 'after', 'after']);
     const { pid, recovered, since } = await stateOf(socket);
-    expect({ recovered, isKilled: pid === killed }).toEqual({ recovered: since === killed, isKilled: false });
+    expect(pid).not.toBe(killed);
+    // The WebSocket of another client may have been on the killed worker, too. `said` shows that it has lost nothing.
+    if (since === killed) expect(recovered).toBe(true);
   }
 });
