@@ -1,12 +1,9 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { helpText, runHelpText } from './cli/help.js';
+import { splitArguments } from './cli/split.js';
 import { GjallarError } from './errors.js';
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+import { version } from './version.js';
 
 try {
   await main(process.argv.slice(2));
@@ -19,7 +16,7 @@ try {
 /** Loads uWebSockets.js late, so that a missing binary is reported like every other error. */
 async function main([command, ...rest]: string[]): Promise<void> {
   if (command === 'run') {
-    const own = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
+    const { own } = splitArguments(rest);
     if (own.includes('--help') || own.includes('-h')) return console.log(runHelpText(version));
     const { runApplication } = await import('./cli/run.js');
     return runApplication(rest);

@@ -12,6 +12,7 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
 const layers: Record<string, readonly string[]> = {
   errors: [],
   log: [],
+  version: [],
   'control-characters': [],
   'worker-links': [],
   config: ['errors', 'control-characters', 'rooms'],
@@ -27,7 +28,7 @@ const layers: Record<string, readonly string[]> = {
     'worker-links',
   ],
   server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
-  run: ['compat', 'config', 'rooms', 'runtime', 'server'],
+  run: ['compat', 'config', 'rooms', 'runtime', 'server', 'version'],
   presence: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],

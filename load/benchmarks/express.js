@@ -1,7 +1,4 @@
-import { fileURLToPath } from 'node:url';
 import http from './http.js';
-
-const upload = fileURLToPath(new URL('upload.lua', import.meta.url));
 
 /** An unmodified Express application beside Socket.IO: what one of its routes costs on node:http, and through gjallar. */
 export default {
@@ -11,7 +8,7 @@ export default {
     [
       { label: 'GET, JSON of 17 bytes, 32 connections', path: '/small', connections: 32 },
       { label: 'GET, 1 MB, 8 connections', path: '/large', connections: 8 },
-      { label: 'POST, 10 MB, 4 connections', path: '/upload', connections: 4, more: ['-s', upload] },
+      { label: 'POST, 10 MB, 4 connections', path: '/upload', connections: 4, script: 'upload.lua' },
       { label: 'GET, JSON of 17 bytes, 1,000 connections', path: '/small', connections: 1000 },
     ].slice(0, quick ? 3 : 4),
   columns: http.columns,

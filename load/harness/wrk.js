@@ -1,17 +1,31 @@
+import { fileURLToPath } from 'node:url';
 import { usageOf } from './measure.js';
 import { HOST } from './peer.js';
 import { numberIn, runTool } from './tool.js';
 
 const units = { us: 1e-3, ms: 1, s: 1e3, m: 6e4 };
 
+/** The scripts for wrk. */
+const scripts = new URL('../benchmarks/', import.meta.url);
+
 /**
  * Has wrk send requests over keep-alive connections, on each as fast as the answers come.
  * @param {import('./peer.js').Peer} peer
- * @param {{ path: string, connections: number, seconds: number, threads?: number, more?: string[] }} options
+ * @param {{ path: string, connections: number, seconds: number, threads?: number, script?: string }} options
+ *   script: a file of load/benchmarks
  */
-export async function runWrk(peer, { path, connections, seconds, threads = 6, more = [] }) {
+export async function runWrk(peer, { path, connections, seconds, threads = 6, script }) {
   const numbers = ['-t', Math.min(threads, connections), '-c', connections, '-d', `${seconds}s`];
-  const command = ['wrk', ...numbers, '--latency', '--timeout', '20s', ...more, `http://${HOST}:${peer.port}${path}`];
+  const scripted = script ? ['-s', fileURLToPath(new URL(script, scripts))] : [];
+  const command = [
+    'wrk',
+    ...numbers,
+    '--latency',
+    '--timeout',
+    '20s',
+    ...scripted,
+    `http://${HOST}:${peer.port}${path}`,
+  ];
   const { output, server, generators } = await runTool(peer, command.map(String));
   const perSecond = numberIn(output, /^Requests\/sec: +([\d.]+)/m);
   const failures = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(output)?.slice(1) ?? [0];

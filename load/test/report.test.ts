@@ -66,6 +66,10 @@ test('the report in docs/ and the README is what its results make, so nobody edi
   for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
 });
 
+test('the recorded results name no folder of the machine', () => {
+  expect(read(docs, 'benchmarks/results.jsonl').match(/"(?:\/(?:home|root|tmp|work|Users)\/)[^"]*"/g)).toBeNull();
+});
+
 test('runs of several files are gathered: median, extremes, and the ratio to ours', () => {
   const { table } = report(
     [row('socketio-ws', 30), row('gjallar', 10)],

@@ -7,9 +7,16 @@ import { loadRunConfig } from '../config/load.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
 import { runPrimary, type Started } from './primary.js';
+import { splitArguments } from './split.js';
 
 /** The flags of Node.js that `gjallar run` passes on to the workers. */
-const nodeFlags = ['import', 'require', 'loader', 'env-file', 'conditions'] as const;
+const nodeFlags = {
+  import: { type: 'string', multiple: true },
+  require: { type: 'string', short: 'r', multiple: true },
+  loader: { type: 'string', multiple: true },
+  'env-file': { type: 'string', multiple: true },
+  conditions: { type: 'string', short: 'C', multiple: true },
+} as const;
 
 interface Command {
   file: string;
@@ -35,7 +42,7 @@ export function runApplication(args: readonly string[]): Promise<void> {
 
 /** Reads the arguments, and sets the variables of the configuration that they set. */
 function readCommand(args: readonly string[]): Command {
-  const { own, rest } = splitAt(args);
+  const { own, rest } = splitArguments(args);
   try {
     const { values, positionals } = parseArgs({
       args: own,
@@ -43,18 +50,15 @@ function readCommand(args: readonly string[]): Command {
       options: {
         workers: { type: 'string', short: 'w' },
         'admin-port': { type: 'string' },
-        import: { type: 'string', multiple: true },
-        require: { type: 'string', short: 'r', multiple: true },
-        loader: { type: 'string', multiple: true },
-        'env-file': { type: 'string', multiple: true },
-        conditions: { type: 'string', short: 'C', multiple: true },
+        ...nodeFlags,
       },
     });
     const [file, ...more] = positionals;
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;
     if (values['admin-port'] !== undefined) process.env.ADMIN_PORT = values['admin-port'];
-    const flags = nodeFlags.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
+    const names = Object.keys(nodeFlags) as (keyof typeof nodeFlags)[];
+    const flags = names.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
     return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: flags };
   } catch (error) {
     if (error instanceof GjallarError) throw error;
@@ -63,12 +67,6 @@ function readCommand(args: readonly string[]): Command {
       `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [-- arguments]`,
     );
   }
-}
-
-/** Everything behind `--` belongs to the application. */
-function splitAt(args: readonly string[]): { own: string[]; rest: string[] } {
-  const at = args.indexOf('--');
-  return at === -1 ? { own: [...args], rest: [] } : { own: args.slice(0, at), rest: args.slice(at + 1) };
 }
 
 /** Finds the file as `node FILE` does, which accepts folders, and names without an extension. */

@@ -1,5 +1,5 @@
 import type { Server as HttpServer } from 'node:http';
-import type { Server, ServerOptions } from 'socket.io';
+import type { Namespace, Server, ServerOptions } from 'socket.io';
 
 /**
  * The private parts of socket.io's Server that the drop-in `Server` relies on. Checked against socket.io 4.6.0, 4.7.5
@@ -14,6 +14,8 @@ export interface PrivateServer {
   _parser: { Encoder: new () => unknown };
   encoder: unknown;
   readonly _path: string;
+  /** The namespaces by name. */
+  readonly _nsps: ReadonlyMap<string, Namespace>;
   readonly _serveClient: boolean;
   eio: unknown;
   engine: unknown;

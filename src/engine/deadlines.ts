@@ -8,6 +8,14 @@ export interface Waiting<T extends Waiting<T>> {
   next: T | undefined;
 }
 
+/** The fields of an object that has no other base class. */
+export abstract class DeadlineEntry<T extends Waiting<T>> implements Waiting<T> {
+  queue: DeadlineQueue<T> | undefined = undefined;
+  due = 0;
+  previous: T | undefined = undefined;
+  next: T | undefined = undefined;
+}
+
 /** A timer that is later than this, in ms, means that the process was paused: it had no CPU, or was stopped. */
 const STALL_MS = 1000;
 

@@ -49,7 +49,7 @@ export class Presence extends EventEmitter<PresenceEvents> {
   /** @param of the server, whose namespace `/` it watches, or another namespace; its adapter must span the workers */
   constructor(of: Server<DefaultEventsMap, DefaultEventsMap> | AnyNamespace) {
     super();
-    const nsp = 'sockets' in of && 'adapter' in of && 'server' in of ? (of as AnyNamespace) : (of as Server).of('/');
+    const nsp = 'of' in of ? (of.of('/') as AnyNamespace) : of;
     this.nsp = nsp;
     this.registry = new PresenceRegistry(randomUUID(), {
       send: (message) => nsp.serverSideEmit(EVENT, message),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Server } from 'socket.io';
 import { loadRunConfig } from '../config/load.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
@@ -12,12 +11,9 @@ import { MachineWorker } from '../runtime/machine-worker.js';
 import { namespaceMetrics } from '../runtime/stats.js';
 import { onServer } from '../server/install.js';
 import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
+import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
 import { warnOfLocalState } from './warnings.js';
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;

@@ -31,28 +31,54 @@ export async function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> 
   clearTimeout(timer);
 }
 
-/** Logs the start and the end of each outage once, and lists the outage among the worker's problems meanwhile. */
-export function backplaneEvents(
-  bus: string,
-  { problems, malformed, log }: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
+/** What an outage of Redis is called in the log and among the problems. */
+interface OutageTexts {
+  /** What follows while Redis is unreachable. */
+  down: string;
+  /** What follows while Redis rejects a command. */
+  rejected: string;
+  /** The message when the outage is over. */
+  up: string;
+}
+
+/**
+ * Logs the start and the end of each outage once, and lists the outage among the worker's problems meanwhile.
+ * @param fields further fields of the log lines
+ */
+export function outageEvents(
+  fields: object,
+  texts: OutageTexts,
+  { problems, log }: { problems: Set<string>; log: Logger },
 ): BackplaneEvents {
   let problem = '';
   return {
     onDown: (reason, rejected) => {
       problems.delete(problem);
       problem = rejected
-        ? `Redis rejects the command ${rejected}: rooms do not fully span workers and machines`
-        : 'Redis is unreachable: rooms do not span workers and machines';
+        ? `Redis rejects the command ${rejected}: ${texts.rejected}`
+        : `Redis is unreachable: ${texts.down}`;
       problems.add(problem);
       // Only the log has the words of Redis, which may name users and channels.
-      log.error({ bus, reason }, problem);
+      log.error({ ...fields, reason }, problem);
     },
     onUp: (unsent) => {
       problems.delete(problem);
-      log.info({ bus, unsent }, 'the backplane is up');
+      log.info({ ...fields, unsent }, texts.up);
     },
-    onMalformed: (reason) => malformed.note('bus', reason),
   };
+}
+
+/** The events of the backplane of a worker. */
+export function backplaneEvents(
+  bus: string,
+  worker: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
+): BackplaneEvents {
+  const texts = {
+    down: 'rooms do not span workers and machines',
+    rejected: 'rooms do not fully span workers and machines',
+    up: 'the backplane is up',
+  };
+  return { ...outageEvents({ bus }, texts, worker), onMalformed: (reason) => worker.malformed.note('bus', reason) };
 }
 
 /** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */

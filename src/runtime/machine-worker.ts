@@ -52,7 +52,7 @@ export class MachineWorker implements EngineHost {
 
   private constructor(
     private readonly config: RunConfig,
-    readonly version: string,
+    version: string,
     readonly mesh: Mesh,
     machine: string,
     readonly orders: Orders,

@@ -1,4 +1,5 @@
 import type { Server } from 'socket.io';
+import { privateParts } from '../compat/socket-io-server.js';
 import type { Metric } from '../operations/metrics/metric.js';
 import type { MachineWorker } from './machine-worker.js';
 
@@ -33,7 +34,7 @@ export function statsOf({ mesh, engines, servers }: MachineWorker): WorkerStats 
 export function socketsByNamespace(servers: Iterable<Server>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const server of servers) {
-    for (const [name, { sockets }] of server._nsps) {
+    for (const [name, { sockets }] of privateParts(server)._nsps) {
       const key = counts.has(name) || counts.size < MAX_NAMESPACES ? name : OTHERS;
       counts.set(key, (counts.get(key) ?? 0) + sockets.size);
     }

@@ -8,7 +8,8 @@ import { idPrefixOf, Relay } from '../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { closeEngines, eventOf, startEngine } from '../engine/support/engine.js';
 import { pacedSend } from '../engine/support/paced-send.js';
-import { closeWebSockets, openPolling, openWebSocket } from '../engine/support/raw.js';
+import { closeWebSockets, openPolling } from '../engine/support/raw.js';
+import { upgradeAt } from '../engine/support/upgrade.js';
 
 const LIMIT = 200_000;
 const COUNT = 25_000;
@@ -44,15 +45,7 @@ async function startRelayed(options: EngineOptions = {}) {
   // A session that says something over polling, and goes on doing so, stays where it is.
   await polling.post('4hello');
   const session = await opened;
-  const client = openWebSocket(`${receiver.url}&sid=${polling.sid}`);
-  expect(await client.status).toBe(101);
-  const poll = polling.poll();
-  client.send('2probe');
-  expect(await client.next()).toBe('3probe');
-  await poll;
-  const upgraded = eventOf(session, 'upgrade');
-  client.send('5');
-  await upgraded;
+  const client = await upgradeAt(receiver.url, polling, session);
   client.socket.pause();
   return { owner: owner.engine, receiver: receiver.engine, client, session };
 }

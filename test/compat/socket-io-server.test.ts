@@ -8,6 +8,7 @@ test('this version of socket.io has the private parts that the drop-in relies on
   const parts = privateParts(new Server({ path: '/x' }));
   expect(parts).toMatchObject({ opts: { path: '/x' }, _path: '/x', _serveClient: true });
   expect(parts.encoder).toBeInstanceOf(parts._parser.Encoder);
+  expect([...parts._nsps.keys()]).toEqual(['/']);
   expect(clientFiles.size).toBe(8);
 });
 

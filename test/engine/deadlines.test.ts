@@ -1,15 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { DeadlineQueue, type Waiting } from '../../src/engine/deadlines.js';
+import { DeadlineEntry, DeadlineQueue } from '../../src/engine/deadlines.js';
 import { TestClock } from './support/clock.js';
 
-class Item implements Waiting<Item> {
-  queue: DeadlineQueue<Item> | undefined = undefined;
-  due = 0;
-  previous: Item | undefined = undefined;
-  next: Item | undefined = undefined;
-
-  constructor(readonly name: string) {}
+class Item extends DeadlineEntry<Item> {
+  constructor(readonly name: string) {
+    super();
+  }
 }
 
 describe('deadlines', () => {

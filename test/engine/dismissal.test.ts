@@ -5,7 +5,8 @@ import type { Session } from '../../src/engine/session/session.js';
 import { startWorker, stopWorkers } from '../cluster/support/workers.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
-import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
+import { closeWebSockets, openPolling } from './support/raw.js';
+import { upgradeAt } from './support/upgrade.js';
 
 /** A dismissed client reconnects. How real clients take it is what `npm run torture -- languages` tells. */
 
@@ -82,15 +83,7 @@ describe('on a WebSocket, a dismissed client', () => {
       await polling.post('40');
       const session = await opened;
       expect((await polling.poll())[1]).toMatch(/^40/);
-      const client = openWebSocket(`${holder.url}&sid=${polling.sid}`);
-      expect(await client.status).toBe(101);
-      const poll = polling.poll();
-      client.send('2probe');
-      expect(await client.next()).toBe('3probe');
-      await poll;
-      const upgraded = eventOf(session, 'upgrade');
-      client.send('5');
-      await upgraded;
+      const client = await upgradeAt(holder.url, polling, session);
       session.send('last words');
       session.dismiss();
       expect([await client.next(), await client.next()]).toEqual(['4last words', undefined]);

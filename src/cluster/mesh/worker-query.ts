@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../errors.js';
+import { Questions } from '../questions.js';
 import { kinds, type Mesh } from './mesh.js';
 
 /** A question is a number of 4 bytes. Its answer starts with the same number. */
@@ -9,8 +10,7 @@ const QUESTION = 4;
  * worker does not block the caller.
  */
 export class WorkerQuery {
-  private readonly waiting = new Map<number, (from: number, answer: unknown) => void>();
-  private asked = 0;
+  private readonly questions = new Questions();
 
   /**
    * @param answer this worker's own answer, a value that JSON can express
@@ -27,7 +27,7 @@ export class WorkerQuery {
     });
     mesh.listenTo(kinds.answer, (from, payload) => {
       const answer = this.read(payload);
-      this.waiting.get(payload.readUInt32LE(0))?.(from, answer);
+      this.questions.answered(from, payload.readUInt32LE(0), answer);
     });
   }
 
@@ -37,26 +37,13 @@ export class WorkerQuery {
    */
   async ask(timeoutMs: number): Promise<Map<number, unknown>> {
     const { mesh } = this;
-    const answers = new Map<number, unknown>([[mesh.id, await this.answer()]]);
-    const missing = new Set(mesh.members);
-    for (const id of missing) answers.set(id, undefined);
-    if (missing.size === 0) return answers;
-    const number = this.asked++ >>> 0;
-    const question = Buffer.alloc(QUESTION);
-    question.writeUInt32LE(number);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.waiting.set(number, (from, answer) => {
-        answers.set(from, answer);
-        missing.delete(from);
-        if (missing.size > 0) return;
-        clearTimeout(timer);
-        resolve();
-      });
-      for (const id of missing) mesh.send(id, kinds.question, question);
+    const own = await this.answer();
+    const others = await this.questions.ask(mesh.members, timeoutMs, (worker, id) => {
+      const question = Buffer.alloc(QUESTION);
+      question.writeUInt32LE(id);
+      mesh.send(worker, kinds.question, question);
     });
-    this.waiting.delete(number);
-    return answers;
+    return new Map([[mesh.id, own], ...others]);
   }
 
   private read(payload: Buffer): unknown {

@@ -17,9 +17,9 @@ import {
   type Question,
   socketOf,
 } from '../protocol.js';
+import { Questions } from '../questions.js';
 import { lockPort } from './port-lock.js';
 import { movesConnections, SharedPorts } from './ports.js';
-import { Questions } from './questions.js';
 import { Watchdog } from './watchdog.js';
 
 export interface PrimaryOptions {
@@ -45,6 +45,9 @@ const MAX_DELAY_MS = 10_000;
 const STOP_TIMEOUT_MS = 10_000;
 /** The same for an immediate stop. */
 const STOP_NOW_TIMEOUT_MS = 3000;
+
+/** How long workers may take to answer a question, in ms. */
+const ANSWER_TIMEOUT_MS = 2000;
 
 /** A worker, as the primary sees it. */
 interface WorkerRecord {
@@ -143,7 +146,7 @@ export class Primary {
 
   /** Asks workers. The answer of a worker that does not answer in time is undefined. */
   ask(question: Question, workers: readonly number[] = this.listening): Promise<Map<number, unknown>> {
-    return this.questions.ask(workers, (worker, id) => {
+    return this.questions.ask(workers, ANSWER_TIMEOUT_MS, (worker, id) => {
       const member = this.members.get(worker);
       if (member) send(member.worker, { type: 'ask', id, question });
     });

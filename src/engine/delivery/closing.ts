@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.js';
-import { DeadlineQueue, type Waiting } from '../deadlines.js';
+import { DeadlineEntry, DeadlineQueue } from '../deadlines.js';
 import { isNative, type NativeWebSocket, type WebSocketConnection } from '../http/exchange.js';
 
 /** How long a client may take to read the waiting bytes, or to answer a ping, before it is disconnected, in ms. */
@@ -92,16 +92,13 @@ export class Closing {
   }
 }
 
-class ClosingWebSocket implements Waiting<ClosingWebSocket> {
-  queue: DeadlineQueue<ClosingWebSocket> | undefined = undefined;
-  due = 0;
-  previous: ClosingWebSocket | undefined = undefined;
-  next: ClosingWebSocket | undefined = undefined;
-
+class ClosingWebSocket extends DeadlineEntry<ClosingWebSocket> {
   constructor(
     readonly webSocket: NativeWebSocket,
     readonly ending: Ending,
     readonly code: number | undefined,
     readonly reason: string | undefined,
-  ) {}
+  ) {
+    super();
+  }
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.js';
-import { DeadlineQueue, type Waiting } from '../deadlines.js';
+import { DeadlineEntry, DeadlineQueue } from '../deadlines.js';
 
 /** How long a poll may still be on its way to this worker, in ms. */
 const MAX_LATE_MS = 10_000;
@@ -38,11 +38,8 @@ export class LatePolls {
   }
 }
 
-class LatePoll implements Waiting<LatePoll> {
-  queue: DeadlineQueue<LatePoll> | undefined = undefined;
-  due = 0;
-  previous: LatePoll | undefined = undefined;
-  next: LatePoll | undefined = undefined;
-
-  constructor(readonly sid: string) {}
+class LatePoll extends DeadlineEntry<LatePoll> {
+  constructor(readonly sid: string) {
+    super();
+  }
 }

@@ -5,6 +5,7 @@ import { redisNamesOf } from '../../config/redis-names.js';
 import type { RunConfig } from '../../config/run-options.js';
 import type { BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
 import { backplaneKindOf, backplaneNameOf } from '../../rooms/backplanes/registry.js';
+import { outageEvents } from '../backplane.js';
 import type { MalformedMessages } from '../malformed.js';
 import { redisChannels } from './redis-channels.js';
 
@@ -24,34 +25,24 @@ export interface OtherMachines {
  */
 export function openMachines(
   config: RunConfig,
-  { worker, machine }: { worker: number; machine: string },
-  { problems, malformed, log }: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
+  name: { worker: number; machine: string },
+  worker: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
 ): OtherMachines | undefined {
   const bus = backplaneNameOf(config);
   if (!config.redisUrl || !backplaneKindOf(bus).spansMachines) return undefined;
-  let problem = '';
+  const { machine } = name;
+  const id = workerName(name.worker, machine);
+  const effect = 'requests for sessions of other machines fail';
+  const texts = { down: effect, rejected: effect, up: 'the relay to other machines is up' };
   const channels = redisChannels({
     url: config.redisUrl,
     isCluster: bus === 'redis-sharded',
     prefix: redisNamesOf(config).channels,
-    name: workerName(worker, machine),
-    events: {
-      onDown: (reason, rejected) => {
-        problems.delete(problem);
-        problem = rejected
-          ? `Redis rejects the command ${rejected}: requests for sessions of other machines fail`
-          : 'Redis is unreachable: requests for sessions of other machines fail';
-        problems.add(problem);
-        log.error({ relay: 'redis', reason }, problem);
-      },
-      onUp: (unsent) => {
-        problems.delete(problem);
-        log.info({ relay: 'redis', unsent }, 'the relay to other machines is up');
-      },
-    },
+    name: id,
+    events: outageEvents({ relay: 'redis' }, texts, worker),
   });
-  const links = new MachineLinks(workerName(worker, machine), machine, channels);
-  links.onMalformed = (reason) => malformed.note('relay', reason);
+  const links = new MachineLinks(id, machine, channels);
+  links.onMalformed = (reason) => worker.malformed.note('relay', reason);
   return {
     id: machine,
     links,

@@ -1,13 +1,12 @@
-import { Cluster, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import type { MachineChannels } from '../../cluster/machines/machine-links.js';
 import type { BackplaneEvents, BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
 import { ConnectionHealth } from '../../rooms/backplanes/connection-health.js';
 import { observe } from '../../rooms/backplanes/redis/classic.js';
 import { connectionOptions, keepWatch } from '../../rooms/backplanes/redis/connection.js';
 import { type Command, wouldAccept } from '../../rooms/backplanes/redis/rejections.js';
-import { ShardedSubscriptions } from '../../rooms/backplanes/redis/sharded-subscriptions.js';
+import { connectCluster } from '../../rooms/backplanes/redis/sharded.js';
 import { Subscriptions } from '../../rooms/backplanes/redis/subscriptions.js';
-import { clusterAddress } from '../../rooms/backplanes/redis/urls.js';
 
 /** The channels of the workers of all machines, on Redis. */
 export interface RedisChannels extends MachineChannels {
@@ -94,38 +93,12 @@ function openClassic(url: string, channel: string, health: ConnectionHealth, rec
 }
 
 function openSharded(url: string, channel: string, health: ConnectionHealth, receive: Receive): Connections {
-  const { nodes, options } = clusterAddress(url);
-  const { enableOfflineQueue: _, retryStrategy, ...redisOptions } = connectionOptions;
-  const cluster = new Cluster(nodes, {
-    enableOfflineQueue: false,
-    clusterRetryStrategy: retryStrategy,
-    slotsRefreshInterval: 5000,
-    redisOptions: { ...redisOptions, ...options },
-  });
-  const update = () =>
-    health.update(cluster.status === 'ready' && subscriptions.isComplete && !subscriptions.isPending);
-  const onError = (error: Error) => {
-    health.reason = error.message || error.name;
-  };
-  const subscriptions = new ShardedSubscriptions(cluster, options, {
-    onChange: update,
-    onError,
-    rejections: health.rejections,
-  });
+  const { cluster, subscriptions, close } = connectCluster(url, health, (isConfirmed) => isConfirmed);
   subscriptions.on('smessageBuffer', (_channel: Buffer, bytes: Buffer) => receive(bytes));
   subscriptions.ssubscribe(channel);
-  health.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
-  cluster.on('error', onError);
-  cluster.on('node error', onError);
-  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
-  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
   return {
     publishName: 'SPUBLISH',
     publish: (to, message) => cluster.spublish(to, message) as Promise<number>,
-    close: () => {
-      endWatch();
-      subscriptions.close();
-      cluster.disconnect();
-    },
+    close,
   };
 }

@@ -17,33 +17,13 @@ import { clusterAddress } from './urls.js';
  * @param url one or more nodes of the cluster, separated by commas
  */
 export function redisShardedBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
-  const { nodes, options } = clusterAddress(url);
   const outage = new ConnectionHealth(events);
-  const cluster = new Cluster(nodes, {
-    enableOfflineQueue: false,
-    clusterRetryStrategy: connectionOptions.retryStrategy,
-    slotsRefreshInterval: 5000,
-    redisOptions: { ...withoutQueue, ...options },
-  });
   let wasConfirmed = false;
-  const update = () => {
+  const { cluster, subscriptions, close } = connectCluster(url, outage, (isConfirmed) => {
     // Later, a request for the channel of a new room is no outage.
-    wasConfirmed ||= subscriptions.isComplete && !subscriptions.isPending;
-    outage.update(cluster.status === 'ready' && subscriptions.isComplete && wasConfirmed);
-  };
-  const onError = (error: Error) => {
-    outage.reason = error.message || error.name;
-  };
-  const subscriptions = new ShardedSubscriptions(cluster, options, {
-    onChange: update,
-    onError,
-    rejections: outage.rejections,
+    wasConfirmed ||= isConfirmed;
+    return wasConfirmed;
   });
-  outage.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
-  cluster.on('error', onError);
-  cluster.on('node error', onError);
-  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
-  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
   const client = {
     isCluster: true,
     nodes: () =>
@@ -62,15 +42,58 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents, pref
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
-      endWatch();
       outage.close();
+      close();
+    },
+  };
+}
+
+const { enableOfflineQueue: _, retryStrategy, ...withoutQueue } = connectionOptions;
+
+/**
+ * Connects with a Redis Cluster, and keeps the health of the connections up to date.
+ * @param isReady whether the subscriptions suffice; gets whether all of them are confirmed
+ */
+export function connectCluster(
+  url: string,
+  health: ConnectionHealth,
+  isReady: (isConfirmed: boolean) => boolean,
+): { cluster: Cluster; subscriptions: ShardedSubscriptions; close(): void } {
+  const { nodes, options } = clusterAddress(url);
+  const cluster = new Cluster(nodes, {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshInterval: 5000,
+    redisOptions: { ...withoutQueue, ...options },
+  });
+  const update = () => {
+    const { isComplete, isPending } = subscriptions;
+    const isUp = isReady(isComplete && !isPending);
+    health.update(cluster.status === 'ready' && isComplete && isUp);
+  };
+  const onError = (error: Error) => {
+    health.reason = error.message || error.name;
+  };
+  const subscriptions = new ShardedSubscriptions(cluster, options, {
+    onChange: update,
+    onError,
+    rejections: health.rejections,
+  });
+  health.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
+  cluster.on('error', onError);
+  cluster.on('node error', onError);
+  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
+  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
+  return {
+    cluster,
+    subscriptions,
+    close: () => {
+      endWatch();
       subscriptions.close();
       cluster.disconnect();
     },
   };
 }
-
-const { enableOfflineQueue: _, retryStrategy: __, ...withoutQueue } = connectionOptions;
 
 /**
  * Lets `socket.join()` return a promise while the channel of a new room waits for its confirmation. Code that awaits it

@@ -1,26 +1,30 @@
-/** How long workers may take to answer, in ms. */
-const ANSWER_TIMEOUT_MS = 2000;
-
 interface Round {
   readonly answers: Map<number, unknown>;
   readonly waitingFor: Set<number>;
   done(): void;
 }
 
-/** The questions of the primary that workers have not answered yet. */
+/** Questions to several workers that some of them have not answered yet. */
 export class Questions {
   private readonly rounds = new Map<number, Round>();
   private lastId = 0;
 
   /**
-   * Asks workers. Resolves when all have answered or are gone, or when the time is up.
-   * @param send asks one worker
+   * Asks workers. Resolves when all have answered or are gone, or when the time is up. The value is undefined for a worker
+   * that has not answered.
+   * @param timeoutMs how long the workers may take
+   * @param send asks one worker; `id` is a number below 2^32
    */
-  ask(workers: readonly number[], send: (worker: number, id: number) => void): Promise<Map<number, unknown>> {
-    const id = ++this.lastId;
+  ask(
+    workers: readonly number[],
+    timeoutMs: number,
+    send: (worker: number, id: number) => void,
+  ): Promise<Map<number, unknown>> {
+    this.lastId = (this.lastId + 1) >>> 0;
+    const id = this.lastId;
     return new Promise((resolve) => {
       const answers = new Map<number, unknown>(workers.map((worker) => [worker, undefined]));
-      const timer = setTimeout(() => this.rounds.get(id)?.done(), ANSWER_TIMEOUT_MS);
+      const timer = setTimeout(() => this.rounds.get(id)?.done(), timeoutMs);
       const done = () => {
         clearTimeout(timer);
         this.rounds.delete(id);
