@@ -3,6 +3,8 @@ FROM node:22-bookworm-slim AS build
 WORKDIR /app
 # Without load/, npm leaves out the workspace and what only it uses.
 COPY package.json package-lock.json .npmrc ./
+# The packages of the chat service, which users of the library do not install.
+COPY deploy/service deploy/service
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
@@ -12,6 +14,7 @@ RUN npm prune --omit=dev \
   && keep="uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" \
   && test -f "node_modules/uWebSockets.js/dist/bin/$keep" \
   && find node_modules/uWebSockets.js/dist/bin -name '*.node' ! -name "$keep" -delete \
+  && rm node_modules/gjallar-service \
   && mkdir data
 
 FROM node:22-bookworm-slim

@@ -1,9 +1,10 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type PinoPretty from 'pino-pretty';
+import { optionalPackage } from './compat/optional-packages.js';
 
 /**
- * Creates the log: one JSON object per line on the standard output, or readable lines if that is a terminal. The fields
- * are those of docs/operations.md, "Log".
+ * Creates the log: one JSON object per line on the standard output, or readable lines if that is a
+ * terminal and pino-pretty is installed. The fields are those of docs/operations.md, "Log".
  * @param level lowest level that is logged
  * @param origin which process writes it
  */
@@ -18,7 +19,8 @@ export function createLog(
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { error: shown },
   };
-  if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
+  const pretty = process.stdout.isTTY ? optionalPackage<typeof PinoPretty>('pino-pretty') : undefined;
+  if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
   // If the reader of the log stops reading, the server must not wait, and its buffer is bounded.
   return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES }));
 }

@@ -11,7 +11,7 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
  */
 const layers: Record<string, readonly string[]> = {
   errors: [],
-  log: [],
+  log: ['compat'],
   version: [],
   'control-characters': [],
   'worker-links': [],
@@ -22,7 +22,7 @@ const layers: Record<string, readonly string[]> = {
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
   cluster: ['engine', 'errors'],
   http: ['compat', 'engine', 'errors'],
-  operations: ['cluster', 'engine', 'errors', 'http', 'rooms'],
+  operations: ['cluster', 'compat', 'engine', 'errors', 'http', 'rooms'],
   runtime: [
     ...['cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms'],
     'worker-links',
@@ -51,7 +51,7 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
   ],
-  cli: ['chat', 'cluster', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+  cli: ['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { Primary } from '../cluster/primary/primary.js';
 import type { AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
+import { promClient } from '../operations/metrics/prom-client.js';
 import type { Answers } from '../runtime/answers.js';
 
 /** The admin port's view of a primary. */
@@ -11,6 +12,7 @@ export function adminSource(primary: Primary, configured: number): AdminSource {
       return machineHealth(answers, configured, primary.isDraining);
     },
     metrics: async () => {
+      promClient();
       // Each worker gathers the metrics of all. A stuck one does not answer.
       for (const worker of primary.listening) {
         const answer = (await primary.ask('metrics', [worker])).get(worker);

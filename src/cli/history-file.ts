@@ -1,3 +1,4 @@
+import { requirePackages } from '../compat/optional-packages.js';
 import type { Config } from '../config/options.js';
 import { GjallarError } from '../errors.js';
 
@@ -16,4 +17,10 @@ export function requireSqlite({ historyStore, redisUrl, historyTtl }: Config, re
   if (historyStore === 'redis' || (historyStore === 'auto' && redisUrl)) {
     throw new GjallarError('BAD_CONFIG', `the history is in Redis, not in DATA_DIR. ${remedy}`);
   }
+}
+
+/** What copies the files of SQLite. @throws GjallarError BAD_CONFIG if libsql is not installed */
+export function openCopies(): Promise<typeof import('../history/sqlite/copy.js')> {
+  requirePackages('the history in SQLite', ['libsql']);
+  return import('../history/sqlite/copy.js');
 }

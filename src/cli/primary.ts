@@ -8,6 +8,7 @@ import { GjallarError } from '../errors.js';
 import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
 import { AdminServer } from '../operations/admin/admin-server.js';
+import { hasPromClient } from '../operations/metrics/prom-client.js';
 import type { BackplaneName } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 import { adminSource } from './admin-source.js';
@@ -53,7 +54,10 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     for (const { name, meant } of unknownVariables(process.env)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
-    if (adminPort !== undefined) log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
+    if (adminPort !== undefined) {
+      log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
+      if (!hasPromClient) log.warn('the admin port serves no /metrics; to serve them, run: npm install prom-client');
+    }
     process.send?.('ready');
   } catch (error) {
     // Workers that are already running would keep the process alive.

@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { chatApplication } from '../chat/application.js';
+import { requirePackages } from '../compat/optional-packages.js';
 import { isUnlimited, limitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/options.js';
+import { packagesOf as packagesOfArchive } from '../history/archive/database.js';
 import { runWorker } from '../runtime/worker.js';
 import { runPrimary, type Started } from './primary.js';
 
@@ -14,11 +15,13 @@ import { runPrimary, type Started } from './primary.js';
 const SEMI_SPACE = '--max-semi-space-size';
 
 /** `gjallar` without a sub-command: the chat service. */
-export function runService(version: string): Promise<void> {
+export async function runService(version: string): Promise<void> {
   const config = loadConfig(process.env);
+  requirePackages('the chat service', packagesOf(config));
   if (!cluster.isPrimary) {
     // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
+    const { chatApplication } = await import('../chat/application.js');
     return runWorker(config, version, chatApplication(config));
   }
   const { host, port } = config;
@@ -31,6 +34,12 @@ export function runService(version: string): Promise<void> {
       adviseOn(config, facts.log);
     },
   });
+}
+
+function packagesOf({ historyTtl, historyStore, redisUrl, archiveUrl }: Config): string[] {
+  const usesSqlite = historyTtl > 0 && (historyStore === 'sqlite' || !redisUrl);
+  const archive = archiveUrl ? packagesOfArchive(archiveUrl) : [];
+  return [...new Set(['jose', 'prom-client', ...(usesSqlite ? ['libsql'] : []), ...archive])];
 }
 
 function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, log }: Started, version: string): void {

@@ -30,7 +30,7 @@ export function checkDataDir({ dataDir, historyTtl, historyStore, redisUrl }: Co
 /** The database of the archive. */
 export async function checkArchive({ archiveUrl }: Config): Promise<Finding[]> {
   if (!archiveUrl) return [];
-  const { knex } = connect(archiveUrl);
+  const { knex } = await connect(archiveUrl);
   try {
     await knex.raw('SELECT 1').timeout(TIMEOUT_MS);
     return [ok('the database of ARCHIVE_URL answers')];

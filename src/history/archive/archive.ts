@@ -42,7 +42,7 @@ export class Archive {
   static async open(url: string): Promise<Archive> {
     let knex: Knex | undefined;
     try {
-      const database = connect(url);
+      const database = await connect(url);
       knex = database.knex;
       await migrate(knex, database.dialect);
       return new Archive(knex);

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
-import knexModule, { type Knex } from 'knex';
+import type { Knex } from 'knex';
 import type Database from 'libsql';
-import { LibsqlClient } from '../../compat/knex.js';
+import { requirePackages } from '../../compat/optional-packages.js';
 import { retryWhileBusy } from '../busy.js';
 import { createFolder } from '../private-file.js';
 
@@ -20,15 +20,26 @@ function dialectOf(url: string): Dialect | undefined {
   return dialects.get(scheme);
 }
 
+const drivers: Readonly<Record<Dialect, string>> = { sqlite: 'libsql', postgres: 'pg', mysql: 'mysql2' };
+
+/** The packages that an archive at this URL needs. */
+export function packagesOf(url: string): string[] {
+  const dialect = dialectOf(url);
+  return dialect ? ['knex', drivers[dialect]] : [];
+}
+
 /**
  * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
  * @throws RangeError for another scheme
+ * @throws GjallarError BAD_CONFIG if a package is missing
  */
-export function connect(url: string): { knex: Knex; dialect: Dialect } {
+export async function connect(url: string): Promise<{ knex: Knex; dialect: Dialect }> {
   const dialect = dialectOf(url);
+  requirePackages('ARCHIVE_URL', packagesOf(url));
+  const { default: knexModule } = await import('knex');
   switch (dialect) {
     case 'sqlite':
-      return { dialect, knex: connectSqlite(url.replace(/^sqlite:(\/\/(?=\/))?/, '')) };
+      return { dialect, knex: await connectSqlite(url.replace(/^sqlite:(\/\/(?=\/))?/, '')) };
     case 'postgres':
       return { dialect, knex: knexModule({ client: 'pg', connection: url, ...remote }) };
     case 'mysql': {
@@ -46,7 +57,9 @@ const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 /** One process needs few connections: one to archive, the others to read. */
 const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
 
-function connectSqlite(filename: string): Knex {
+async function connectSqlite(filename: string): Promise<Knex> {
+  const { default: knexModule } = await import('knex');
+  const { LibsqlClient } = await import('../../compat/knex.js');
   createFolder(dirname(resolve(filename)));
   return knexModule({
     client: LibsqlClient,

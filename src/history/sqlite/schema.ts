@@ -1,5 +1,4 @@
-import Database from 'libsql';
-import AsyncDatabase from 'libsql/promise';
+import type Database from 'libsql';
 import { freshEpoch } from '../epoch.js';
 import type { Writer } from './connection.js';
 import { checkMark } from './mark.js';
@@ -60,6 +59,8 @@ export async function openFile(
   maxFileBytes: number | undefined,
   retry: <T>(attempt: () => Promise<T> | T) => Promise<T>,
 ): Promise<SqliteFile> {
+  const { default: Database } = await import('libsql');
+  const { default: AsyncDatabase } = await import('libsql/promise');
   const writer = await retry(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
   // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
   const reader = await retry(() => new Database(path, { timeout: 5000 }));

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { requirePackages } from '../../compat/optional-packages.js';
 import { retryWhileBusy } from '../busy.js';
 import { epochFrom } from '../epoch.js';
 import { HistoryError } from '../errors.js';
@@ -113,10 +114,14 @@ export class SqliteHistoryStore implements HistoryStore {
     this.mark = new MarkWriter(join(dataDir, FILE), file.logId, newest);
   }
 
-  /** @throws HistoryError `HISTORY_UNAVAILABLE` if the file cannot be opened */
+  /**
+   * @throws HistoryError `HISTORY_UNAVAILABLE` if the file cannot be opened
+   * @throws GjallarError BAD_CONFIG if libsql is not installed
+   */
   static async open(options: SqliteOptions): Promise<SqliteHistoryStore> {
     const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
     const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {} } = options;
+    requirePackages('the history in SQLite', ['libsql']);
     try {
       const path = join(dataDir, FILE);
       const mode = createPrivately(path);

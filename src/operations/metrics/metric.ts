@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Counter, Gauge, Registry } from 'prom-client';
+import { promClient } from './prom-client.js';
 
 /** One value of a metric with labels: the values of the labels in order, then the number. */
 export type Labelled = readonly [...labels: string[], value: number];
@@ -23,6 +24,7 @@ export const gauge: Simple = (name, help, read) => ({ name, type: 'gauge', help,
 
 /** Adds metrics to a registry, which reads them on each scrape. */
 export function register(registry: Registry, metrics: readonly Metric[]): void {
+  const { Counter, Gauge } = promClient();
   for (const metric of metrics) {
     const { name, help, labels: labelNames = [], type } = metric;
     const Kind = type === 'gauge' ? Gauge : Counter;

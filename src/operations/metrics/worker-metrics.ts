@@ -1,8 +1,9 @@
-import { AggregatorRegistry, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
 import { WorkerQuery } from '../../cluster/mesh/worker-query.js';
 import { counter, gauge, type Metric, register } from './metric.js';
 import { processMetrics } from './process.js';
+import { hasPromClient, promClient } from './prom-client.js';
 
 /** Facts of the whole machine, which come from the configuration and the primary. */
 export interface MachineFacts {
@@ -16,29 +17,39 @@ export interface MachineFacts {
 /** How long the other workers may take to answer, in ms. Prometheus waits ten seconds. */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** The metrics of this worker, each with the label `worker`. Also gathers those of the machine's other workers. */
+/**
+ * The metrics of this worker, each with the label `worker`. Also gathers those of the machine's other workers. There are
+ * none if prom-client is not installed.
+ */
 export class WorkerMetrics {
-  readonly registry = new Registry();
+  private readonly own = hasPromClient ? new (promClient().Registry)() : undefined;
   private readonly query: WorkerQuery;
 
   constructor(
     mesh: Mesh,
     private readonly facts: MachineFacts,
   ) {
-    this.registry.setDefaultLabels({ worker: String(mesh.id) });
+    this.own?.setDefaultLabels({ worker: String(mesh.id) });
     this.add(processMetrics());
-    this.query = new WorkerQuery(mesh, () => this.registry.getMetricsAsJSON(), areMetrics);
+    this.query = new WorkerQuery(mesh, async () => this.own?.getMetricsAsJSON(), areMetrics);
+  }
+
+  /** @throws GjallarError BAD_CONFIG if prom-client is not installed */
+  get registry(): Registry {
+    return this.own ?? new (promClient().Registry)();
   }
 
   add(metrics: readonly Metric[]): void {
-    register(this.registry, metrics);
+    if (this.own) register(this.own, metrics);
   }
 
   /**
    * The metrics of all workers of the machine, in the text format of Prometheus. A worker that does not answer in time
    * is left out, and reported as not up.
+   * @throws GjallarError BAD_CONFIG if prom-client is not installed
    */
   async scrape(): Promise<string> {
+    const { AggregatorRegistry, Registry } = promClient();
     const answers = (await this.query.ask(ANSWER_TIMEOUT_MS)) as Map<number, object[] | undefined>;
     const machine = new Registry();
     register(machine, machineMetrics(answers, this.facts));

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endWithFile } from '../../support/children.js';
 import { cleanEnvironment, type LogLine } from '../../support/server.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const ownMain = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const apps = fileURLToPath(new URL('../apps/', import.meta.url));
 
 export interface RunningApplication {
@@ -37,13 +37,13 @@ export async function stopAll(): Promise<void> {
 
 /** The path of an application of these tests. */
 export function pathOf(app: string): string {
-  return join(apps, app);
+  return resolve(apps, app);
 }
 
 /** Runs an application of these tests with `gjallar run`, until all its workers listen. */
 export async function runApp(
   app: string,
-  { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+  { args = [], env = {}, main = ownMain }: { args?: string[]; env?: Record<string, string>; main?: string } = {},
 ): Promise<RunningApplication> {
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-run-'));
   const child = endWithFile(
