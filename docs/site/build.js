@@ -70,6 +70,14 @@ async function generate() {
     '|---|---|---|',
     ...codes,
   ]);
+  const { helpText, runHelpText } = await import(join(root, 'dist/cli/help.js'));
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const fence = '```';
+  const texts = [helpText(version), runHelpText(version)].flatMap((text, index) => [
+    ...['', `## gjallar${index === 0 ? '' : ' run'} --help`, '', `${fence}text`],
+    ...[text.trim(), fence],
+  ]);
+  page('command-line', ['# Command line', ...texts]);
   const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
   page('http-endpoints', [
     '# HTTP endpoints',
