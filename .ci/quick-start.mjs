@@ -36,7 +36,7 @@ async function tryServer(command, cwd, environment, path) {
     const { status } = await fetch(`http://127.0.0.1:${port}${path}`);
     if (status !== 200) throw new Error(`${path} answered ${status}`);
   } finally {
-    process.kill(-child.pid, 'SIGTERM');
+    if (child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
     await ended;
   }
 }
@@ -47,7 +47,7 @@ try {
   const [, packing] = /Run `(npm run build && npm pack)`/.exec(readme);
   const [install] = /npm install \.\/gjallar-\S+\.tgz/.exec(readme);
   const [start] = /npx gjallar run server\.js .*/.exec(readme);
-  const [, application] = /```js\n(import [\s\S]*?from 'gjallar';[\s\S]*?)```/.exec(readme);
+  const [, application] = /```js\n([^`]*from 'gjallar';[^`]*)```/.exec(readme);
   run(`${packing} --pack-destination ${folder}`, root);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(folder, 'server.js'), application.replace('3000', '0'));
