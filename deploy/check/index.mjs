@@ -13,6 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { startService } from '../../load/harness/service.js';
+import { grafana } from './grafana.mjs';
+import { compose, helm, kubernetes } from './manifests.mjs';
 import { proxies } from './proxies.mjs';
 
 const TIMEOUT_MS = 30_000;
@@ -186,7 +188,7 @@ async function checkProxies(names) {
 
 const deploy = fileURLToPath(new URL('..', import.meta.url));
 
-/** Checks that are one command. */
+/** Checks that need no proxy. */
 const commands = {
   prometheus: () => {
     const options = { cwd: join(deploy, 'prometheus'), stdio: 'pipe' };
@@ -202,11 +204,12 @@ const commands = {
     if (!(exposure <= 4)) throw new Error(`the exposure level is ${exposure}`);
     return `the exposure level is ${exposure}`;
   },
+  ...{ compose, kubernetes, helm, grafana },
 };
 
-function checkCommand(name) {
+async function checkCommand(name) {
   try {
-    console.log(`${name}: ok; ${commands[name]()}`);
+    console.log(`${name}: ok; ${await commands[name]()}`);
     return true;
   } catch (error) {
     console.log(`${name}: FAILED: ${error.message}\n${error.stdout ?? ''}${error.stderr ?? ''}`);
@@ -222,7 +225,8 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const chosen = (names) => names.filter((name) => asked.length === 0 || asked.includes(name));
-const results = chosen(Object.keys(commands)).map(checkCommand);
+const results = [];
+for (const name of chosen(Object.keys(commands))) results.push(await checkCommand(name));
 const chosenProxies = chosen(Object.keys(proxies));
 if (chosenProxies.length > 0) results.push(await checkProxies(chosenProxies));
 process.exit(results.every(Boolean) ? 0 : 1);
