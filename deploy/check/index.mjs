@@ -6,7 +6,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,32 +15,9 @@ import { startService } from '../../load/harness/service.js';
 import { grafana } from './grafana.mjs';
 import { compose, helm, kubernetes } from './manifests.mjs';
 import { proxies } from './proxies.mjs';
+import { freePort, isUp, TIMEOUT_MS, until, withRedis } from './support.mjs';
 
-const TIMEOUT_MS = 30_000;
 const admin = { Authorization: `Basic ${btoa('ops:password')}` };
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function until(what, isTrue) {
-  const deadline = Date.now() + TIMEOUT_MS;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error(`not within ${TIMEOUT_MS / 1000} s: ${what}`);
-    await sleep(100);
-  }
-}
-
-const isUp = (url) =>
-  fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 
 /** The clients on a server, by its metrics. */
 async function clientsOf({ url }) {
@@ -151,24 +127,13 @@ async function checkProxy(name, servers) {
   }
 }
 
-async function checkProxies(names) {
-  const redisPort = await freePort();
-  const data = mkdtempSync(join(tmpdir(), 'gjallar-deploy-redis-'));
-  const redis = spawn('redis-server', ['--port', String(redisPort), '--save', '', '--dir', data], { stdio: 'ignore' });
-  const gone = once(redis, 'close');
-  let isGood = true;
-  try {
+function checkProxies(names) {
+  return withRedis(async (REDIS_URL) => {
+    let isGood = true;
     for (const name of names) {
       const { PATH, HOME } = process.env;
       const env = {
-        ...{
-          PATH,
-          HOME,
-          WORKERS: '2',
-          TRUST_PROXY: '1',
-          REDIS_URL: `redis://127.0.0.1:${redisPort}`,
-          DRAIN_TIMEOUT: '2s',
-        },
+        ...{ PATH, HOME, WORKERS: '2', TRUST_PROXY: '1', REDIS_URL, DRAIN_TIMEOUT: '2s' },
         ...{ ADMIN_USER: 'ops', ADMIN_PASSWORD: 'password', RATE_LIMIT: 'off' },
       };
       const servers = await Promise.all([1, 2].map(() => startService({ env, onLine: () => {} })));
@@ -178,12 +143,8 @@ async function checkProxies(names) {
         await Promise.all(servers.map((server) => server.stop()));
       }
     }
-  } finally {
-    redis.kill();
-    await gone;
-    rmSync(data, { recursive: true, force: true });
-  }
-  return isGood;
+    return isGood;
+  });
 }
 
 const deploy = fileURLToPath(new URL('..', import.meta.url));

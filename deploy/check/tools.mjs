@@ -20,7 +20,8 @@ const OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 /** The versions of Kubernetes that the manifests must be valid for: the oldest and the newest of the schemas. */
 export const KUBERNETES = ['1.27.0', '1.37.0'];
 
-const run = (program, args, options = {}) => execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+const run = (program, args, options = {}) =>
+  execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
 
 /** Makes a folder of the cache once: `make` fills one that takes the name afterwards, so that it is never half there. */
 function folder(name, make) {
@@ -51,7 +52,10 @@ export function kubernetesSchemas() {
       mkdirSync(join(target, version));
       for (const name of readdirSync(source)) {
         // Without their ids, they refer to each other as files.
-        const text = readFileSync(join(source, name), 'utf8').replaceAll('"/api/_definitions.json', '"_definitions.json');
+        const text = readFileSync(join(source, name), 'utf8').replaceAll(
+          '"/api/_definitions.json',
+          '"_definitions.json',
+        );
         const { $id: _, ...schema } = JSON.parse(text);
         writeFileSync(join(target, version, name), JSON.stringify(schema));
       }
