@@ -13,7 +13,7 @@ export const PROGRAMS = [
     package: 'redis-server',
     found: () => inPath('redis-server'),
     services: ['redis-server'],
-    usedBy: ['support/redis.ts', 'rooms/hosts.test.ts', 'torture/faults.test.ts'],
+    usedBy: ['support/redis.ts', 'rooms/hosts.test.ts', 'torture/faults.test.ts', 'deploy/compose.test.ts'],
   },
   {
     package: 'chromium',
@@ -52,7 +52,10 @@ export const PROGRAMS = [
     package: name,
     found: () => inPath(program),
     services: name === 'apache2-bin' ? [] : [name],
-    usedBy: name === 'haproxy' ? ['guide/proxies.test.ts', 'support/haproxy.ts'] : ['guide/proxies.test.ts'],
+    usedBy:
+      name === 'haproxy'
+        ? ['guide/proxies.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts']
+        : ['guide/proxies.test.ts'],
   })),
   // Several hosts on one machine.
   {
