@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { startService } from '../../load/harness/service.js';
 import { grafana } from './grafana.mjs';
+import { image } from './image.mjs';
 import { compose, helm, kubernetes } from './manifests.mjs';
 import { proxies } from './proxies.mjs';
 import { freePort, isUp, TIMEOUT_MS, until, withRedis } from './support.mjs';
@@ -165,7 +166,7 @@ const commands = {
     if (!(exposure <= 4)) throw new Error(`the exposure level is ${exposure}`);
     return `the exposure level is ${exposure}`;
   },
-  ...{ compose, kubernetes, helm, grafana },
+  ...{ image, compose, kubernetes, helm, grafana },
 };
 
 async function checkCommand(name) {
