@@ -34,7 +34,12 @@ export const PROGRAMS = [
     services: ['mariadb'],
     usedBy: ['history/support/databases.ts'],
   },
-  { package: 'openssl', found: () => inPath('openssl'), services: [], usedBy: ['support/certificate.ts'] },
+  {
+    package: 'openssl',
+    found: () => inPath('openssl'),
+    services: [],
+    usedBy: ['support/certificate.ts', 'deploy/private-ca.test.ts'],
+  },
   // A client in another language, and what it connects with.
   ...['socketio', 'websocket', 'requests'].map((name) => ({
     package: `python3-${name}`,
