@@ -39,7 +39,8 @@ export async function image() {
     cpSync(join(root, 'docs', 'openapi.json'), join(folder, 'docs', 'openapi.json'));
 
     const { resolve } = createRequire(join(folder, 'dist', 'main.js'));
-    const packages = importedPackages(join(folder, 'dist'));
+    const { peerDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const packages = [...importedPackages(join(folder, 'dist')), ...Object.keys(peerDependencies)];
     const missing = packages.filter((name) => !canResolve(resolve, name));
     if (missing.length > 0) throw new Error(`the image lacks ${missing.join(', ')}`);
 

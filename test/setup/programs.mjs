@@ -59,7 +59,7 @@ export const PROGRAMS = [
     services: name === 'apache2-bin' ? [] : [name],
     usedBy:
       name === 'haproxy'
-        ? ['guide/proxies.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts']
+        ? ['guide/proxies.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
         : ['guide/proxies.test.ts'],
   })),
   // Several hosts on one machine.
