@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { parse, stringify } from 'yaml';
 import { startService } from '../../load/harness/service.js';
-import { freePort, until, withRedis } from './support.mjs';
+import { freePort } from '../../load/peers/free-port.js';
+import { until, withRedis } from './support.mjs';
 
 const deploy = fileURLToPath(new URL('..', import.meta.url));
 const SCRAPE_INTERVAL = '1s';
@@ -34,7 +35,7 @@ async function startPrometheus(folder, servers, signal) {
   config.scrape_configs[0].static_configs[0].targets = servers.map(({ port }) => `127.0.0.1:${port}`);
   const file = join(folder, 'prometheus.yml');
   writeFileSync(file, stringify(config));
-  const port = await freePort();
+  const port = await freePort('127.0.0.1');
   const address = `127.0.0.1:${port}`;
   const args = [
     `--config.file=${file}`,

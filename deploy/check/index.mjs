@@ -12,11 +12,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { startService } from '../../load/harness/service.js';
+import { freePort } from '../../load/peers/free-port.js';
 import { grafana } from './grafana.mjs';
 import { image } from './image.mjs';
 import { compose, helm, kubernetes } from './manifests.mjs';
 import { proxies } from './proxies.mjs';
-import { freePort, isUp, TIMEOUT_MS, until, withRedis } from './support.mjs';
+import { isUp, TIMEOUT_MS, until, withRedis } from './support.mjs';
 
 const admin = { Authorization: `Basic ${btoa('ops:password')}` };
 
@@ -75,7 +76,7 @@ async function checkProxy(name, servers) {
   const proxy = proxies[name];
   const folder = mkdtempSync(join(tmpdir(), 'gjallar-deploy-'));
   chmodSync(folder, 0o755);
-  const port = await freePort();
+  const port = await freePort('127.0.0.1');
   const url = `http://127.0.0.1:${port}`;
   const ports = servers.map((server) => server.port);
   proxy.files(folder, ports, port);

@@ -1,21 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../load/peers/free-port.js';
 
 export const TIMEOUT_MS = 30_000;
-
-export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 export async function until(what, isTrue) {
   const deadline = Date.now() + TIMEOUT_MS;
@@ -33,7 +24,7 @@ export const isUp = (url) =>
 
 /** Runs a Redis of its own while `use` runs, which gets its URL. */
 export async function withRedis(use) {
-  const port = await freePort();
+  const port = await freePort('127.0.0.1');
   const data = mkdtempSync(join(tmpdir(), 'gjallar-deploy-redis-'));
   const redis = spawn('redis-server', ['--port', String(port), '--save', '', '--dir', data], { stdio: 'ignore' });
   const gone = once(redis, 'close');
