@@ -87,6 +87,7 @@ test('a failover of Redis behind HAProxy keeps the clients, and messages are acc
   ) as unknown as {
     messages: { text: string }[];
   };
-  expect(messages.map(({ text }) => text)).toEqual(['before', 'after']);
+  // A message without a certain answer may be stored, and is posted again here.
+  expect([...new Set(messages.map(({ text }) => text))]).toEqual(['before', 'after']);
   expect(lost).toEqual([]);
 });
