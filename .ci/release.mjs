@@ -63,7 +63,14 @@ function release() {
     'CHANGELOG.md',
     [head.trimEnd(), section.trimEnd(), ...rest.map((each) => each.trimEnd())].join('\n\n').concat('\n'),
   );
-  if (version !== present) run('npm', 'version', version, '--no-git-tag-version');
+  if (version !== present) {
+    run('npm', 'version', version, '--no-git-tag-version');
+    for (const file of ['deploy/helm/gjallar/Chart.yaml', 'deploy/kubernetes/deployment.yaml']) {
+      const text = readFileSync(file, 'utf8');
+      const versions = /^( *(?:version|appVersion): |.* image: gjallar:)\d+\.\d+\.\d+$/gm;
+      writeFileSync(file, text.replace(versions, `$1${version}`));
+    }
+  }
   git('commit', '--all', '--message', `Release ${version}`);
   git('tag', '--annotate', `v${version}`, '--message', `${name} ${version}`);
   console.log(`Tagged v${version}. To publish it: git push --follow-tags`);

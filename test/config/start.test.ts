@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { isUnlimited } from '../../src/config/limits.js';
@@ -35,6 +38,19 @@ test.each([
   [{ MAX_CONNECTIONS_PER_IP: '5' }, false],
 ])('with %p the start says that nothing is limited: %p', (environment, expected) => {
   expect(isUnlimited(loadConfig(environment))).toBe(expected);
+});
+
+test('Node.js reads a file of variables; those of the environment take precedence', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-env-'));
+  try {
+    const file = join(folder, '.env');
+    writeFileSync(file, 'WORKERS=many\nPORT=none\n');
+    const env = { PATH: process.env.PATH, PORT: '0' };
+    const { stderr } = spawnSync(process.execPath, [`--env-file=${file}`, 'dist/main.js'], { env, encoding: 'utf8' });
+    expect(stderr).toBe('gjallar: WORKERS must be an integer from 1 to 256, not "many"\n');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test('a port in use stops the start with one line', async () => {

@@ -13,7 +13,7 @@ export const PROGRAMS = [
     package: 'redis-server',
     found: () => inPath('redis-server'),
     services: ['redis-server'],
-    usedBy: ['support/redis.ts', 'rooms/hosts.test.ts', 'torture/faults.test.ts'],
+    usedBy: ['support/redis.ts', 'rooms/hosts.test.ts', 'torture/faults.test.ts', 'deploy/compose.test.ts'],
   },
   {
     package: 'chromium',
@@ -34,7 +34,12 @@ export const PROGRAMS = [
     services: ['mariadb'],
     usedBy: ['history/support/databases.ts'],
   },
-  { package: 'openssl', found: () => inPath('openssl'), services: [], usedBy: ['support/certificate.ts'] },
+  {
+    package: 'openssl',
+    found: () => inPath('openssl'),
+    services: [],
+    usedBy: ['support/certificate.ts', 'deploy/private-ca.test.ts'],
+  },
   // A client in another language, and what it connects with.
   ...['socketio', 'websocket', 'requests'].map((name) => ({
     package: `python3-${name}`,
@@ -52,7 +57,10 @@ export const PROGRAMS = [
     package: name,
     found: () => inPath(program),
     services: name === 'apache2-bin' ? [] : [name],
-    usedBy: name === 'haproxy' ? ['guide/proxies.test.ts', 'support/haproxy.ts'] : ['guide/proxies.test.ts'],
+    usedBy:
+      name === 'haproxy'
+        ? ['guide/proxies.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
+        : ['guide/proxies.test.ts'],
   })),
   // Several hosts on one machine.
   {
