@@ -119,3 +119,17 @@ test('a client may abort a poll and send the next one to another worker', async 
   await expect(first).rejects.toThrow();
   expect((await client.poll())[0]).toBe(400);
 });
+
+test('a poll that its client has aborted may arrive after the next one', async () => {
+  const client = await openPolling(owner.url);
+  other.mesh.delayMs = 20;
+  const aborting = new AbortController();
+  const first = over(other, client).poll(aborting.signal);
+  while (other.engine.relay!.receivedConnections.length === 0) await new Promise(setImmediate);
+  aborting.abort();
+  await expect(first).rejects.toThrow();
+  // The request of the first poll is still on its way to the owner, and the end of its connection behind it.
+  expect(owner.engine.clients[client.sid]!.transport.writable).toBe(false);
+  expect((await client.poll())[0]).toBe(400);
+  expect(owner.engine.clientsCount).toBe(0);
+});
