@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { servers } from './suites/servers.js';
-import { Suite, suites } from './suites/suite.js';
+import { folderOf, Suite, suites } from './suites/suite.js';
 import { atExit } from './torture/support/at-exit.js';
 
 const command = { name: 'suites', call: 'npm run suites --' };
@@ -85,10 +85,12 @@ function readArguments() {
   const on = values.on?.split(',') ?? Object.keys(servers);
   rejectUnknown('server', on, Object.keys(servers));
   if (!values.help && values.checkout === undefined) throw new UsageError('--checkout is missing');
+  const names = positionals.length > 0 ? positionals : Object.keys(suites);
+  if (!values.help) for (const name of names) folderOf(values.checkout, name);
   if (!existsSync(new URL('../dist/main.js', import.meta.url)))
     throw new UsageError('there is no dist/; run npm run build');
   return {
-    names: positionals.length > 0 ? positionals : Object.keys(suites),
+    names,
     on,
     runs: numberOption(values, 'runs') ?? 20,
     workers: numberOption(values, 'workers') ?? 4,

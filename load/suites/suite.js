@@ -15,6 +15,13 @@ export const suites = {
 const MAX_RUN_MS = 60_000;
 const ADDRESS = 'http://localhost:3000';
 
+/** The folder of a suite in a checkout. @throws UsageError */
+export function folderOf(checkout, name) {
+  const folder = join(checkout, suites[name].folder);
+  if (!existsSync(folder)) throw new UsageError(`${checkout} has no ${suites[name].folder}`);
+  return folder;
+}
+
 /** A suite of socket.io in a folder of its own, with its packages. The checkout stays as it is. */
 export class Suite {
   #folder;
@@ -23,13 +30,10 @@ export class Suite {
    * @param {string} checkout the folder of the checkout
    * @param {keyof typeof suites} name
    * @param {string} folder where to copy the suite
-   * @throws UsageError
    */
   constructor(checkout, name, folder) {
-    const source = join(checkout, suites[name].folder);
-    if (!existsSync(source)) throw new UsageError(`${checkout} has no ${suites[name].folder}`);
     this.#folder = join(folder, name);
-    cpSync(source, this.#folder, { recursive: true });
+    cpSync(folderOf(checkout, name), this.#folder, { recursive: true });
   }
 
   install() {

@@ -16,13 +16,19 @@ export const options = {
 export const parameters = { clients: { type: 'string' }, recovery: { type: 'string' } };
 
 const app = fileURLToPath(new URL('deploys/app.mjs', import.meta.url));
+const MODES = ['off', 'on'];
 const WORKERS = 2;
 /** How long it may take until all clients are connected again after a reload, in ms. */
 const MAX_RECOVERY_MS = 60_000;
 
+/** @throws UsageError */
+export function check(values) {
+  numberOption(values, 'clients');
+  rejectUnknown('value of --recovery', values.recovery === undefined ? [] : [values.recovery], MODES);
+}
+
 export async function run({ short, times = short ? 2 : 20, minutes = 15, own = {} }) {
-  const modes = own.recovery === undefined ? ['off', 'on'] : [own.recovery];
-  rejectUnknown('value of --recovery', modes, ['off', 'on']);
+  const modes = own.recovery === undefined ? MODES : [own.recovery];
   const clients = numberOption(own, 'clients') ?? (short ? 50 : 5000);
   const figures = [];
   for (const mode of modes) figures.push(...(await runMode(mode, { short, times, minutes, clients })));
