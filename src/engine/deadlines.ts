@@ -18,8 +18,6 @@ export abstract class DeadlineEntry<T extends Waiting<T>> implements Waiting<T> 
 
 /** A timer that is later than this, in ms, means that the process was paused: it had no CPU, or was stopped. */
 const STALL_MS = 1000;
-/** A deadline that follows another one counts from when that one was due if its timer was not later than this, in ms. */
-const MAX_LATE_MS = 50;
 
 /**
  * Deadlines with the same delay, so the one that was set first is due first. The waiting objects form a linked list,
@@ -35,8 +33,6 @@ export class DeadlineQueue<T extends Waiting<T>> {
   private isCatchingUp = false;
   /** How late a deadline may be noticed, in ms, so that one timer finds deadlines that are close together. */
   private readonly slack: number;
-  /** How late the timer of the deadline before may have been for this one to count from the time that was meant. */
-  private readonly maxLate: number;
 
   /**
    * @param delay time from setting a deadline until it is due, in ms
@@ -48,21 +44,20 @@ export class DeadlineQueue<T extends Waiting<T>> {
     private readonly clock: Clock = systemClock,
   ) {
     this.slack = delay < 1000 ? 0 : Math.min(50, delay / 50);
-    this.maxLate = Math.max(delay / 20, Math.min(MAX_LATE_MS, delay / 4));
   }
 
   /**
    * Sets the object's deadline, and forgets the one it had in this or another queue.
-   * @param since when the delay should have begun. Counts if this is at most 50 ms, or a twentieth of the delay, ago, so that
+   * @param since when the delay should have begun. Counts if this is at most a twentieth of the delay ago, so that
    *   deadlines that follow each other do not add up how late their timers were.
    */
   add(waiting: T, since?: number): void {
     const now = this.clock.now();
-    const start = since !== undefined && now - since <= this.maxLate ? since : now;
+    const start = since !== undefined && now - since <= this.delay / 20 ? since : now;
     waiting.queue?.remove(waiting);
     waiting.queue = this;
-    // V8 stores integers in the object itself, but allocates other numbers separately. Node.js cuts delays in the same way,
-    // so a client that waits as long as the server does not find the server waiting longer.
+    // V8 stores integers in the object itself, but allocates other numbers separately. A client counts from when it hears of
+    // the start: rounding down, it never waits shorter than the server.
     waiting.due = Math.floor(start + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;

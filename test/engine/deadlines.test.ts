@@ -44,17 +44,17 @@ describe('deadlines', () => {
     expect(passed).toEqual(['c at 100', 'a at 150']);
   });
 
-  test('do not add up how late their timers were, unless that is more than a quarter of a short delay', () => {
+  test('do not add up how late their timers were, unless that is more than a twentieth of the delay', () => {
     clock.advance(1000);
-    queue.add(a, 975);
-    queue.add(b, 974);
-    clock.advance(75);
-    expect(passed).toEqual(['a at 1075']);
-    clock.advance(25);
-    expect(passed).toEqual(['a at 1075', 'b at 1100']);
+    queue.add(a, 995);
+    queue.add(b, 994);
+    clock.advance(95);
+    expect(passed).toEqual(['a at 1095']);
+    clock.advance(5);
+    expect(passed).toEqual(['a at 1095', 'b at 1100']);
   });
 
-  test('are due no later than for a client that counts whole milliseconds from the same moment', () => {
+  test('are not due later than for a client that counts from the same moment', () => {
     clock.advance(1000.9);
     queue.add(a);
     clock.advance(99.2);
