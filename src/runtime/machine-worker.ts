@@ -17,6 +17,7 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { Refusals } from '../operations/refusals.js';
@@ -162,7 +163,7 @@ export class MachineWorker implements EngineHost {
   addClientMetrics(others: readonly OtherClients[]): void {
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
-    this.metrics.add(relayMetrics(relays, machines?.traffic));
+    this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes)]);
   }
 
   /** Whether this worker does the tasks that one worker per machine must do. */

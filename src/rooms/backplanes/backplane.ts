@@ -1,4 +1,5 @@
 import type { AdapterFactory } from '../native-rooms.js';
+import type { RecoveryState } from '../recovery/outcomes.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
@@ -11,6 +12,8 @@ export interface Backplane {
    */
   ready(): Promise<void>;
   readonly traffic: BackplaneTraffic;
+  /** The state of connection state recovery; undefined if the server does not use it, or the backplane does it itself. */
+  readonly recovery?: RecoveryState | undefined;
   close(): void;
 }
 
