@@ -64,6 +64,10 @@ const list = {
     message:
       'The token was issued for another audience (claim "aud"). Request one for the audience that JWT_AUDIENCE names.',
   },
+  TOKEN_REVOKED: {
+    status: 401,
+    message: 'The operator has revoked the token. Request a new one.',
+  },
   TOKEN_OTHER_USER: {
     status: 403,
     message:
@@ -85,6 +89,14 @@ const list = {
   TOO_MANY_ROOMS: {
     status: 403,
     message: 'This connection is already in 100 rooms, the maximum. Leave one before you join another.',
+  },
+  ROOM_CLOSED: {
+    status: 403,
+    message: 'The operator has closed this room for its members. Join it again, or ask the operator why.',
+  },
+  DISCONNECTED: {
+    status: 403,
+    message: 'The operator has ended this connection. Ask the operator why before you connect again.',
   },
   BAD_PAGE: {
     status: 400,

@@ -77,6 +77,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     isBusy: (session) => chat.isAnswering(session),
     drainGroups: (reason) => [plainSockets(plain, reason)],
     otherClients: [{ kind: 'plain', clients: plain }],
+    operator: chat.operator,
     stop: () => {
       plain.close();
       chat.close();

@@ -6,6 +6,7 @@ import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { PresenceRegistry } from '../presence/registry.js';
+import type { OperatorSeam } from '../runtime/operator/seam.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
 import { Conversations, type ReadCost } from './conversations/conversations.js';
@@ -18,6 +19,7 @@ import { boundedHandlers, type Handler, handlers } from './handlers/index.js';
 import { listenToChats } from './handlers/inter-server.js';
 import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents, MAX_IN_FLIGHT } from './in-flight-events.js';
+import { chatSeam } from './operator/clients.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
@@ -41,6 +43,8 @@ export interface Chat {
   /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
   readonly counters: ChatCounters;
+  /** How the chat takes part in the operator's actions. */
+  readonly operator: OperatorSeam;
   /** Counts rooms and members over all workers and machines; see {@link readStats}. */
   stats(limit: number): Promise<ChatStats>;
   /** Tells the other workers that this one is stopping. */
@@ -179,6 +183,7 @@ export function startChat(
     publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
     counters,
+    operator: chatSeam(context, plain?.all ?? []),
     stats: (limit) => readStats(presenceRegistry, limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
     isAnswering: (conn) => context.inFlight.has(conn),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
+import type { PlainSocket } from '../plain/plain-socket.js';
 import type { ChatContext } from './context.js';
 import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
@@ -9,6 +10,7 @@ import { readRoom, readText } from './input.js';
 /** A member on a plain WebSocket, which is in one room and receives only its texts. */
 export interface PlainMember {
   readonly room: string;
+  readonly user: string;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   enter(): Promise<void>;
@@ -18,6 +20,8 @@ export interface PlainMember {
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
+  /** The open WebSockets. */
+  readonly all: ReadonlySet<PlainSocket>;
   publish(room: string, text: string): void;
 }
 
@@ -49,6 +53,7 @@ export class PlainMembers {
     let state: 'new' | 'in' | 'gone' = 'new';
     const member: PlainMember = {
       room,
+      user: name,
       expires,
       enter: async () => {
         if (state !== 'new') return;

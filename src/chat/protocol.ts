@@ -145,11 +145,20 @@ export interface Presence {
   names?: NamesByUser;
 }
 
+/** The operator has ended the membership of a room, or the connection if there is no room. */
+export interface Ended {
+  room?: string;
+  code: 'ROOM_CLOSED' | 'DISCONNECTED' | 'TOKEN_REVOKED';
+  /** What happened, and what to do. */
+  message: string;
+}
+
 /** The events that a client receives. */
 export interface ServerEvents {
   message: (message: ChatMessage) => void;
   direct: (message: DirectMessage) => void;
   presence: (presence: Presence) => void;
+  ended: (ended: Ended) => void;
   echo: (value: unknown) => void;
 }
 
