@@ -73,6 +73,10 @@ const list = {
     message:
       'The new token belongs to another user, and a connection cannot change its user. Reconnect with the new token.',
   },
+  REVOCATIONS_FULL: {
+    status: 503,
+    message: 'This server keeps 10,000 revocations, and has as many. Lift those that are not needed any more.',
+  },
   TOKENS_OFF: {
     status: 404,
     message: 'This server does not use tokens. To require them, its operator sets JWT_SECRET or JWKS_URL.',

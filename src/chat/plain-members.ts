@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { requireRoom } from '../accounts/identity.js';
+import { type Identity, requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
 import type { PlainSocket } from '../plain/plain-socket.js';
 import type { ChatContext } from './context.js';
@@ -10,7 +10,7 @@ import { readRoom, readText } from './input.js';
 /** A member on a plain WebSocket, which is in one room and receives only its texts. */
 export interface PlainMember {
   readonly room: string;
-  readonly user: string;
+  readonly identity: Identity;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   enter(): Promise<void>;
@@ -44,19 +44,18 @@ export class PlainMembers {
   /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
   async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<PlainMember> {
     const room = readRoom(givenRoom);
-    const { name, displayName, grant, expires } = await identify(
-      context.accounts,
-      query,
-      randomBytes(3).toString('hex'),
-    );
+    const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+    const { name, displayName, grant, expires } = identity;
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
     const member: PlainMember = {
       room,
-      user: name,
+      identity,
       expires,
       enter: async () => {
         if (state !== 'new') return;
+        // The token may have been revoked since it was checked.
+        if (context.revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
         state = 'in';
         this.size++;
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);

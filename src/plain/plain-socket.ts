@@ -1,4 +1,4 @@
-import { atTime } from '../accounts/identity.js';
+import { atTime, type Identity } from '../accounts/identity.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../engine/http/exchange.js';
@@ -7,7 +7,7 @@ import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 /** A client that was admitted to a room. */
 export interface Member {
   readonly room: string;
-  readonly user: string;
+  readonly identity: Identity;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   /** Joins the room. @throws GjallarError HISTORY_UNAVAILABLE */

@@ -17,7 +17,7 @@ export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<
       if ('id' in target) return 0;
       const matches =
         'user' in target
-          ? ({ member }: PlainSocket) => member.user === target.user
+          ? ({ member }: PlainSocket) => member.identity.name === target.user
           : ({ address }: PlainSocket) => canonical(address) === canonical(target.address);
       return refuseAll(plain, matches, 'DISCONNECTED');
     },
@@ -50,4 +50,14 @@ export function refuseAll(
   const found = [...plain].filter(matches);
   for (const socket of found) socket.refuse(code);
   return found.length;
+}
+
+/** Ends the connections on this worker whose tokens are revoked. */
+export function endRevoked({ revoked, expiry }: ChatContext, plain: Iterable<PlainSocket>): void {
+  if (!revoked) return;
+  for (const socket of expiry.where((identity) => revoked.isRevoked(identity))) {
+    tellEnded(socket, 'TOKEN_REVOKED');
+    socket.disconnect(true);
+  }
+  refuseAll(plain, ({ member }) => revoked.isRevoked(member.identity), 'TOKEN_REVOKED');
 }
