@@ -42,6 +42,8 @@ type Operations = Readonly<Record<string, Operation>>;
 /** The API's routes as the OpenAPI document names them. The document's own route is not listed. */
 export const routes: Readonly<Record<string, Operations>> = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish, DELETE: deleteRoomMessages },
+  '/api/stats': { GET: readStats },
+  '/api/drain': { POST: drain },
   '/api/rooms/{room}/messages/{offset}': { DELETE: deleteMessage },
   '/api/users/{user}/messages': { DELETE: deleteUserMessages },
   '/api/users/{user}/export': { GET: exportUser },
@@ -50,8 +52,6 @@ export const routes: Readonly<Record<string, Operations>> = {
   '/api/tokens/revocations/{id}': { DELETE: liftRevocation },
   '/api/disconnect': { POST: disconnect },
   '/api/close-room': { POST: closeRoom },
-  '/api/stats': { GET: readStats },
-  '/api/drain': { POST: drain },
 };
 
 /** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
+import { Rooms } from '../../public/gjallar-client.js';
 import { postgres } from '../history/support/databases.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
@@ -149,10 +150,33 @@ describe.each([
       [5, 'five', undefined],
     ]);
 
+    // A client that catches up does not wait for what is deleted.
+    const late = connect(there.url, { auth: { token: await tokenOf('late') } });
+    const texts: string[] = [];
+    let isCaughtUp: () => void;
+    const caughtUp = new Promise<void>((resolve) => {
+      isCaughtUp = resolve;
+    });
+    let onDeleted: (deleted: object) => void;
+    const lateTold = new Promise((resolve) => {
+      onDeleted = resolve;
+    });
+    const rooms = new Rooms(late);
+    const onMessage = ({ text }: { text: string }) => texts.push(text);
+    await rooms.join('hall', {
+      last: 10,
+      onMessage,
+      onRecovered: () => isCaughtUp(),
+      onDeleted: (event) => onDeleted(event),
+    });
+    await caughtUp;
+    expect(texts).toEqual(['one', 'three', 'four', 'five']);
+
     await archived(7);
     const directTold = nextEvent(bob, 'deleted');
     expect(await call('DELETE', '/api/users/ann/messages')).toMatchObject({ ok: true, deleted: 4, archived: 4 });
     await directTold;
+    expect(await lateTold).toMatchObject({ room: 'hall', epoch });
     expect(await call('DELETE', '/api/users/ann/messages')).toMatchObject({ ok: true, deleted: 0, archived: 0 });
     const direct = expectOk(await bob.emitWithAck('history', { with: 'ann', after: 0 }));
     expect((direct.messages as Shown[]).map(({ text }) => text)).toEqual(['', 'answer']);
@@ -166,6 +190,7 @@ describe.each([
     const next = nextEvent<[{ offset: number }]>(bob, 'message');
     await say(ann, 'six');
     expect((await next)[0].offset).toBe(6);
+    await until(async () => texts.at(-1) === 'six');
   });
 
   test('revokes tokens, and the connections with them end on all machines', async () => {

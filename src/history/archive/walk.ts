@@ -7,7 +7,7 @@ import { decode, encode, type LogRow, type MessageRow, tables } from './schema.j
 export interface Search {
   /** Those of this author. */
   author: string;
-  /** All those of conversations with such a name, whoever wrote them. */
+  /** All those of conversations with such a name, by any author. */
   isOwn?(conversation: string): boolean;
 }
 
