@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Database from 'libsql';
+import type Database from 'libsql';
 import type { Revocation, RevocationStore } from '../../accounts/revocations.js';
 import { createPrivately } from '../../history/private-file.js';
 
@@ -16,18 +16,18 @@ export class SqliteRevocations implements RevocationStore {
   constructor(private readonly dataDir: string) {}
 
   async all(): Promise<Revocation[]> {
-    const rows = this.open().prepare('SELECT value FROM revocations').all() as { value: string }[];
+    const rows = (await this.open()).prepare('SELECT value FROM revocations').all() as { value: string }[];
     return rows.map(({ value }) => JSON.parse(value) as Revocation);
   }
 
   async put(revocation: Revocation): Promise<void> {
-    this.open()
+    (await this.open())
       .prepare('INSERT INTO revocations VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value')
       .run([revocation.id, JSON.stringify(revocation)]);
   }
 
   async remove(ids: readonly string[]): Promise<void> {
-    const remove = this.open().prepare('DELETE FROM revocations WHERE id = ?');
+    const remove = (await this.open()).prepare('DELETE FROM revocations WHERE id = ?');
     for (const id of ids) remove.run([id]);
   }
 
@@ -37,11 +37,13 @@ export class SqliteRevocations implements RevocationStore {
   }
 
   /** A file that cannot be opened is tried again with the next call. */
-  private open(): Database.Database {
+  private async open(): Promise<Database.Database> {
+    // A server that keeps its messages in Redis may have no SQLite.
+    const { default: Sqlite } = await import('libsql');
     if (this.database) return this.database;
     const path = join(this.dataDir, 'revocations.db');
     createPrivately(path);
-    const database = new Database(path, { timeout: BUSY_MS });
+    const database = new Sqlite(path, { timeout: BUSY_MS });
     try {
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
         CREATE TABLE IF NOT EXISTS revocations (id TEXT PRIMARY KEY, value TEXT NOT NULL)`);
