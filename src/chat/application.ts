@@ -1,3 +1,4 @@
+import { RevocableAccounts } from '../accounts/revocations.js';
 import { TokenAccounts } from '../accounts/tokens.js';
 import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';
@@ -5,16 +6,20 @@ import type { Config } from '../config/options.js';
 import type { Session } from '../engine/session/session.js';
 import { Cors } from '../http/cors.js';
 import { adminOf } from '../http/guard.js';
+import { audited } from '../operations/audit.js';
 import type { PlainSocket } from '../plain/plain-socket.js';
 import { PlainWebSockets } from '../plain/plain-websockets.js';
 import type { Application, DrainReason, HostedWorker, RunningApplication } from '../runtime/application.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import type { DrainGroup } from '../runtime/lifecycle/drain.js';
+import { readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
+import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
+import { watchRevocations } from './revocations/watch.js';
 
 /** How many bytes of history count as much against `RATE_LIMIT` as one event. */
 const HISTORY_BYTES_PER_EVENT = 65_536;
@@ -33,7 +38,10 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     isTrimmer: () => worker.isLeader(),
     failed: (reason) => worker.failed(reason),
   });
-  const accounts = accountsOf(config);
+  const issued = accountsOf(config);
+  const revocations =
+    issued && kept.revocations && watchRevocations(kept.revocations, { log, problems }, () => chat.endRevoked());
+  const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets(engine);
   const chat = startChat(worker.io as unknown as ChatServer, {
     workerId: worker.id,
@@ -42,6 +50,8 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     archive: kept.archive,
     plain,
     accounts,
+    revoked: revocations?.tokens,
+    onRevocation: () => revocations?.refresh(),
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     isBusy: () => engine.load.level >= 1,
     onRefused: (code, request) => engine.onRefused?.(code, request),
@@ -67,21 +77,33 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     namesRooms: !accounts,
     stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
     isProxied: config.trustProxy > 0,
+    audit: (caller, action, target, work) => audited(log, caller, action, target, work),
+    act: (caller, type, input) => {
+      const action = readAction(type, input);
+      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await worker.act(action)));
+    },
+    deletion: chat.deletion,
+    tokens: new TokenRevocation(revocations?.tokens, () => chat.announceRevocation()),
+    exportOf: (user) => chat.exportOf(user),
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
   });
   servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {
-    isReady: () => kept.isReady(),
+    isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
     isBusy: (session) => chat.isAnswering(session),
     drainGroups: (reason) => [plainSockets(plain, reason)],
     otherClients: [{ kind: 'plain', clients: plain }],
+    operator: chat.operator,
     stop: () => {
       plain.close();
       chat.close();
     },
-    close: () => kept.close(),
+    close: async () => {
+      revocations?.close();
+      await kept.close();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/identity.js';
+import type { RevokedTokens } from '../accounts/revocations.js';
 import type { PresenceRegistry } from '../presence/registry.js';
 import type { Said } from './conversations/conversation.js';
 import type { Conversations } from './conversations/conversations.js';
@@ -21,6 +22,8 @@ export interface ChatContext {
   /** Verifies tokens; undefined if users choose their own names. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
+  /** The revoked tokens; undefined if the server revokes none. */
+  readonly revoked: RevokedTokens | undefined;
   readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
   /** Whether new messages are refused because the worker is overloaded. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { requireRoom } from '../accounts/identity.js';
+import { type Identity, requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
+import type { PlainSocket } from '../plain/plain-socket.js';
 import type { ChatContext } from './context.js';
 import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
@@ -9,6 +10,7 @@ import { readRoom, readText } from './input.js';
 /** A member on a plain WebSocket, which is in one room and receives only its texts. */
 export interface PlainMember {
   readonly room: string;
+  readonly identity: Identity;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   enter(): Promise<void>;
@@ -18,6 +20,8 @@ export interface PlainMember {
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
+  /** The open WebSockets. */
+  readonly all: ReadonlySet<PlainSocket>;
   publish(room: string, text: string): void;
 }
 
@@ -40,18 +44,18 @@ export class PlainMembers {
   /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
   async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<PlainMember> {
     const room = readRoom(givenRoom);
-    const { name, displayName, grant, expires } = await identify(
-      context.accounts,
-      query,
-      randomBytes(3).toString('hex'),
-    );
+    const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+    const { name, displayName, grant, expires } = identity;
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
     const member: PlainMember = {
       room,
+      identity,
       expires,
       enter: async () => {
         if (state !== 'new') return;
+        // The token may have been revoked since it was checked.
+        if (context.revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
         state = 'in';
         this.size++;
         this.rooms.set(room, (this.rooms.get(room) ?? 0) + 1);

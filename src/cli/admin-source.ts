@@ -1,11 +1,19 @@
+import type { Logger } from 'pino';
 import type { Primary } from '../cluster/primary/primary.js';
+import { GjallarError } from '../errors.js';
 import type { AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
+import { audited } from '../operations/audit.js';
 import { promClient } from '../operations/metrics/prom-client.js';
-import type { Answers } from '../runtime/answers.js';
+import type { ActInput, Answers } from '../runtime/answers.js';
+import { type Action, readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
+import { outcomeOf, type Report } from '../runtime/operator/operator.js';
+
+/** How long workers may take to act for the operator, in ms: longer than they wait for other machines. */
+const ACT_TIMEOUT_MS = 8000;
 
 /** The admin port's view of a primary. */
-export function adminSource(primary: Primary, configured: number): AdminSource {
+export function adminSource(primary: Primary, configured: number, log: Logger): AdminSource {
   return {
     health: async () => {
       const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
@@ -32,7 +40,31 @@ export function adminSource(primary: Primary, configured: number): AdminSource {
       }
       return { ok: true, clients: known.reduce((sum, { clients }) => sum + clients, 0), namespaces, workers };
     },
-    drain: () => primary.leave(),
-    reload: () => void primary.reload(),
+    drain: (caller) =>
+      audited(log, caller, 'drain', {}, () => {
+        primary.leave();
+        return { state: 'draining' };
+      }),
+    reload: (caller) =>
+      audited(log, caller, 'reload', {}, () => {
+        void primary.reload();
+        return { state: 'reloading' };
+      }),
+    act: (caller, type, input) => {
+      const action = readAction(type, input);
+      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await act(primary, action)));
+    },
   };
+}
+
+/** All workers of the machine act, and the first one passes the action on to other machines. */
+async function act(primary: Primary, action: Action) {
+  const [first] = primary.listening;
+  const inputOf = (worker: number): ActInput => ({ action, isEverywhere: worker === first });
+  const answers = await primary.ask('act', primary.listening, { inputOf, timeoutMs: ACT_TIMEOUT_MS });
+  const reports = [...answers.values()].map((answer) => answer as Report | undefined);
+  const known = reports.filter((report) => report !== undefined);
+  if (known.length === 0) throw new GjallarError('OVERLOADED', 'No worker answers. Check /readyz and the log.');
+  const outcome = outcomeOf(known);
+  return { ...outcome, complete: outcome.complete && known.length === reports.length };
 }

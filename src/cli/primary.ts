@@ -71,7 +71,13 @@ function adminServer(config: RunConfig, primary: Primary, log: Logger): AdminSer
   const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
   if (port === undefined) return undefined;
   const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
-  return new AdminServer(adminSource(primary, workers), { host, port, allowedHosts, admin: adminOf(config), onError });
+  return new AdminServer(adminSource(primary, workers, log), {
+    host,
+    port,
+    allowedHosts,
+    admin: adminOf(config),
+    onError,
+  });
 }
 
 interface Stop {

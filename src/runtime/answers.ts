@@ -2,6 +2,8 @@ import type { Question } from '../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
 import { sendToPrimary } from './lifecycle/orders.js';
 import type { MachineWorker } from './machine-worker.js';
+import type { Action } from './operator/actions.js';
+import type { Report } from './operator/operator.js';
 import { statsOf, type WorkerStats } from './stats.js';
 
 /** The answers of a worker to the primary, by question. */
@@ -10,6 +12,15 @@ export interface Answers {
   /** The metrics of all workers, in the text format of Prometheus. */
   metrics: string;
   stats: WorkerStats;
+  /** What this worker, and perhaps the workers of other machines, have done for the operator. */
+  act: Report;
+}
+
+/** What a worker must know to act for the operator. */
+export interface ActInput {
+  action: Action;
+  /** Whether this worker passes the action on to the workers of other machines. */
+  isEverywhere: boolean;
 }
 
 /** Answers the questions of the primary, which it asks for the admin port. */
@@ -17,14 +28,19 @@ export function answerPrimary(
   worker: MachineWorker,
   { health, metrics }: { health(): Health; metrics(): Promise<string> },
 ): void {
-  const answers: { [question in Question]: () => Answers[question] | Promise<Answers[question]> } = {
+  const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health,
     metrics,
     stats: () => statsOf(worker),
+    act: (input) => {
+      const { action, isEverywhere } = input as ActInput;
+      if (isEverywhere) return worker.operator.actEverywhere(action);
+      return { acted: [worker.operator.act(action)], complete: true };
+    },
   };
-  worker.orders.on('ask', async ({ id, question }: { id: number; question: Question }) => {
+  worker.orders.on('ask', async ({ id, question, input }) => {
     try {
-      sendToPrimary({ type: 'answer', id, answer: await answers[question]() });
+      sendToPrimary({ type: 'answer', id, answer: await answers[question](input) });
     } catch (error) {
       worker.log.error({ error, question }, 'a question of the primary failed');
       sendToPrimary({ type: 'answer', id, answer: undefined });

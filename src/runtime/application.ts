@@ -6,6 +6,8 @@ import type { Session } from '../engine/session/session.js';
 import type { OtherClients } from '../operations/metrics/clients.js';
 import type { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import type { DrainGroup } from './lifecycle/drain.js';
+import type { Action, Outcome } from './operator/actions.js';
+import type { OperatorSeam } from './operator/seam.js';
 
 /** Why clients are disconnected: `restart` if another worker or machine accepts them, `stop` if the server ends. */
 export type DrainReason = 'restart' | 'stop';
@@ -31,6 +33,8 @@ export interface HostedWorker {
   isLeader(): boolean;
   /** Drains all workers of the machine. */
   drainMachine(): void;
+  /** Carries out an action of the operator on all workers and machines. */
+  act(action: Action): Promise<Outcome>;
   /** Reports why no worker can run with this configuration. The start of the server then fails. */
   failed(reason: string): void;
 }
@@ -45,6 +49,8 @@ export interface RunningApplication {
   drainGroups(reason: DrainReason): DrainGroup<object>[];
   /** The same clients, for the metrics. */
   readonly otherClients: readonly OtherClients[];
+  /** How the application takes part in the operator's actions. */
+  readonly operator: OperatorSeam;
   /** Called when the clients are gone. The Socket.IO server can still reach the other workers. */
   stop(): void;
   /** Releases all resources. The Socket.IO server is closed by then. */

@@ -28,6 +28,8 @@ import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
 import { type OtherMachines, openMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
+import { Operator } from './operator/operator.js';
+import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 
 /**
  * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
@@ -46,6 +48,10 @@ export class MachineWorker implements EngineHost {
   readonly backplanes: Backplane[] = [];
   /** The Socket.IO servers of the application. */
   readonly servers: Server[] = [];
+  /** How the application takes part in the operator's actions. */
+  seam: OperatorSeam = defaultSeam;
+  /** Carries out the operator's actions. */
+  readonly operator: Operator;
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
   private readonly parts: MeshParts;
@@ -68,6 +74,11 @@ export class MachineWorker implements EngineHost {
     this.refusals = new Refusals(this.log);
     this.parts = new MeshParts(mesh);
     reportMalformed(mesh, this.malformed);
+    this.operator = new Operator(
+      { worker: `${machine}:${mesh.id}`, machine },
+      () => this,
+      (reason) => this.malformed.note('application', reason),
+    );
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = openMachines(config, { worker: mesh.id, machine }, this);
     Engine.host = this;
@@ -127,6 +138,7 @@ export class MachineWorker implements EngineHost {
   /** The application has created a Socket.IO server. */
   addServer(io: Server): void {
     this.servers.push(io);
+    this.operator.watch(io);
     reportUnknownNamespaces(io, this.refusals);
     logSockets(io, this.log);
   }

@@ -12,6 +12,7 @@ import { Departure } from './lifecycle/departure.js';
 import { type Orders, sendToPrimary } from './lifecycle/orders.js';
 import { stopListening } from './lifecycle/stop-listening.js';
 import { MachineWorker } from './machine-worker.js';
+import { outcomeOf } from './operator/operator.js';
 import { buildEngine, buildServer } from './parts.js';
 
 /** Runs a worker: builds its parts, starts the application, listens, and shuts down. */
@@ -34,8 +35,10 @@ export async function runWorker(config: Config, version: string, application: Ap
     onMalformed: (reason) => worker.malformed.note('application', reason),
     isLeader: () => worker.isLeader(),
     drainMachine: () => sendToPrimary({ type: 'leave' }),
+    act: async (action) => outcomeOf([await worker.operator.actEverywhere(action)]),
     failed,
   });
+  worker.seam = running.operator;
   worker.addClientMetrics(running.otherClients);
 
   let listenSocket: us_listen_socket | undefined;

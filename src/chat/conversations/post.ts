@@ -1,12 +1,12 @@
 import { GjallarError } from '../../errors.js';
 import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
-import { type ChatContext, ioRoomOfUser } from '../context.js';
-import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
+import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
+import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
 import { type Conversation, directBetween, type Said } from './conversation.js';
 
 /** A message as the members of its room receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
-  return { room, from, text, at, epoch, offset };
+  return { room, from, text, at, epoch, offset, ...(from === '' && { deleted: true }) };
 }
 
 /** A message between two users as both receive it. */
@@ -14,6 +14,7 @@ export function asDirectMessage(
   users: readonly [string, string],
   { from, text, at, epoch, offset }: Said,
 ): DirectMessage {
+  if (from === '') return { from, to: '', text, at, epoch, offset, deleted: true };
   return { from, to: from === users[0] ? users[1] : users[0], text, at, epoch, offset };
 }
 
@@ -61,8 +62,33 @@ export async function postDirect(
 }
 
 /** Delivers a stored message to the members on this worker. */
-export function deliverHere({ io, deliver }: ChatContext, conversation: Conversation, message: StoredMessage): void {
+export function deliverHere(context: ChatContext, conversation: Conversation, message: StoredMessage): void {
+  const { io, deliver } = context;
+  const { from, epoch, offset } = message;
+  // It was deleted before it was delivered here. Clients must not wait for it.
+  if (from === '') return tellDeleted(context, conversation, epoch, [[offset, offset]], io.local);
   if ('room' in conversation) return deliver(conversation.room, message);
   const { users } = conversation;
   io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
+}
+
+/**
+ * Tells the readers of a conversation that messages are deleted. Plain WebSockets get texts alone, so they are not told.
+ * @param to by default, the readers on all workers and machines
+ */
+export function tellDeleted(
+  { io }: ChatContext,
+  conversation: Conversation,
+  epoch: string,
+  ranges: readonly OffsetRange[],
+  to: Pick<ChatServer, 'to'> = io,
+): void {
+  if ('room' in conversation) {
+    const { room } = conversation;
+    to.to(ioRoomOf(room)).emit('deleted', { room, epoch, ranges });
+    return;
+  }
+  const [one, other] = conversation.users;
+  to.to(ioRoomOfUser(one)).emit('deleted', { with: other, epoch, ranges });
+  if (one !== other) to.to(ioRoomOfUser(other)).emit('deleted', { with: one, epoch, ranges });
 }

@@ -21,6 +21,7 @@ const schemas: Record<keyof Listeners, readonly z.ZodType[]> = {
   news: [z.array(z.looseObject({ key, messages: z.array(stored).min(1) }))],
   heads: [z.array(z.looseObject({ key, first: position, last: position }))],
   said: [z.string().min(1), z.array(said)],
+  revoked: [],
 };
 
 /** Listens to the other workers' chats. Malformed events are dropped, and `onMalformed` is called. */

@@ -144,11 +144,18 @@ export class Primary {
     return this.isLeaving || this.stopping;
   }
 
-  /** Asks workers. The answer of a worker that does not answer in time is undefined. */
-  ask(question: Question, workers: readonly number[] = this.listening): Promise<Map<number, unknown>> {
-    return this.questions.ask(workers, ANSWER_TIMEOUT_MS, (worker, id) => {
+  /**
+   * Asks workers. The answer of a worker that does not answer in time is undefined.
+   * @param inputOf what each worker needs to know for its answer
+   */
+  ask(
+    question: Question,
+    workers: readonly number[] = this.listening,
+    { inputOf, timeoutMs = ANSWER_TIMEOUT_MS }: { inputOf?: (worker: number) => unknown; timeoutMs?: number } = {},
+  ): Promise<Map<number, unknown>> {
+    return this.questions.ask(workers, timeoutMs, (worker, id) => {
       const member = this.members.get(worker);
-      if (member) send(member.worker, { type: 'ask', id, question });
+      if (member) send(member.worker, { type: 'ask', id, question, input: inputOf?.(worker) });
     });
   }
 

@@ -1,9 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { GjallarError } from '../../errors.js';
 import { type Admin, requireAdmin } from '../../http/guard.js';
 import { dataHeaders } from '../../http/headers.js';
-import { type Sender, sendError } from '../../http/json.js';
+import { parseJson, type Sender, sendError } from '../../http/json.js';
+import type { Caller } from '../audit.js';
 import { readiness } from '../health.js';
 import type { MachineHealth } from './machine-health.js';
 
@@ -14,9 +21,11 @@ export interface AdminSource {
   metrics(): Promise<string | undefined>;
   stats(): Promise<object>;
   /** Drains the clients of the machine. */
-  drain(): void;
+  drain(caller: Caller): Promise<object>;
   /** Replaces all workers. */
-  reload(): void;
+  reload(caller: Caller): Promise<object>;
+  /** Acts on clients on all workers and machines. @throws GjallarError BAD_INPUT, OVERLOADED */
+  act(caller: Caller, type: 'disconnect' | 'close-room', input: unknown): Promise<object>;
 }
 
 export interface AdminOptions {
@@ -40,8 +49,24 @@ interface Route {
   method: 'GET' | 'POST';
   /** Whether it answers without the operator's password, and on any host name. */
   isOpen?: boolean;
-  answer(source: AdminSource): Promise<Reply> | Reply;
+  answer(source: AdminSource, call: Call): Promise<Reply> | Reply;
 }
+
+/** A request of the operator. */
+interface Call {
+  caller: Caller;
+  /** Reads the body. @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
+  readJson(): Promise<unknown>;
+}
+
+/** A route that acts on clients. */
+const acts = (type: Parameters<AdminSource['act']>[1]): Route => ({
+  method: 'POST',
+  answer: async (source, { caller, readJson }) => ({
+    status: 200,
+    body: { ok: true, ...(await source.act(caller, type, await readJson())) },
+  }),
+});
 
 /** The paths of the admin port. */
 const routes: Readonly<Record<string, Route>> = {
@@ -58,22 +83,19 @@ const routes: Readonly<Record<string, Route>> = {
   '/api/stats': { method: 'GET', answer: async (source) => ({ status: 200, body: await source.stats() }) },
   '/api/drain': {
     method: 'POST',
-    answer: (source) => {
-      source.drain();
-      return { status: 202, body: { ok: true, state: 'draining' } };
-    },
+    answer: async (source, { caller }) => ({ status: 202, body: { ok: true, ...(await source.drain(caller)) } }),
   },
   '/api/reload': {
     method: 'POST',
-    answer: (source) => {
-      source.reload();
-      return { status: 202, body: { ok: true, state: 'reloading' } };
-    },
+    answer: async (source, { caller }) => ({ status: 202, body: { ok: true, ...(await source.reload(caller)) } }),
   },
+  '/api/disconnect': acts('disconnect'),
+  '/api/close-room': acts('close-room'),
 };
 
 const MAX_CONNECTIONS = 256;
 const REQUEST_TIMEOUT_MS = 10_000;
+const MAX_BODY_BYTES = 16_384;
 
 /**
  * Serves the admin port: health, metrics, and the operator's actions. It runs in the primary on node:http. It therefore
@@ -87,8 +109,6 @@ export class AdminServer {
     private readonly options: AdminOptions,
   ) {
     this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-      // No path has a body.
-      request.resume();
       void this.onRequest(request, response);
     });
     this.server.maxConnections = MAX_CONNECTIONS;
@@ -126,24 +146,34 @@ export class AdminServer {
       const send: Sender['send'] = (status, all, body) => void response.writeHead(status, all).end(body);
       sendError({}, { send }, headers, error, this.options.onError);
     }
+    // A body that no route has read would keep the connection from its next request.
+    request.resume();
   }
 
-  private async answer({ url = '', method, headers }: IncomingMessage): Promise<Reply> {
+  private async answer(request: IncomingMessage): Promise<Reply> {
     const { admin, allowedHosts } = this.options;
+    const { url = '', method, headers } = request;
+    const call: Call = {
+      caller: { operator: admin?.user ?? '', address: request.socket.remoteAddress },
+      readJson: () => readJson(request),
+    };
     const route = Object.hasOwn(routes, pathOf(url)) ? routes[pathOf(url)]! : undefined;
     if (!route) throw new GjallarError('NOT_FOUND');
     if (route.method !== (method === 'HEAD' ? 'GET' : method)) throw new GjallarError('METHOD_NOT_ALLOWED');
-    if (route.isOpen) return route.answer(this.source);
+    if (route.isOpen) return route.answer(this.source, call);
     if (allowedHosts && !allowedHosts.includes(nameOf(headers.host))) throw new GjallarError('NOT_FOUND');
     if (route.method === 'POST') {
       if (!admin) throw new GjallarError('ADMIN_OFF');
-      // A browser adds the operator's password to requests that a foreign page makes. This port has no pages.
-      if (headers.origin !== undefined) {
-        throw new GjallarError('ORIGIN_FORBIDDEN', 'Pages may not use this path. Send the request from a tool.');
+      // A browser adds the operator's password to requests that a foreign page makes.
+      if (!isOwnOrigin(headers)) {
+        throw new GjallarError(
+          'ORIGIN_FORBIDDEN',
+          'Pages of other origins may not use this path. Send the request from a tool or from a page of this port.',
+        );
       }
     }
     requireAdmin({ headers }, admin);
-    return route.answer(this.source);
+    return route.answer(this.source, call);
   }
 }
 
@@ -154,4 +184,27 @@ function pathOf(url: string): string {
 /** The name in a `Host` header, without its port. */
 function nameOf(host = ''): string {
   return host.toLowerCase().replace(/:\d+$/, '');
+}
+
+/** Whether the request comes from a tool, or from a page of this port. */
+function isOwnOrigin({ origin, host = '' }: IncomingHttpHeaders): boolean {
+  return (
+    origin === undefined ||
+    ['http', 'https'].some((scheme) => origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`)
+  );
+}
+
+/** @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // The connection must survive the error, or the caller would not get it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) {
+      throw new GjallarError('BODY_TOO_LARGE', `The body is larger than ${MAX_BODY_BYTES} bytes. Send less.`);
+    }
+    chunks.push(chunk);
+  }
+  return parseJson(Buffer.concat(chunks));
 }
