@@ -37,6 +37,7 @@ poller.addEventListener('overview', ({ detail: overview }) => {
   showDetails(overview);
   showLists(overview, (name, target) => actions.ask(name, target));
   showRecent(overview);
+  for (const region of document.querySelectorAll('.scroll')) reachByKeyboard(region);
 });
 
 poller.addEventListener('failed', ({ detail: { text, isFinal } }) => {
@@ -46,6 +47,12 @@ poller.addEventListener('failed', ({ detail: { text, isFinal } }) => {
   byId('lost').hidden = false;
   write(byId('lost'), isFinal ? text : `${text} The figures are old. This page tries again by itself.`);
 });
+
+/** A region that scrolls must be reachable by keyboard; one that does not scroll would be a useless stop. */
+function reachByKeyboard(region) {
+  if (region.scrollHeight > region.clientHeight || region.scrollWidth > region.clientWidth) region.tabIndex = 0;
+  else region.removeAttribute('tabindex');
+}
 
 function showHead({ state, host, uptime, version, hasNames }) {
   byId('state').dataset.state = state;

@@ -56,12 +56,12 @@ const tiles = {
     value: ({ latency }) => latency.eventLoop?.p99,
     text: ms,
     note: ({ latency }) => (latency.eventLoop ? `longest: ${ms(latency.eventLoop.max)}` : ''),
-    alarm: (value) => value >= 100,
+    alarm: (value) => value >= 250,
   },
   buffered: {
     value: ({ buffered }) => buffered,
     text: bytes,
-    note: ({ rates }) => `${count(rates.dropped)} dropped/s`,
+    note: ({ rates }) => `for slow clients · ${count(rates.dropped)} dropped/s`,
   },
 };
 
