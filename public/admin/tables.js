@@ -48,7 +48,7 @@ export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
   write(byId('elsewhere'), [missing > 0 && `${missing} not running.`, elsewhere].filter(Boolean).join(' '));
 }
 
-export function showDetails({ namespaces, rates, latency, cores, node, roomCount }) {
+export function showDetails({ namespaces, rates, latency, workers, node, roomCount }) {
   const names = Object.entries(namespaces).sort(([, one], [, other]) => other - one);
   const shown = [
     ...names.slice(0, 6).map(([name, sockets]) => [`Sockets in ${name}`, count(sockets)]),
@@ -58,7 +58,7 @@ export function showDetails({ namespaces, rates, latency, cores, node, roomCount
     ['Dropped for slow clients', `${count(rates.dropped)} /s`],
     ['Stored messages', `${count(rates.appends)} /s`],
     ['Storing takes', ms(latency.history)],
-    ['Busy event loops', `${rates.busy.toFixed(2)} of ${cores}`],
+    ['Busy event loops', `${rates.busy.toFixed(2)} of ${workers.length}`],
     ['Node.js', node],
   ];
   syncRows(
@@ -82,7 +82,7 @@ export function showLists({ rooms, users, addresses, roomCount }, act) {
     ({ namespace, room, name }) => {
       const row = rowOf(cells);
       if (namespace !== '/') cell(row, 'name').append(element('bdi', { className: 'namespace', text: namespace }), ' ');
-      cell(row, 'name').append(element('bdi', { text: name }));
+      cell(row, 'name').append(element('bdi', { text: name, title: name }));
       cell(row, 'action').append(actionButton('Close', name, () => act('close-room', { namespace, room, name })));
       return row;
     },
@@ -104,7 +104,7 @@ function showTalkers(id, talkers, disconnect) {
     ({ key }) => key,
     ({ key }) => {
       const row = rowOf([{ name: 'name' }, number('rate'), { name: 'action', className: 'action-cell' }]);
-      cell(row, 'name').append(element('bdi', { text: key || 'unknown' }));
+      cell(row, 'name').append(element('bdi', { text: key || 'unknown', title: key }));
       if (key) cell(row, 'action').append(actionButton('Disconnect', key, () => disconnect(key)));
       return row;
     },

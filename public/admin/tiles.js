@@ -15,7 +15,9 @@ const tiles = {
     text: count,
     note: ({ transports, rates }) =>
       [
-        ...Object.entries(transports).map(([name, number]) => `${count(number)} ${name}`),
+        ...Object.entries(transports)
+          .filter(([, number]) => number > 0)
+          .map(([name, number]) => `${count(number)} ${name}`),
         `${count(rates.opened)} new/s`,
       ].join(' · '),
   },
