@@ -29,6 +29,10 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     'Check the database of ARCHIVE_URL. Messages wait in the history until then, at most for HISTORY_TTL.',
   ],
   [
+    /^the revoked tokens /,
+    'Check Redis or DATA_DIR. Until then, workers use the list that they read last; the log line has the cause.',
+  ],
+  [
     /file descriptors/,
     'Raise the limit of open files (ulimit -n, or LimitNOFILE of systemd), and restart; or add workers.',
   ],
