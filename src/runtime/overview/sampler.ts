@@ -39,7 +39,7 @@ export class OverviewSampler {
     const { engines, mesh, recent, metrics } = worker;
     const [servers, history] = await Promise.all([
       worker.isLeader() ? this.countServers() : undefined,
-      appendsOf(metrics.registry.getSingleMetric('gjallar_history_seconds')),
+      appendsOf(metrics.find('gjallar_history_seconds')),
       largest.refresh(),
     ]);
     return {
