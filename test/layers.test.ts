@@ -51,7 +51,10 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
   ],
-  cli: ['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+  cli: [
+    ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+    'version',
+  ],
 };
 
 /**

@@ -94,6 +94,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
     isBusy: (session) => chat.isAnswering(session),
     drainGroups: (reason) => [plainSockets(plain, reason)],
+    view: chat.view,
     otherClients: [{ kind: 'plain', clients: plain }],
     operator: chat.operator,
     stop: () => {

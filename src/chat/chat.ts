@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
+import { systemClock } from '../engine/clock.js';
 import type { EngineRequest } from '../engine/http/request.js';
+import { TopKeys } from '../engine/top-keys.js';
 import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveErasure, ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { PresenceRegistry } from '../presence/registry.js';
+import type { ApplicationView } from '../runtime/application.js';
 import type { OperatorSeam } from '../runtime/operator/seam.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
@@ -27,6 +30,7 @@ import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-memb
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { type ChatStats, readStats } from './presence/stats.js';
+import { viewOf } from './presence/view.js';
 import type { ChatServer, ChatSocket, Failure } from './protocol.js';
 
 export interface Chat {
@@ -56,6 +60,8 @@ export interface Chat {
   endRevoked(): void;
   /** Tells the other workers and machines that the list of revoked tokens has changed. */
   announceRevocation(): void;
+  /** The rooms and users, as the operator sees them. */
+  readonly view: ApplicationView;
   /** Counts rooms and members over all workers and machines; see {@link readStats}. */
   stats(limit: number): Promise<ChatStats>;
   /** Tells the other workers that this one is stopping. */
@@ -116,6 +122,7 @@ export function startChat(
   }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
+  const talkers = new TopKeys(systemClock);
   const presenceRegistry = new PresenceRegistry(randomUUID(), {
     send: (message) => io.serverSideEmit('roster', message),
     changed: (room) => {
@@ -166,6 +173,7 @@ export function startChat(
     inFlight: new InFlightEvents(),
     isOverloaded,
     counters,
+    talkers,
   };
 
   listenToChats(
@@ -211,6 +219,7 @@ export function startChat(
     exportOf: (user) => exportOf(stores, user),
     endRevoked: () => endRevoked(context, plain?.all ?? []),
     announceRevocation: () => io.serverSideEmit('revoked'),
+    view: viewOf(plainMembers, talkers),
     stats: (limit) => readStats(presenceRegistry, limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
     isAnswering: (conn) => context.inFlight.has(conn),
@@ -276,6 +285,7 @@ async function answer(
 ): Promise<void> {
   // A client that sends no input may still ask for a reply.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
+  if (context.talkers.isDue()) context.talkers.add(socket.data.name);
   const { conn } = socket;
   if (boundedHandlers.has(handler) && context.inFlight.isFull(conn)) {
     context.counters.failed(tooManyInFlight.code);

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
+import type { TopKeys } from '../engine/top-keys.js';
 import type { PresenceRegistry } from '../presence/registry.js';
 import type { Said } from './conversations/conversation.js';
 import type { Conversations } from './conversations/conversations.js';
@@ -26,6 +27,8 @@ export interface ChatContext {
   readonly revoked: RevokedTokens | undefined;
   readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
+  /** The users that send the most events and messages. */
+  readonly talkers: TopKeys;
   /** Whether new messages are refused because the worker is overloaded. */
   isOverloaded(): boolean;
   /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
@@ -45,7 +48,7 @@ export function ioRoomOf(room: string): string {
 }
 
 /** The chat room of a Socket.IO room; undefined if that is not a chat room. */
-function chatRoomOf(ioRoom: string): string | undefined {
+export function chatRoomOf(ioRoom: string): string | undefined {
   return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
 }
 

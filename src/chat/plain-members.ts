@@ -33,6 +33,16 @@ export class PlainMembers {
 
   constructor(private readonly delivery: PlainDelivery | undefined) {}
 
+  /** The number of members of a room. */
+  in(room: string): number {
+    return this.rooms.get(room) ?? 0;
+  }
+
+  /** The rooms with members. */
+  get all(): Iterable<string> {
+    return this.rooms.keys();
+  }
+
   has(room: string): boolean {
     return this.rooms.has(room);
   }
@@ -66,6 +76,7 @@ export class PlainMembers {
       say: async (text) => {
         if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
         requireRoom(grant, 'publish', room);
+        if (context.talkers.isDue()) context.talkers.add(name);
         return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
       },
       leave: () => {

@@ -1,19 +1,44 @@
+import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Primary } from '../cluster/primary/primary.js';
+import { memoryLimit } from '../config/memory-limit.js';
 import { GjallarError } from '../errors.js';
 import type { AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
 import { audited } from '../operations/audit.js';
 import { promClient } from '../operations/metrics/prom-client.js';
+import { MachineOverview } from '../operations/overview/machine-overview.js';
+import type { RecentEvents } from '../operations/overview/recent-events.js';
 import type { ActInput, Answers } from '../runtime/answers.js';
+import { atMostEvery } from '../runtime/intervals.js';
 import { type Action, readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
 import { outcomeOf, type Report } from '../runtime/operator/operator.js';
+import { version } from '../version.js';
 
 /** How long workers may take to act for the operator, in ms: longer than they wait for other machines. */
 const ACT_TIMEOUT_MS = 8000;
+/** However many operators watch, the workers are asked at most once in this time, in ms. */
+const OVERVIEW_INTERVAL_MS = 800;
 
-/** The admin port's view of a primary. */
-export function adminSource(primary: Primary, configured: number, log: Logger): AdminSource {
+/**
+ * The admin port's view of a primary.
+ * @param configured the number of workers that should run
+ * @param recent the events of the primary itself
+ */
+export function adminSource(primary: Primary, configured: number, log: Logger, recent: RecentEvents): AdminSource {
+  const overview = new MachineOverview(
+    async () => (await primary.ask('overview')) as Map<number, Answers['overview'] | undefined>,
+    () => ({
+      version,
+      host: hostname(),
+      cores: availableParallelism(),
+      memoryLimit: memoryLimit(),
+      configuredWorkers: configured,
+      isLeaving: primary.isDraining,
+      uptime: Math.round(process.uptime()),
+      recent: recent.all,
+    }),
+  );
   return {
     health: async () => {
       const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
@@ -40,6 +65,7 @@ export function adminSource(primary: Primary, configured: number, log: Logger): 
       }
       return { ok: true, clients: known.reduce((sum, { clients }) => sum + clients, 0), namespaces, workers };
     },
+    overview: atMostEvery(OVERVIEW_INTERVAL_MS, () => overview.read()),
     drain: (caller) =>
       audited(log, caller, 'drain', {}, () => {
         primary.leave();

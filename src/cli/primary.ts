@@ -9,6 +9,7 @@ import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
 import { AdminServer } from '../operations/admin/admin-server.js';
 import { hasPromClient } from '../operations/metrics/prom-client.js';
+import { RecentEvents } from '../operations/overview/recent-events.js';
 import type { BackplaneName } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 import { adminSource } from './admin-source.js';
@@ -30,11 +31,12 @@ export interface Started {
 
 /** Runs the primary: starts the workers and the admin port, and obeys signals. */
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
-  const log = createLog(config.logLevel, { process: 'primary' });
+  const recent = new RecentEvents();
+  const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
   const { workers, drainTimeout } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, log, ...what });
-  const admin = adminServer(config, primary, log);
+  const admin = adminServer(config, primary, log, recent);
   const stop = stopOnce(primary, admin);
   obeySignals(primary, stop);
   // Of a process manager.
@@ -67,11 +69,11 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   }
 }
 
-function adminServer(config: RunConfig, primary: Primary, log: Logger): AdminServer | undefined {
+function adminServer(config: RunConfig, primary: Primary, log: Logger, recent: RecentEvents): AdminServer | undefined {
   const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
   if (port === undefined) return undefined;
   const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
-  return new AdminServer(adminSource(primary, workers, log), {
+  return new AdminServer(adminSource(primary, workers, log, recent), {
     host,
     port,
     allowedHosts,

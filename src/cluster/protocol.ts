@@ -30,7 +30,7 @@ export interface ListenFailure {
 }
 
 /** A question of the primary for the admin port. */
-export type Question = 'health' | 'metrics' | 'stats' | 'act';
+export type Question = 'health' | 'metrics' | 'overview' | 'stats' | 'act';
 
 export type FromWorker =
   /** This worker accepts links from other workers. */

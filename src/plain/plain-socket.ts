@@ -69,6 +69,8 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
     this.host.counters.received++;
+    const { talkers } = this.host.engine;
+    if (talkers.isDue()) talkers.add(this.address);
     if (this.state !== 'open') return;
     this.onControlFrame();
     if (isBinary) return this.refuse('BAD_FRAME');

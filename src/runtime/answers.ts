@@ -1,9 +1,12 @@
 import type { Question } from '../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
+import type { WorkerSample } from '../operations/overview/worker-sample.js';
+import type { ApplicationView } from './application.js';
 import { sendToPrimary } from './lifecycle/orders.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
 import type { Report } from './operator/operator.js';
+import { OverviewSampler } from './overview/sampler.js';
 import { statsOf, type WorkerStats } from './stats.js';
 
 /** The answers of a worker to the primary, by question. */
@@ -11,6 +14,7 @@ export interface Answers {
   health: Health;
   /** The metrics of all workers, in the text format of Prometheus. */
   metrics: string;
+  overview: WorkerSample;
   stats: WorkerStats;
   /** What this worker, and perhaps the workers of other machines, have done for the operator. */
   act: Report;
@@ -26,11 +30,13 @@ export interface ActInput {
 /** Answers the questions of the primary, which it asks for the admin port. */
 export function answerPrimary(
   worker: MachineWorker,
-  { health, metrics }: { health(): Health; metrics(): Promise<string> },
+  { health, metrics, view }: { health(): Health; metrics(): Promise<string>; view?: ApplicationView },
 ): void {
+  const sampler = new OverviewSampler(worker, view);
   const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health,
     metrics,
+    overview: () => sampler.sample(health()),
     stats: () => statsOf(worker),
     act: (input) => {
       const { action, isEverywhere } = input as ActInput;

@@ -20,6 +20,7 @@ import { clientMetrics, type OtherClients, RejectedRequests } from '../operation
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
@@ -39,6 +40,8 @@ export class MachineWorker implements EngineHost {
   readonly log: Logger;
   readonly metrics: WorkerMetrics;
   readonly malformed: MalformedMessages;
+  /** Rejected clients, warnings and errors, for the operator. */
+  readonly recent = new RecentEvents();
   /** Takes note of rejected clients. */
   readonly refusals: Refusals;
   /** What is down at present, for the health endpoints. */
@@ -52,6 +55,8 @@ export class MachineWorker implements EngineHost {
   seam: OperatorSeam = defaultSeam;
   /** Carries out the operator's actions. */
   readonly operator: Operator;
+  /** Clients that are not connected over Engine.IO. */
+  otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
   private readonly parts: MeshParts;
@@ -64,14 +69,14 @@ export class MachineWorker implements EngineHost {
     machine: string,
     readonly orders: Orders,
   ) {
-    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
+    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine);
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
       deaths: () => orders.last('deaths')?.count ?? 0,
     });
     this.malformed = new MalformedMessages(this.log);
-    this.refusals = new Refusals(this.log);
+    this.refusals = new Refusals(this.log, this.recent);
     this.parts = new MeshParts(mesh);
     reportMalformed(mesh, this.malformed);
     this.operator = new Operator(
@@ -173,6 +178,7 @@ export class MachineWorker implements EngineHost {
 
   /** Adds the metrics of everything that clients are connected to. */
   addClientMetrics(others: readonly OtherClients[]): void {
+    this.otherClients = others;
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
     this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes)]);

@@ -61,7 +61,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     metrics: scrape,
     onError: (error) => log.error({ error }, 'a request failed'),
   });
-  answerPrimary(worker, { health, metrics: scrape });
+  answerPrimary(worker, { health, metrics: scrape, view: running.view });
 
   listenSocket = await listen(app, orders, config, failed);
   log.info({ port: us_socket_local_port(listenSocket) }, 'listening');

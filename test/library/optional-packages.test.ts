@@ -78,6 +78,7 @@ test('without the optional packages, an application runs on the library', async 
     'the history in SQLite needs a package that is not installed. Run: npm install libsql',
   ]);
   expect((await fetch(`${app.admin}/readyz`)).status).toBe(200);
+  expect(await (await fetch(`${app.admin}/api/overview`)).json()).toMatchObject({ ok: true, state: 'ready' });
   const metrics = await fetch(`${app.admin}/metrics`);
   expect({ status: metrics.status, text: await metrics.text() }).toEqual({
     status: 500,

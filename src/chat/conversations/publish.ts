@@ -40,6 +40,7 @@ export async function publish(
   const postKey = readPostKey(key);
   // Without a history nothing would keep a repetition from being posted twice.
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
+  if (caller && context.talkers.isDue()) context.talkers.add(caller.name);
   const at = Date.now();
   const inputs = batch ?? [input];
   const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));

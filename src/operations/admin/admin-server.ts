@@ -12,6 +12,8 @@ import { dataHeaders } from '../../http/headers.js';
 import { parseJson, type Sender, sendError } from '../../http/json.js';
 import type { Caller } from '../audit.js';
 import { readiness } from '../health.js';
+import { type Overview, withoutNames } from '../overview/overview.js';
+import { AdminPage } from './admin-page.js';
 import type { MachineHealth } from './machine-health.js';
 
 /** What the admin port shows and does. */
@@ -20,6 +22,8 @@ export interface AdminSource {
   /** The metrics of all workers, in the text format of Prometheus; undefined if no worker answers. */
   metrics(): Promise<string | undefined>;
   stats(): Promise<object>;
+  /** What the operator sees at a glance, with the names of rooms and users. */
+  overview(): Promise<Overview>;
   /** Drains the clients of the machine. */
   drain(caller: Caller): Promise<object>;
   /** Replaces all workers. */
@@ -55,6 +59,8 @@ interface Route {
 /** A request of the operator. */
 interface Call {
   caller: Caller;
+  /** Whether the server has an operator's account, so the caller has given its password. */
+  isOperator: boolean;
   /** Reads the body. @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
   readJson(): Promise<unknown>;
 }
@@ -81,6 +87,13 @@ const routes: Readonly<Record<string, Route>> = {
     },
   },
   '/api/stats': { method: 'GET', answer: async (source) => ({ status: 200, body: await source.stats() }) },
+  '/api/overview': {
+    method: 'GET',
+    answer: async (source, { isOperator }) => {
+      const overview = await source.overview();
+      return { status: 200, body: isOperator ? overview : withoutNames(overview) };
+    },
+  },
   '/api/drain': {
     method: 'POST',
     answer: async (source, { caller }) => ({ status: 202, body: { ok: true, ...(await source.drain(caller)) } }),
@@ -103,6 +116,7 @@ const MAX_BODY_BYTES = 16_384;
  */
 export class AdminServer {
   private readonly server: Server;
+  private readonly page = new AdminPage();
 
   constructor(
     private readonly source: AdminSource,
@@ -136,32 +150,49 @@ export class AdminServer {
 
   private async onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const headers = dataHeaders(false);
+    const send: Sender['send'] = (status, all, body) => {
+      response.writeHead(status, all).end(request.method === 'HEAD' ? undefined : body);
+    };
     try {
+      if (this.answersPage(request, { send })) return;
       const { status, body } = await this.answer(request);
       const isText = typeof body === 'string';
       const type = isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json';
-      response.writeHead(status, { ...headers, 'Content-Type': type });
-      response.end(request.method === 'HEAD' ? undefined : isText ? body : `${JSON.stringify(body)}\n`);
+      send(status, { ...headers, 'Content-Type': type }, isText ? body : `${JSON.stringify(body)}\n`);
     } catch (error) {
-      const send: Sender['send'] = (status, all, body) => void response.writeHead(status, all).end(body);
       sendError({}, { send }, headers, error, this.options.onError);
     }
     // A body that no route has read would keep the connection from its next request.
     request.resume();
   }
 
+  private answersPage(request: IncomingMessage, sender: Sender): boolean {
+    const { url = '', method = '', headers } = request;
+    if (!AdminPage.has(pathOf(url))) return false;
+    this.requireHost(headers);
+    if (!['GET', 'HEAD'].includes(method)) throw new GjallarError('METHOD_NOT_ALLOWED');
+    requireAdmin({ headers }, this.options.admin);
+    return this.page.serve(request, sender);
+  }
+
+  private requireHost({ host }: IncomingMessage['headers']): void {
+    const { allowedHosts } = this.options;
+    if (allowedHosts && !allowedHosts.includes(nameOf(host))) throw new GjallarError('NOT_FOUND');
+  }
+
   private async answer(request: IncomingMessage): Promise<Reply> {
-    const { admin, allowedHosts } = this.options;
+    const { admin } = this.options;
     const { url = '', method, headers } = request;
     const call: Call = {
       caller: { operator: admin?.user ?? '', address: request.socket.remoteAddress },
+      isOperator: admin !== undefined,
       readJson: () => readJson(request),
     };
     const route = Object.hasOwn(routes, pathOf(url)) ? routes[pathOf(url)]! : undefined;
     if (!route) throw new GjallarError('NOT_FOUND');
     if (route.method !== (method === 'HEAD' ? 'GET' : method)) throw new GjallarError('METHOD_NOT_ALLOWED');
     if (route.isOpen) return route.answer(this.source, call);
-    if (allowedHosts && !allowedHosts.includes(nameOf(headers.host))) throw new GjallarError('NOT_FOUND');
+    this.requireHost(headers);
     if (route.method === 'POST') {
       if (!admin) throw new GjallarError('ADMIN_OFF');
       // A browser adds the operator's password to requests that a foreign page makes.
