@@ -14,15 +14,16 @@ const layers: Record<string, readonly string[]> = {
   log: ['compat'],
   version: [],
   'control-characters': [],
+  descriptors: [],
   'worker-links': [],
-  config: ['errors', 'control-characters', 'rooms'],
-  engine: ['compat', 'errors', 'worker-links'],
+  config: ['errors', 'control-characters', 'descriptors', 'rooms'],
+  engine: ['compat', 'descriptors', 'errors', 'worker-links'],
   parser: ['engine'],
   compat: ['errors'],
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
   cluster: ['engine', 'errors'],
   http: ['compat', 'engine', 'errors'],
-  operations: ['cluster', 'compat', 'engine', 'errors', 'http', 'rooms'],
+  operations: ['cluster', 'compat', 'descriptors', 'engine', 'errors', 'http', 'rooms'],
   runtime: [
     ...['cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms'],
     'worker-links',
@@ -51,7 +52,10 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
   ],
-  cli: ['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+  cli: [
+    ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+    'version',
+  ],
 };
 
 /**

@@ -125,7 +125,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
         server.logged(({ msg }) => msg === text),
       ),
     );
-    expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [] });
+    expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [], warnings: [] });
     expect(server.log.filter(({ bus }) => bus)).toHaveLength(2);
     expect(server.log.filter(({ relay }) => relay)).toHaveLength(2);
   } finally {
