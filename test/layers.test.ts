@@ -31,11 +31,12 @@ const layers: Record<string, readonly string[]> = {
   server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
   run: ['compat', 'config', 'rooms', 'runtime', 'server', 'version'],
   presence: [],
+  telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
   history: ['compat', 'errors', 'operations'],
   plain: ['accounts', 'engine', 'errors', 'http'],
-  api: ['accounts', 'engine', 'errors', 'http'],
+  api: ['accounts', 'engine', 'errors', 'http', 'telemetry'],
   chat: [
     ...[
       'accounts',
@@ -51,6 +52,7 @@ const layers: Record<string, readonly string[]> = {
       'presence',
     ],
     'runtime',
+    'telemetry',
   ],
   cli: [
     ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],

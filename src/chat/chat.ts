@@ -6,6 +6,7 @@ import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { PresenceRegistry } from '../presence/registry.js';
+import { type SpanOptions, traced } from '../telemetry/tracing.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
 import { Conversations, type ReadCost } from './conversations/conversations.js';
@@ -208,7 +209,9 @@ async function admit(
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
-    const { expires, ...user } = await identify(accounts, socket.handshake.auth, socket.id);
+    const span: SpanOptions = { kind: 'server', attributes: { 'network.protocol.name': conn.transport.name } };
+    const { auth } = socket.handshake;
+    const { expires, ...user } = await traced('client connect', span, () => identify(accounts, auth, socket.id));
     Object.assign(socket.data, user);
     expiries.set(socket, expires);
     next();

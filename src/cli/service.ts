@@ -23,7 +23,7 @@ export async function runService(version: string): Promise<void> {
     // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
     const { chatApplication } = await import('../chat/application.js');
-    return runWorker(config, version, chatApplication(config));
+    return runWorker(config, version, chatApplication(config, process.env, version));
   }
   const { host, port } = config;
   return runPrimary(config, {
