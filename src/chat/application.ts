@@ -10,7 +10,7 @@ import { PlainWebSockets } from '../plain/plain-websockets.js';
 import type { Application, DrainReason, HostedWorker, RunningApplication } from '../runtime/application.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import type { DrainGroup } from '../runtime/lifecycle/drain.js';
-import { openTracing } from '../telemetry/open.js';
+import { openTelemetry } from '../telemetry/open.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
@@ -30,9 +30,10 @@ export function chatApplication(config: Config, environment: Environment, versio
   return {
     start: async (worker) => {
       const attributes = { 'service.version': version, 'gjallar.worker': worker.id };
-      const closeTracing = await openTracing(environment, attributes, worker.log);
+      const { registry } = worker.metrics;
+      const closeTelemetry = await openTelemetry(environment, attributes, registry, worker.log);
       const running = await startChatService(config, worker);
-      return { ...running, close: async () => void (await Promise.all([running.close(), closeTracing()])) };
+      return { ...running, close: async () => void (await Promise.all([running.close(), closeTelemetry()])) };
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { Attributes } from './tracing.js';
-import { setTracing } from './tracing.js';
+import { type Attributes, setTracing } from './tracing.js';
 
 interface Log {
   info(fields: object, message: string): void;
@@ -8,49 +7,66 @@ interface Log {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const PACKAGES =
-  '@opentelemetry/api @opentelemetry/resources @opentelemetry/sdk-trace-node @opentelemetry/exporter-trace-otlp-http';
+/** The metrics, in the form of prom-client. */
+interface Registry {
+  getMetricsAsJSON(): Promise<object[]>;
+}
 
-/** How long the last spans may take to be sent when the worker ends, in ms. */
+const PACKAGES = [
+  'api',
+  'resources',
+  'sdk-trace-node',
+  'sdk-metrics',
+  'exporter-trace-otlp-http',
+  'exporter-metrics-otlp-http',
+];
+
+/** How long the last data may take to be sent when the worker ends, in ms. */
 const SHUTDOWN_TIMEOUT_MS = 2000;
 
 /**
- * Exports traces if the standard variables name an endpoint, such as `OTEL_EXPORTER_OTLP_ENDPOINT`. The packages of
- * OpenTelemetry read the other variables: `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER` and so on.
+ * Exports traces and metrics with OTLP if the standard variables name an endpoint, such as
+ * `OTEL_EXPORTER_OTLP_ENDPOINT`.
  * @param attributes of the resource, such as the version
- * @returns sends the last spans, and ends
+ * @returns sends what is left, and ends
  */
-export async function openTracing(
+export async function openTelemetry(
   environment: Environment,
   attributes: Attributes,
+  registry: Registry,
   log: Log,
 ): Promise<() => Promise<void>> {
-  if (!isWanted(environment)) return async () => {};
-  const protocol = environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? environment.OTEL_EXPORTER_OTLP_PROTOCOL;
+  const hasTraces = isWanted('TRACES', environment);
+  const hasMetrics = isWanted('METRICS', environment);
+  if (!hasTraces && !hasMetrics) return async () => {};
+  const protocol = environment.OTEL_EXPORTER_OTLP_PROTOCOL;
   if (protocol && protocol !== 'http/json') {
     log.warn(
       { protocol },
-      'traces are sent with the protocol http/json; OTEL_EXPORTER_OTLP_PROTOCOL names another one',
+      'OpenTelemetry exports with the protocol http/json; OTEL_EXPORTER_OTLP_PROTOCOL names another',
     );
   }
   try {
-    const { startExporter } = await import('./exporter.js');
-    const { tracing, shutdown } = startExporter(attributes, environment);
+    const { startExporters } = await import('./exporter.js');
+    const metrics = hasMetrics ? () => registry.getMetricsAsJSON() as Promise<never> : undefined;
+    const { tracing, shutdown } = startExporters({ attributes, environment, hasTraces, metrics });
     setTracing(tracing);
-    log.info({}, 'traces are exported to the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT');
+    log.info({ traces: hasTraces, metrics: hasMetrics }, 'OpenTelemetry exports to the endpoint of its variables');
     return async () => {
       setTracing(undefined);
       await Promise.race([shutdown(), new Promise((resolve) => setTimeout(resolve, SHUTDOWN_TIMEOUT_MS).unref())]);
     };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    log.warn({}, `no traces are exported, because the packages for it are missing; run: npm install ${PACKAGES}`);
+    const names = PACKAGES.map((name) => `@opentelemetry/${name}`).join(' ');
+    log.warn({}, `OpenTelemetry exports nothing, because its packages are missing; run: npm install ${names}`);
     return async () => {};
   }
 }
 
-function isWanted(environment: Environment): boolean {
-  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || environment.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const isOff = environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || environment.OTEL_TRACES_EXPORTER === 'none';
-  return Boolean(endpoint) && !isOff;
+/** Whether the variables name an endpoint for a signal, and do not turn it off. */
+function isWanted(signal: 'TRACES' | 'METRICS', environment: Environment): boolean {
+  const endpoint = environment[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] || environment.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (!endpoint || environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
+  return environment[`OTEL_${signal}_EXPORTER`] !== 'none';
 }

@@ -16,19 +16,40 @@ export interface ReceivedSpan {
 
 type OtlpAttributes = { key: string; value: { stringValue?: string; intValue?: number } }[];
 
+/** A point of a metric as OTLP carries it. */
+interface ReceivedPoint {
+  attributes: OtlpAttributes;
+  asDouble?: number;
+  count?: number;
+  sum?: number;
+  bucketCounts?: number[];
+}
+
+/** A metric as OTLP carries it: one of the three kinds. */
+export interface ReceivedMetric {
+  name: string;
+  description: string;
+  sum?: { isMonotonic: boolean; dataPoints: ReceivedPoint[] };
+  gauge?: { dataPoints: ReceivedPoint[] };
+  histogram?: { dataPoints: ReceivedPoint[] };
+}
+
 interface OtlpBody {
-  resourceSpans: {
+  resourceMetrics?: { scopeMetrics: { metrics: ReceivedMetric[] }[] }[];
+  resourceSpans?: {
     resource: { attributes: OtlpAttributes };
     scopeSpans: { spans: (Omit<ReceivedSpan, 'attributes' | 'resource'> & { attributes: OtlpAttributes })[] }[];
   }[];
 }
 
-/** A receiver of traces by OTLP over HTTP with JSON. */
-export class TraceReceiver {
+/** A receiver of traces and metrics by OTLP over HTTP with JSON. */
+export class TelemetryReceiver {
   readonly spans: ReceivedSpan[] = [];
+  /** The latest of each name. */
+  readonly metrics = new Map<string, ReceivedMetric>();
   private readonly server = createServer(async (request, response) => {
     const body = JSON.parse(await text(request)) as OtlpBody;
-    for (const { resource, scopeSpans } of body.resourceSpans) {
+    for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
       for (const span of scopeSpans.flatMap(({ spans }) => spans)) {
         this.spans.push({
           ...span,
@@ -37,11 +58,14 @@ export class TraceReceiver {
         });
       }
     }
+    for (const { scopeMetrics } of body.resourceMetrics ?? []) {
+      for (const metric of scopeMetrics.flatMap(({ metrics }) => metrics)) this.metrics.set(metric.name, metric);
+    }
     response.setHeader('Content-Type', 'application/json').end('{}');
   });
 
-  static async start(): Promise<TraceReceiver> {
-    const receiver = new TraceReceiver();
+  static async start(): Promise<TelemetryReceiver> {
+    const receiver = new TelemetryReceiver();
     receiver.server.listen(0, '127.0.0.1');
     await once(receiver.server, 'listening');
     return receiver;

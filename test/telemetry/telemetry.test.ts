@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
-import { openTracing } from '../../src/telemetry/open.js';
+import { openTelemetry } from '../../src/telemetry/open.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
-import { TraceReceiver } from './support/receiver.js';
+import { TelemetryReceiver } from './support/receiver.js';
 
 const API_KEY = 'a-key-for-the-tests';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
-let receiver: TraceReceiver | undefined;
+let receiver: TelemetryReceiver | undefined;
 let server: RunningServer | undefined;
 afterEach(async () => {
   disconnectAll();
@@ -28,7 +28,7 @@ function post(url: string): Promise<Response> {
 }
 
 test('a trace follows a message from the HTTP API over the history to the members on each worker', async () => {
-  receiver = await TraceReceiver.start();
+  receiver = await TelemetryReceiver.start();
   server = await startServer({
     API_KEY,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -62,8 +62,37 @@ test('a trace follows a message from the HTTP API over the history to the member
   expect(JSON.stringify(receiver.spans)).not.toContain('hall');
 });
 
+test('the metrics are those of /metrics', async () => {
+  receiver = await TelemetryReceiver.start();
+  const metrics = {
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${receiver.url}/v1/metrics`,
+    OTEL_METRIC_EXPORT_INTERVAL: '200',
+  };
+  server = await startServer({ API_KEY, WORKERS: '1', ...metrics });
+  for (let count = 0; count < 3; count++) expect((await post(server.url)).status).toBe(200);
+  const countOf = () => receiver!.metrics.get('gjallar_history_seconds')?.histogram?.dataPoints;
+  const appends = () => countOf()?.find(({ attributes }) => JSON.stringify(attributes).includes('append'));
+  await until(() => appends()?.count === 3);
+  expect(appends()!.bucketCounts!.reduce((sum, count) => sum + count)).toBe(3);
+  expect(appends()!.sum).toBeGreaterThan(0);
+  const messages = receiver.metrics.get('gjallar_chat_messages_total')!;
+  expect(messages.sum).toMatchObject({ isMonotonic: true });
+  expect(receiver.metrics.get('process_open_fds')!.gauge!.dataPoints[0]!.asDouble).toBeGreaterThan(5);
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const names = [...text.matchAll(/^# TYPE (\w+) \w+$/gm)].map(([, name]) => name!);
+  // What only all workers together know is not of one worker.
+  const ofMachine = [
+    'gjallar_build_info',
+    'gjallar_worker_up',
+    'gjallar_workers_configured',
+    'gjallar_worker_deaths_total',
+  ];
+  expect(names.filter((name) => !receiver!.metrics.has(name))).toEqual(ofMachine);
+  expect(receiver.spans).toEqual([]);
+});
+
 test('the sampler of OTEL_TRACES_SAMPLER decides', async () => {
-  receiver = await TraceReceiver.start();
+  receiver = await TelemetryReceiver.start();
   const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_TRACES_SAMPLER: 'always_off' };
   server = await startServer({ API_KEY, WORKERS: '1', ...traces });
   expect((await post(server.url)).status).toBe(200);
@@ -72,14 +101,14 @@ test('the sampler of OTEL_TRACES_SAMPLER decides', async () => {
   expect(receiver.spans).toEqual([]);
 });
 
-test.each([{}, { OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
+test.each([{}, { OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' }])(
   'nothing is loaded or logged with %j',
   async (variables) => {
     const isSet = Object.keys(variables).length > 0;
     const endpoint = isSet ? { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' } : {};
     const lines: unknown[] = [];
     const log = { info: (...line: unknown[]) => lines.push(line), warn: (...line: unknown[]) => lines.push(line) };
-    await (await openTracing({ ...endpoint, ...variables }, {}, log))();
+    await (await openTelemetry({ ...endpoint, ...variables }, {}, { getMetricsAsJSON: async () => [] }, log))();
     expect(lines).toEqual([]);
   },
 );
@@ -88,7 +117,7 @@ test('without the packages, the server runs and says in one line what to install
   const hook = new URL('support/without.mjs', import.meta.url).href;
   const env = { API_KEY, WORKERS: '1', NODE_OPTIONS: `--import ${hook}` };
   server = await startServer({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
-  expect(await server.logged(({ msg }) => msg?.startsWith('no traces are exported') ?? false)).toMatchObject({
+  expect(await server.logged(({ msg }) => msg?.startsWith('OpenTelemetry exports nothing') ?? false)).toMatchObject({
     level: 'warn',
     msg: expect.stringContaining('npm install @opentelemetry/api'),
   });
@@ -99,7 +128,7 @@ test('one file imports OpenTelemetry, and one loads that file, only when it is n
   const source = fileURLToPath(new URL('../../src', import.meta.url));
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const having = (pattern: RegExp) => files.filter((file) => pattern.test(readFileSync(`${source}/${file}`, 'utf8')));
-  expect(having(/from '@opentelemetry\//)).toEqual(['telemetry/exporter.ts']);
+  expect(having(/from '@opentelemetry\//).sort()).toEqual(['telemetry/exporter.ts', 'telemetry/metric-producer.ts']);
   expect(having(/'\.[./]*\/exporter\.js'/)).toEqual(['telemetry/open.ts']);
   expect(readFileSync(`${source}/telemetry/open.ts`, 'utf8')).toContain("await import('./exporter.js')");
 });
