@@ -117,7 +117,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
     const relayLine = await server.logged(({ msg }) => msg === relayProblem);
     expect(relayLine).toMatchObject({ level: 'error', relay: 'redis', reason: expect.stringContaining('NOPERM') });
     const { problems, ...state } = await readiness();
-    expect(state).toEqual({ ok: true, state: 'degraded' });
+    expect(state).toEqual({ ok: true, state: 'degraded', warnings: [] });
     expect(new Set(problems)).toEqual(new Set([problem, relayProblem]));
     await allow([redis], ...ALL);
     await Promise.all(
