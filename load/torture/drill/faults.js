@@ -267,7 +267,8 @@ export async function processesPart() {
         signals: {
           readyz: /^worker 1 does not respond$/,
           log: /^a worker does not respond and is killed$/,
-          metric: 'gjallar_worker_up{instance="$i",worker="1"} == 0',
+          // A scrape in the 10 s may time out at the worker that hangs. The count of the replaced ones stays.
+          metric: 'gjallar_worker_up{instance="$i",worker="1"} == 0 or gjallar_worker_deaths_total{instance="$i"} > 0',
           alert: { alertname: 'GjallarWorkerReplaced' },
           remedy: /no sign of life for 10 s/,
         },
