@@ -63,3 +63,12 @@ function shown(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   return { name, message, code, stack, ...(cause !== undefined && { cause: shown(cause) }) };
 }
+
+/**
+ * Says that the start succeeded, and where the server listens: as text on a terminal, and as a line of the log elsewhere,
+ * whatever `LOG_LEVEL` is.
+ */
+export function logGreeting(log: Logger, facts: object, greeting: string): void {
+  if (process.stdout.isTTY) console.log(greeting);
+  else log.child({}, { level: 'info' }).info(facts, greeting);
+}

@@ -11,6 +11,7 @@ import type { HistoryStore } from '../history/store.js';
 import { PresenceRegistry } from '../presence/registry.js';
 import type { ApplicationView } from '../runtime/application.js';
 import type { OperatorSeam } from '../runtime/operator/seam.js';
+import { type SpanOptions, traced } from '../telemetry/tracing.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
 import { Conversations, type ReadCost } from './conversations/conversations.js';
@@ -249,7 +250,9 @@ async function admit(
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
-    const identity = await identify(accounts, socket.handshake.auth, socket.id);
+    const span: SpanOptions = { kind: 'server', attributes: { 'network.protocol.name': conn.transport.name } };
+    const { auth } = socket.handshake;
+    const identity = await traced('client connect', span, () => identify(accounts, auth, socket.id));
     const { name, displayName, grant } = identity;
     Object.assign(socket.data, { name, displayName, grant });
     if (accounts) identities.set(socket, identity);

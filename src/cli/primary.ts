@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
+import { descriptorLimit } from '../config/limits.js';
 import type { RunConfig } from '../config/run-options.js';
 import { unknownVariables } from '../config/unknown-variables.js';
 import { GjallarError } from '../errors.js';
@@ -13,6 +14,10 @@ import { RecentEvents } from '../operations/overview/recent-events.js';
 import type { BackplaneName } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 import { adminSource } from './admin-source.js';
+
+const LOW_LIMIT =
+  'the limit of open files is low for the memory of this machine, and each client takes one in its worker; raise it ' +
+  '(ulimit -n, or LimitNOFILE of systemd)';
 
 /** What the workers of a primary run. */
 export interface Launch extends Pick<PrimaryOptions, 'file' | 'arguments' | 'nodeFlags' | 'onMessage'> {
@@ -56,6 +61,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     for (const { name, meant } of unknownVariables(process.env)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
+    adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
       if (!hasPromClient) log.warn('the admin port serves no /metrics; to serve them, run: npm install prom-client');
@@ -67,6 +73,11 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     else log.fatal({ error }, 'startup failed');
     await stop.now(1);
   }
+}
+
+function adviseOnDescriptors(workers: number, log: Logger): void {
+  const { max, wanted, isLow } = descriptorLimit(workers) ?? {};
+  if (isLow) log.warn({ max, wanted }, LOW_LIMIT);
 }
 
 function adminServer(config: RunConfig, primary: Primary, log: Logger, recent: RecentEvents): AdminServer | undefined {

@@ -13,8 +13,9 @@ import { isAllowedOrigin } from '../engine/limits/origin.js';
 import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
+import { ClockWatch } from '../operations/clock-watch.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
-import { problemMetrics } from '../operations/health.js';
+import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
@@ -22,6 +23,7 @@ import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
+import { Warnings } from '../operations/warnings.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { backplaneEvents, linksOf, readyInTime, reportMalformed } from './backplane.js';
@@ -31,6 +33,8 @@ import { type OtherMachines, openMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
+
+const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
  * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
@@ -46,6 +50,8 @@ export class MachineWorker implements EngineHost {
   readonly refusals: Refusals;
   /** What is down at present, for the health endpoints. */
   readonly problems = new Set<string>();
+  /** What is not down, but needs attention. */
+  readonly warnings = new Warnings();
   readonly engines: Engine[] = [];
   readonly relays: Relay[] = [];
   readonly backplanes: Backplane[] = [];
@@ -84,9 +90,13 @@ export class MachineWorker implements EngineHost {
       () => this,
       (reason) => this.malformed.note('application', reason),
     );
+    const clock = new ClockWatch(this);
+    this.metrics.add(clock.metrics());
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = openMachines(config, { worker: mesh.id, machine }, this);
     Engine.host = this;
+    // The cluster module ends this process right after the event.
+    cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }
 
   /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
@@ -136,7 +146,7 @@ export class MachineWorker implements EngineHost {
     engine.addresses?.share(linksOf(links, kinds.addresses));
     this.rejected.watch(engine);
     reportEngine(engine, this.problems, this.log);
-    reportRefusals(engine, this.refusals);
+    reportRefusals(engine, this.refusals, this.warnings);
     logSessions(engine, this.log);
   }
 
@@ -182,6 +192,11 @@ export class MachineWorker implements EngineHost {
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
     this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes)]);
+  }
+
+  /** What the health endpoints report of this worker in a state. */
+  healthIn(state: Health['state']): Health {
+    return { state, problems: [...this.problems], warnings: this.warnings.list };
   }
 
   /** Whether this worker does the tasks that one worker per machine must do. */

@@ -2,6 +2,7 @@ import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
+import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import { answerPrimary } from './answers.js';
@@ -20,6 +21,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   const worker = await MachineWorker.join(config, version);
   const { mesh, orders, log, metrics, problems } = worker;
   metrics.add(surviveExceptions(log));
+  metrics.add(certificateMetrics(config.tlsCert ? new CertificateWatch(config.tlsCert, worker) : undefined));
   const { app, secure, engine } = buildEngine(config);
   const io = await buildServer(worker, engine);
   const failed = (reason: string) => sendToPrimary({ type: 'failed', reason });
@@ -52,7 +54,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     },
     orders,
   );
-  const health = () => ({ state: departure.stateOf(running.isReady()), problems: [...problems] });
+  const health = () => worker.healthIn(departure.stateOf(running.isReady()));
   const scrape = atMostEvery(1000, () => metrics.scrape());
   serveHealth(app, engine, { secure, health });
   serveMetrics(app, engine, {

@@ -15,7 +15,15 @@ const counts: WorkerCounts = {
 /** The sample of a worker without clients, with what the test sets. */
 function sampleOf(id: number, at: number, given: Partial<WorkerSample> = {}): WorkerSample {
   return {
-    ...{ id, pid: 1000 + id, at, health: { state: 'ready', problems: [] }, counts, clients: {}, namespaces: {} },
+    ...{
+      id,
+      pid: 1000 + id,
+      at,
+      health: { state: 'ready', problems: [], warnings: [] },
+      counts,
+      clients: {},
+      namespaces: {},
+    },
     ...{ memory: 1, delay: undefined, load: 0, buffered: 0, roundTrips: [], roomCount: 0, rooms: [], users: [] },
     ...{ addresses: [], recent: [], servers: undefined },
     ...given,

@@ -29,7 +29,7 @@ export class Hosted {
       hosted.#lines.push(line);
       for (const watcher of [...hosted.#watchers]) watcher();
     });
-    const greeting = await hosted.#until((line) => line.startsWith('gjallar: '));
+    const greeting = await hosted.#until((line) => line.includes('"gjallar: '));
     hosted.url = `http://127.0.0.1:${/on port (\d+)/.exec(greeting)[1]}`;
     const admin = await hosted.#until((line) => line.includes('the admin port is open'));
     hosted.admin = `http://127.0.0.1:${JSON.parse(admin).port}`;
