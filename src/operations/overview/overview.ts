@@ -40,6 +40,7 @@ export interface Overview {
   readonly uptime: number;
   /** As /readyz says it, with `degraded` for a machine that is ready and has problems. */
   readonly state: string;
+  /** What is down, and what needs attention although nothing is. */
   readonly problems: readonly ProblemWithRemedy[];
   /** The workers of the other machines together; undefined if they cannot be counted. */
   readonly workersElsewhere: number | undefined;
@@ -149,9 +150,9 @@ function healthOf(samples: ReadonlyMap<number, WorkerSample | undefined>) {
   return new Map([...samples].map(([id, sample]) => [id, sample?.health]));
 }
 
-function stateOf({ state, problems }: MachineHealth): Pick<Overview, 'state' | 'problems'> {
+function stateOf({ state, problems, warnings }: MachineHealth): Pick<Overview, 'state' | 'problems'> {
   const isDegraded = state === 'ready' && problems.length > 0;
-  return { state: isDegraded ? 'degraded' : state, problems: problems.map(withRemedy) };
+  return { state: isDegraded ? 'degraded' : state, problems: [...problems, ...warnings].map(withRemedy) };
 }
 
 function rowOf(id: number, sample: WorkerSample | undefined, rates: Rates | undefined): WorkerRow {

@@ -32,6 +32,15 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     /^the revoked tokens /,
     'Check Redis or DATA_DIR. Until then, workers use the list that they read last; the log line has the cause.',
   ],
+  [/^the certificate of TLS_CERT /, 'Renew the files of TLS_CERT and TLS_KEY, and send SIGHUP to the primary.'],
+  [
+    /^the clock jumped/,
+    'Check the time service of the machine (timedatectl). A wrong clock makes tokens invalid and gives messages wrong times.',
+  ],
+  [
+    /far more than RATE_LIMIT/,
+    'The log line "a client was disconnected" names the address. Block it in front of the server, or lower RATE_LIMIT.',
+  ],
   [
     /file descriptors/,
     'Raise the limit of open files (ulimit -n, or LimitNOFILE of systemd), and restart; or add workers.',
