@@ -20,7 +20,7 @@ const layers: Record<string, readonly string[]> = {
   parser: ['engine'],
   compat: ['errors'],
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
-  cluster: ['engine', 'errors'],
+  cluster: ['engine', 'errors', 'worker-links'],
   http: ['compat', 'engine', 'errors'],
   operations: ['cluster', 'compat', 'engine', 'errors', 'http', 'rooms'],
   runtime: [

@@ -42,7 +42,7 @@ export function ioRoomOf(room: string): string {
 }
 
 /** The chat room of a Socket.IO room; undefined if that is not a chat room. */
-function chatRoomOf(ioRoom: string): string | undefined {
+export function chatRoomOf(ioRoom: string): string | undefined {
   return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
 }
 

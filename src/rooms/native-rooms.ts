@@ -29,6 +29,8 @@ const MIN_TOPIC_MEMBERS = 3;
 /**
  * Turns the rooms of an adapter into uWebSockets.js topics. It works with the adapter of any backplane.
  *
+ * The adapter emits `broadcast` with each packet that is delivered here and its options, for members that are no sockets.
+ *
  * A room becomes a topic with the first broadcast to it. Rooms that never have more than one or two members, such as
  * each socket's own, cost nothing.
  */
@@ -110,6 +112,7 @@ class NativeRooms {
     steps.apply = (options, deliver) => {
       const { broadcast } = this;
       this.broadcast = undefined;
+      if (broadcast && adapter.listenerCount('broadcast') > 0) adapter.emit('broadcast', broadcast.packet, options);
       if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
         apply.call(adapter, options, deliver);
       }

@@ -78,7 +78,21 @@ export function backplaneEvents(
     rejected: 'rooms do not fully span workers and machines',
     up: 'the backplane is up',
   };
-  return { ...outageEvents({ bus }, texts, worker), onMalformed: (reason) => worker.malformed.note('bus', reason) };
+  const { problems, malformed, log } = worker;
+  return {
+    ...outageEvents({ bus }, texts, worker),
+    onOtherWire: (other, isThere) => {
+      const problem =
+        `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear each ` +
+        'other. Set the same BUS on all servers; stock servers and emitters require BUS=redis';
+      if (!isThere) problems.delete(problem);
+      else {
+        problems.add(problem);
+        log.error({ bus, other }, problem);
+      }
+    },
+    onMalformed: (reason) => malformed.note('bus', reason),
+  };
 }
 
 /** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */

@@ -21,6 +21,7 @@ import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { Refusals } from '../operations/refusals.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
+import { ownWindow, type SharedWindow } from '../rooms/backplanes/frames/window.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { backplaneEvents, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
@@ -54,7 +55,7 @@ export class MachineWorker implements EngineHost {
     private readonly config: RunConfig,
     version: string,
     readonly mesh: Mesh,
-    machine: string,
+    private readonly machine: string,
     readonly orders: Orders,
   ) {
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
@@ -130,14 +131,19 @@ export class MachineWorker implements EngineHost {
     logSockets(io, this.log);
   }
 
-  /** Opens a backplane for one more Socket.IO server. */
-  openBackplane(): Backplane {
+  /**
+   * Opens a backplane for one more Socket.IO server.
+   * @param window the window of the outbox of its engine; by default, one of its own
+   */
+  openBackplane(window: SharedWindow = ownWindow(this.config.flushMs)): Backplane {
     const { config, backplanes } = this;
     const count = backplanes.length;
     const { channels } = redisNamesOf(config);
     const links = this.nextPart(count, 'Socket.IO servers');
     const backplane = openBackplane(config, {
       links: linksOf(links),
+      machine: this.machine,
+      window,
       recovery: { links: linksOf(links, kinds.recovery) },
       prefix: count === 0 ? channels : `${channels}:${count}`,
       events: backplaneEvents(backplaneNameOf(config), this),

@@ -20,7 +20,7 @@ async function readiness(server: RunningServer): Promise<{ status: number; state
 /** Resolves when the server says, after its first `seen` lines, that the bus is up or down. */
 function busIs(server: RunningServer, isUp: boolean, seen = 0): Promise<LogLine> {
   return server.logged(
-    (line) => line.bus === 'redis' && (line.level === 'info') === isUp && server.log.indexOf(line) >= seen,
+    (line) => line.bus === 'redis-frames' && (line.level === 'info') === isUp && server.log.indexOf(line) >= seen,
   );
 }
 
@@ -39,7 +39,7 @@ describe('two servers on one Redis', () => {
   });
 
   test('say so at the start', () => {
-    for (const { greeting } of servers) expect(greeting).toMatch(/ with 2 workers on the redis bus$/);
+    for (const { greeting } of servers) expect(greeting).toMatch(/ with 2 workers on the redis-frames bus$/);
   });
 
   test('40 default clients over both hear each message once and in order', async () => {

@@ -7,7 +7,7 @@ import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.
 import { nextEvent } from '../support/clients.js';
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
-import { startMember, type TestNode } from './support/node.js';
+import { onRedisFrames, startMember, type TestNode } from './support/node.js';
 
 type Told = ['down', string] | ['up', number];
 type Member = TestNode & { bus: Backplane; told: Told[] };
@@ -20,6 +20,7 @@ const single = async () => {
 
 describe.each<[string, Open, () => Promise<Pick<RedisCluster, 'url' | 'processes' | 'remove'>>]>([
   ['redis', redisBackplane, single],
+  ['redis-frames', onRedisFrames, single],
   ['redis-streams', redisStreamsBackplane, single],
   ['redis-sharded', redisShardedBackplane, () => RedisCluster.start()],
 ])('the %s bus while Redis is away', (_name, open, start) => {

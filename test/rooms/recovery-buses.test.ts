@@ -18,7 +18,9 @@ recoveryContract('embedded', 4, async () => {
   };
 });
 
-recoveryContract('redis', 2, async () => {
-  const redis = await RedisProcess.start();
-  return { openBackplane: async () => joinRedis(redis.url), remove: () => redis.remove() };
-});
+for (const bus of ['redis', 'redis-frames'] as const) {
+  recoveryContract(bus, 2, async () => {
+    const redis = await RedisProcess.start();
+    return { openBackplane: async () => joinRedis(redis.url, {}, bus), remove: () => redis.remove() };
+  });
+}

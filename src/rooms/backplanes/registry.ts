@@ -1,23 +1,10 @@
-import type { WorkerLinks } from '../../worker-links.js';
-import { openRecovery, type RecoveryOptions } from '../recovery/recovery.js';
-import type { Backplane, BackplaneEvents } from './backplane.js';
+import { openRecovery } from '../recovery/recovery.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
 import { embeddedBackplane } from './embedded/embedded.js';
 import { redisBackplane } from './redis/classic.js';
 import { redisShardedBackplane } from './redis/sharded.js';
 import { redisStreamsBackplane } from './redis/streams.js';
-
-/** The parts that a backplane is opened with. */
-export interface BackplaneSurroundings {
-  /** The links to the other workers of this machine. */
-  links: WorkerLinks;
-  /** The URL of the server that it depends on; empty if there is none. */
-  url: string;
-  /** The prefix of the channels, and the name of the stream. */
-  prefix: string;
-  events: BackplaneEvents;
-  /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Pick<RecoveryOptions, 'links' | 'maxBytes' | 'maxSessions'>;
-}
+import { redisFramesBackplane } from './redis-frames/redis-frames.js';
 
 interface BackplaneKind {
   /** Whether it needs REDIS_URL. */
@@ -35,8 +22,9 @@ const kinds = {
     needsRedis: false,
     spansMachines: false,
     keepsPackets: true,
-    open: ({ links, events }) => embeddedBackplane(links, events),
+    open: ({ links, window, events }) => embeddedBackplane(links, window, events),
   },
+  'redis-frames': { needsRedis: true, spansMachines: true, keepsPackets: true, open: redisFramesBackplane },
   redis: {
     needsRedis: true,
     spansMachines: true,
@@ -66,10 +54,10 @@ export interface BackplaneChoice {
   readonly redisUrl: string | undefined;
 }
 
-/** The backplane that the configuration selects. `auto` means Redis if there is one, and otherwise embedded. */
+/** The backplane that the configuration selects. `auto` means frames over Redis if there is one, and otherwise embedded. */
 export function backplaneNameOf({ bus, redisUrl }: BackplaneChoice): BackplaneName {
   if (bus !== 'auto') return bus;
-  return redisUrl ? 'redis' : 'embedded';
+  return redisUrl ? 'redis-frames' : 'embedded';
 }
 
 /** The properties of a backplane, without opening it. */

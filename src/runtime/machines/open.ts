@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { workerName } from '../../cluster/machines/frames.js';
 import { MachineLinks } from '../../cluster/machines/machine-links.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { RunConfig } from '../../config/run-options.js';
 import type { BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
 import { backplaneKindOf, backplaneNameOf } from '../../rooms/backplanes/registry.js';
+import { workerName } from '../../worker-links.js';
 import { outageEvents } from '../backplane.js';
 import type { MalformedMessages } from '../malformed.js';
 import { redisChannels } from './redis-channels.js';

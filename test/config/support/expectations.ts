@@ -72,7 +72,7 @@ export const expectations: Record<keyof Config, Expectation> = {
     good: [
       ['auto', 'auto'],
       ['embedded', 'embedded'],
-      ...['redis', 'redis-sharded', 'redis-streams'].map((bus): Expectation['good'][number] => [
+      ...['redis', 'redis-frames', 'redis-sharded', 'redis-streams'].map((bus): Expectation['good'][number] => [
         bus,
         bus,
         { REDIS_URL: 'redis://localhost' },
