@@ -89,9 +89,9 @@ export const options = {
   bus: option({
     name: 'BUS',
     description:
-      'How workers exchange messages: embedded (this machine only), redis-frames (between gjallar servers), redis ' +
-      '(with stock servers and emitters, too), redis-sharded (requires a Redis Cluster) or redis-streams; auto means ' +
-      'redis-frames if REDIS_URL is set (redis-sharded if it names a node of a cluster), and embedded otherwise.',
+      'How workers exchange messages: embedded (this machine only), redis, redis-frames (between gjallar servers ' +
+      'only, at a lower cost), redis-sharded (requires a Redis Cluster) or redis-streams; auto means redis if ' +
+      'REDIS_URL is set (redis-sharded if it names a node of a cluster), and embedded otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),

@@ -72,7 +72,7 @@ test('a server whose cluster is unreachable at the start changes its backplane w
   await redis.stop();
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
   try {
-    expect(server.greeting).toMatch(/ on the redis-frames bus$/);
+    expect(server.greeting).toMatch(/ on the redis bus$/);
     await redis.start();
     await server.logged(({ bus, level }) => bus === 'redis-sharded' && level === 'info');
   } finally {

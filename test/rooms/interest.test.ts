@@ -1,14 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { Peer } from '../../src/rooms/backplanes/frames/interest/peer.js';
 import { keyOf } from '../../src/rooms/backplanes/frames/interest/room-key.js';
 import { OwnRooms, RoomSet } from '../../src/rooms/backplanes/frames/interest/rooms.js';
+import { readEntries, senderOf } from '../../src/rooms/backplanes/frames/machines/machine-frame.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
+import { decodeBroadcast } from '../../src/rooms/backplanes/frames/wire/broadcast.js';
+import { types } from '../../src/rooms/backplanes/frames/wire/message.js';
 import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
-import { Machine, startMember, type TestNode } from './support/node.js';
+import { Machine, onRedisFrames, startMember, type TestNode } from './support/node.js';
 
 type Member = TestNode & { bus: Backplane };
 
@@ -30,7 +34,14 @@ async function onTwoMachines() {
       const index = opened++ % 2;
       return machines[index]!.openBackplane((links) =>
         redisFramesBackplane({
-          ...{ links, machine: `machine${index}`, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet },
+          ...{
+            links,
+            machine: `machine${index}`,
+            window: ownWindow(),
+            url: redis.url,
+            prefix: 'socket.io',
+            events: quiet,
+          },
         }),
       );
     },
@@ -186,3 +197,51 @@ describe('the rooms of a worker', () => {
     for (const key of keys) expect(key).toBe(key & 0x7fffffff);
   });
 });
+
+test('of four machines on one Redis, only those with members of a room are sent its messages', async () => {
+  const redis = await RedisProcess.start();
+  const spy = new Redis(redis.url);
+  /** The events in the frames to each machine. */
+  const sent = new Map<string, string[]>();
+  const nodes: (Member & { machine: string })[] = [];
+  try {
+    for (let count = 0; count < 4; count++) {
+      const machine = `machine${count}`;
+      nodes.push({ ...(await startMember(onRedisFrames(redis.url, quiet, 'socket.io', machine))), machine });
+      sent.set(machine, []);
+    }
+    await spy.psubscribe('socket.io:frames:*');
+    spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
+      const machine = channel.toString().split(':').at(-1)!;
+      const events = sent.get(machine)!;
+      readEntries(frame, senderOf(frame).at, 1, (type, body) => {
+        if (type === types.broadcast) events.push(JSON.parse(decodeBroadcast(body).encoded[0]!.slice(1) as string)[0]);
+      });
+    });
+    const pairs = await Promise.all(nodes.map((node) => pairOn(node)));
+    const rooms: [room: string, one: number, other: number][] = [];
+    for (const one of [0, 1, 2, 3])
+      for (const other of [1, 2, 3]) if (one < other) rooms.push([`${one}${other}`, one, other]);
+    for (const [room, ...both] of rooms) for (const node of both) await pairs[node]!.socket.join(room);
+    for (let turn = 0; turn < 20; turn++) {
+      for (const [room, one, other] of rooms) nodes[turn % 2 ? one : other]!.io.to(room).emit(room);
+    }
+    const received = await receivedBy(pairs, nodes);
+    for (const [index, { machine }] of nodes.entries()) {
+      const own = rooms.filter(([, ...both]) => both.includes(index)).map(([room]) => room);
+      const counts = new Map<string, number>();
+      for (const event of sent.get(machine)!) {
+        if (!event.startsWith('fence ')) counts.set(event, (counts.get(event) ?? 0) + 1);
+      }
+      // Each machine sends half of the messages of its rooms itself.
+      expect(new Map([...counts].sort())).toEqual(new Map(own.map((room) => [room, 10])));
+      expect(received[index]!.filter(([event]) => own.includes(String(event)))).toHaveLength(60);
+      expect(received[index]).toHaveLength(60);
+    }
+  } finally {
+    disconnectAll();
+    spy.disconnect();
+    for (const node of nodes) await node.close();
+    await redis.remove();
+  }
+}, 30_000);

@@ -131,7 +131,7 @@ test('the rights that docs/operations.md lists for frames suffice', async () => 
 test('the service names a rejected subscription in /readyz and in the log, and says when it is accepted', async () => {
   const redis = await RedisProcess.start();
   await allow([redis], ...ALL, 'resetchannels', '&socket.io-request*', '-info');
-  const server = await startServer({ WORKERS: '1', BUS: 'redis', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
+  const server = await startServer({ WORKERS: '1', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
   const readiness = async () =>
     (await (await fetch(`${server.url}/readyz`)).json()) as { ok: boolean; state: string; problems: string[] };
   try {

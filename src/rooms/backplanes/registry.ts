@@ -54,10 +54,10 @@ export interface BackplaneChoice {
   readonly redisUrl: string | undefined;
 }
 
-/** The backplane that the configuration selects. `auto` means frames over Redis if there is one, and otherwise embedded. */
+/** The backplane that the configuration selects. `auto` means Redis if there is one, and otherwise embedded. */
 export function backplaneNameOf({ bus, redisUrl }: BackplaneChoice): BackplaneName {
   if (bus !== 'auto') return bus;
-  return redisUrl ? 'redis-frames' : 'embedded';
+  return redisUrl ? 'redis' : 'embedded';
 }
 
 /** The properties of a backplane, without opening it. */

@@ -110,7 +110,12 @@ export class Machine {
 }
 
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
-export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io'): Backplane {
+export function onRedisFrames(
+  url: string,
+  events: BackplaneEvents,
+  prefix = 'socket.io',
+  machine = randomBytes(6).toString('base64url'),
+): Backplane {
   const links: WorkerLinks = {
     ...{ id: 1, members: [] },
     send: () => false,
@@ -118,6 +123,5 @@ export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'so
     onMessage: () => {},
     onLeave: () => {},
   };
-  const machine = randomBytes(6).toString('base64url');
   return redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix, events });
 }
