@@ -198,6 +198,32 @@ describe('the rooms of a worker', () => {
   });
 });
 
+test('on one machine, a socket that joins without await hears what is sent after its join is acknowledged', async () => {
+  const machine = await Machine.start();
+  const members = [
+    await startMember(await machine.openBackplane()),
+    await startMember(await machine.openBackplane()),
+  ] as const;
+  try {
+    const [one, other] = [await pairOn(members[0]), await pairOn(members[1])];
+    one.socket.on('enter', (room: string, done: () => void) => {
+      void one.socket.join(room);
+      done();
+    });
+    other.socket.on('say', (room: string) => members[1].io.to(room).emit('said', room));
+    for (let number = 0; number < 100; number++) {
+      const heard = nextEvent(one.client, 'said');
+      await one.client.emitWithAck('enter', `entered ${number}`);
+      other.client.emit('say', `entered ${number}`);
+      expect(await heard).toEqual([`entered ${number}`]);
+    }
+  } finally {
+    disconnectAll();
+    for (const member of members) await member.close();
+    await machine.remove();
+  }
+});
+
 test('of four machines on one Redis, only those with members of a room are sent its messages', async () => {
   const redis = await RedisProcess.start();
   const spy = new Redis(redis.url);
