@@ -1,13 +1,15 @@
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
 import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
 import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
 import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
 import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import type { WorkerLinks } from '../../src/worker-links.js';
+import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { type BusFixture, busContract } from './bus.contract.js';
-import { frames, onClassicRedis, onMachineFrames, onShardedRedis, onStreams } from './support/garbage.js';
+import { frames, onClassicRedis, onMachineFrames, onNatsFrames, onShardedRedis, onStreams } from './support/garbage.js';
 import { Machine } from './support/node.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
@@ -39,6 +41,21 @@ busContract('redis-frames', async () => {
     remove: async () => {
       await machines.remove();
       await redis.remove();
+    },
+  };
+});
+
+busContract('nats', async () => {
+  const nats = await NatsProcess.start();
+  const machines = await machinesOn((links, machine) =>
+    natsBackplane({ links, machine, window: ownWindow(), url: nats.url, prefix: 'socket.io', events: quiet }),
+  );
+  return {
+    openBackplane: machines.openBackplane,
+    sendGarbage: () => onNatsFrames(nats.url, ['machine0', 'machine1']),
+    remove: async () => {
+      await machines.remove();
+      await nats.remove();
     },
   };
 });

@@ -16,6 +16,12 @@ export const PROGRAMS = [
     usedBy: ['support/redis.ts', 'rooms/hosts.test.ts', 'torture/faults.test.ts'],
   },
   {
+    package: 'nats-server',
+    found: () => inPath('nats-server'),
+    services: ['nats-server'],
+    usedBy: ['support/nats.ts'],
+  },
+  {
     package: 'chromium',
     found: () => isProgram(process.env.CHROMIUM || '/usr/bin/chromium'),
     services: [],

@@ -65,6 +65,8 @@ export interface BackplaneSurroundings {
   window: SharedWindow;
   /** The URL of the server that it depends on; empty if there is none. */
   url: string;
+  /** The credentials for it that are not in the URL. */
+  credentials?: string | undefined;
   /** The prefix of the channels, and the name of the stream. */
   prefix: string;
   events: BackplaneEvents;

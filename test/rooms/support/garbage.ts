@@ -1,9 +1,11 @@
 import { serialize } from 'node:v8';
+import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
 import { encodeBroadcast } from '../../../src/rooms/backplanes/frames/wire/broadcast.js';
 import { encodeMessage } from '../../../src/rooms/backplanes/frames/wire/cluster-message.js';
 import { messageOf, types } from '../../../src/rooms/backplanes/frames/wire/message.js';
+import { subjectOf } from '../../../src/rooms/backplanes/nats/pub-sub.js';
 
 const msgpack = defaultParser().encode;
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
@@ -113,22 +115,49 @@ export async function onClassicRedis(url: string): Promise<number> {
   });
 }
 
-/** Publishes on the channels of machines, and on the one where their workers meet. */
-export async function onMachineFrames(url: string, machines: readonly string[]): Promise<number> {
+/** Messages for the channels of machines, and for the one where their workers meet. */
+function machineFrames(machines: readonly string[]): {
+  all: [channel: string, bytes: Buffer | string][];
+  each: number;
+} {
   const head = Buffer.concat([Buffer.of(1, 10), Buffer.from('9.machine2')]);
   const forAll = Buffer.from([4, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
-  const all = [
+  const frames = [
     ...noise.map((bytes) => Buffer.from(bytes)),
     ...messages.map((message) => Buffer.concat([head, forAll, message])),
     Buffer.concat([head, forAll]),
     Buffer.concat([Buffer.of(1, 3), Buffer.from('x y')]),
   ];
+  const all: [string, Buffer | string][] = [];
+  for (const machine of machines) for (const frame of frames) all.push([`socket.io:frames:${machine}`, frame]);
+  for (const message of noise) all.push(['socket.io:frames', message]);
+  return { all, each: frames.length + noise.length };
+}
+
+/** Publishes on the channels of machines, and on the one where their workers meet. */
+export async function onMachineFrames(url: string, machines: readonly string[]): Promise<number> {
+  const { all, each } = machineFrames(machines);
   return publishing(url, async (redis) => {
-    for (const machine of machines) for (const frame of all) await redis.publish(`socket.io:frames:${machine}`, frame);
-    for (const message of noise) await redis.publish('socket.io:frames', message);
-    return all.length + noise.length;
+    for (const [channel, bytes] of all) await redis.publish(channel, bytes);
+    return each;
   });
 }
+
+/** The same on NATS, with payloads that are no messages besides. */
+export async function onNatsFrames(url: string, machines: readonly string[]): Promise<number> {
+  const { all, each } = machineFrames(machines);
+  const connection = await connect({ servers: url });
+  const payloads = notPayloads.map((payload) => Buffer.from(payload));
+  for (const [channel, bytes] of all) {
+    connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), Buffer.from(bytes)]));
+  }
+  for (const payload of payloads) connection.publish('socket.io.frames', payload);
+  await connection.drain();
+  return each + payloads.length;
+}
+
+/** Empty, of an unknown kind, parts without the one before, and parts of too many. */
+const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
 
 /** Publishes on the sharded channels. */
 export async function onShardedRedis(url: string): Promise<number> {

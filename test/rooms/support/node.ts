@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
-import type { Backplane, BackplaneEvents } from '../../../src/rooms/backplanes/backplane.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/rooms/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';
 import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../../src/rooms/backplanes/nats/nats.js';
 import { redisFramesBackplane } from '../../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
@@ -110,12 +111,20 @@ export class Machine {
 }
 
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
-export function onRedisFrames(
+export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
+  return redisFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+}
+
+/** A worker that is alone on its machine, on NATS. */
+export function onNats(
   url: string,
   events: BackplaneEvents,
-  prefix = 'socket.io',
-  machine = randomBytes(6).toString('base64url'),
+  options: Partial<Pick<BackplaneSurroundings, 'prefix' | 'credentials'>> = {},
 ): Backplane {
+  return natsBackplane({ ...aloneOnMachine(), url, prefix: 'gjallar', events, ...options });
+}
+
+function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {
   const links: WorkerLinks = {
     ...{ id: 1, members: [] },
     send: () => false,
@@ -123,5 +132,5 @@ export function onRedisFrames(
     onMessage: () => {},
     onLeave: () => {},
   };
-  return redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix, events });
+  return { links, machine, window: ownWindow() };
 }
