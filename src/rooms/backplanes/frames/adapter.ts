@@ -21,8 +21,6 @@ interface Packet {
   data: unknown[];
 }
 
-const DELIVERED = Promise.resolve();
-
 /** The adapter of a namespace whose messages go to other workers in frames. */
 export class FrameAdapter extends ClusterAdapterWithHeartbeat {
   /** The broadcast that `localFirst` delivers here next. It was encoded for the other workers just before. */
@@ -60,7 +58,9 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
     return whenAwaited(() => this.bus.announced());
   }
 
-  receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
+  receiveBroadcast(from: string, { rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
+    // A sender omits its heartbeats while it sends messages.
+    this.onMessage({ type: MessageType.HEARTBEAT, uid: from, nsp });
     const Decoder = decoderOf(namespaceOf(this).server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
     Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });
@@ -81,19 +81,10 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
     this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: worker, nsp: this.name });
   }
 
-  /** Delivers here alone: `localFirst` has published the packet before. */
   override broadcast(packet: unknown, options: BroadcastOptions): Promise<void> {
     const local = this.encoded ?? packet;
     this.encoded = undefined;
-    Adapter.prototype.broadcast.call(this, local, options);
-    return DELIVERED;
-  }
-
-  /** Broadcasts cost no promise, and do not stand in for heartbeats, which are sent on their own every five seconds. */
-  override publish(message: Parameters<ClusterAdapterWithHeartbeat['publish']>[0]): void {
-    const broadcast = this.bus.hasPeers ? this.encodedBroadcast(message as ClusterMessage) : undefined;
-    if (broadcast) this.bus.broadcast(broadcast);
-    else super.publish(message);
+    return super.broadcast(local, options);
   }
 
   protected override doPublish(message: ClusterMessage): Promise<string> {
@@ -109,6 +100,8 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
   }
 
   private send(message: ClusterMessage): void {
+    const broadcast = this.encodedBroadcast(message);
+    if (broadcast) return this.bus.broadcast(broadcast);
     this.bus.sendToAll(encodeMessage(message));
     if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(String));
   }

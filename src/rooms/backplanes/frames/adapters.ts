@@ -18,12 +18,12 @@ export interface FrameAdapters {
 export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: Inbox = new Inbox()): FrameAdapters {
   const adapters = new Map<string, FrameAdapter>();
   const bus = new FrameBus(links, window, inbox, {
-    onBroadcast: (body) =>
+    onBroadcast: (from, body) =>
       inbox.receive(
         () => false,
         () => {
           const broadcast = decodeBroadcast(body);
-          adapters.get(broadcast.nsp)?.receiveBroadcast(broadcast);
+          adapters.get(broadcast.nsp)?.receiveBroadcast(from, broadcast);
         },
       ),
     onCluster: (_from, body) => {

@@ -30,7 +30,7 @@ interface Held {
 /** What handles the messages that arrive. */
 export interface FrameHandler {
   /** Whether listeners of the application handle the message is what `read` of {@link Inbox.receive} returns. */
-  onBroadcast(body: Buffer): void;
+  onBroadcast(from: string, body: Buffer): void;
   onCluster(from: string, body: Buffer): void;
   /** The worker can be sent to. */
   onJoin(worker: string): void;
@@ -246,7 +246,7 @@ export class FrameBus {
   }
 
   private receive(from: string, type: number, body: Buffer): void {
-    if (type === types.broadcast) return this.handler.onBroadcast(body);
+    if (type === types.broadcast) return this.handler.onBroadcast(from, body);
     if (type === types.cluster) return this.handler.onCluster(from, body);
     this.inbox.receive(
       () => {
