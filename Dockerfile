@@ -9,15 +9,19 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npx tsc -p tsconfig.build.json
-# What runs: no development dependencies, and the binary of this platform alone.
+# What runs: no development dependencies, and the binaries of this platform alone.
 RUN npm prune --omit=dev \
   && keep="uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" \
   && test -f "node_modules/uWebSockets.js/dist/bin/$keep" \
   && find node_modules/uWebSockets.js/dist/bin -name '*.node' ! -name "$keep" -delete \
+  && rm -rf node_modules/@libsql/*-musl \
   && rm node_modules/gjallar-service \
   && mkdir data
 
-FROM node:22-bookworm-slim
+# Node.js alone: the server needs no npm, corepack or Yarn.
+FROM debian:bookworm-slim
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
+RUN useradd --uid 1000 --user-group --no-create-home --shell /usr/sbin/nologin node
 ENV NODE_ENV=production DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
@@ -30,6 +34,7 @@ USER node
 VOLUME /data
 EXPOSE 3000
 STOPSIGNAL SIGTERM
-# A certificate is for the name that clients use, which is not this address.
+# The OCI format has no health checks: a builder such as Buildah keeps this one with --format docker. deploy/ has checks of
+# its own. A certificate is for the name that clients use, which is not this address.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s CMD ["node", "-e", "process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'; fetch(`http${process.env.TLS_KEY ? 's' : ''}://127.0.0.1:${process.env.PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.js"]

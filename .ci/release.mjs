@@ -30,7 +30,14 @@ if (!dryRun && git('status', '--porcelain')) {
   process.exit(1);
 }
 
-const { name, version: present } = JSON.parse(readFileSync('package.json', 'utf8'));
+const { name, version: present, ...fields } = JSON.parse(readFileSync('package.json', 'utf8'));
+// npm's page of the package links to them, and its provenance compares the repository with the one that publishes.
+const unset = ['repository', 'bugs', 'homepage'].filter((field) => !fields[field]);
+const missing = `set ${unset.join(', ')} in package.json before the first publication: npm requires the repository for provenance.`;
+if (unset.length > 0 && !dryRun) {
+  console.error(`release: ${missing}`);
+  process.exit(1);
+}
 const lastTag = ifAny(() => git('describe', '--tags', '--abbrev=0', '--match', 'v*'));
 // The first release has the version that package.json already names.
 const version = lastTag ? raised(present) : present;
@@ -47,7 +54,8 @@ for (const [folder, inside] of byFolder(files)) {
 console.log(`${name}@${version}: ${entryCount} files, ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked`);
 
 if (dryRun) console.log('Nothing was changed (--dry-run).');
-else release();
+if (dryRun && unset.length > 0) console.log(`To do: ${missing}`);
+if (!dryRun) release();
 
 function release() {
   const [head, ...rest] = readFileSync('CHANGELOG.md', 'utf8').split(/^(?=## )/m);
@@ -55,7 +63,14 @@ function release() {
     'CHANGELOG.md',
     [head.trimEnd(), section.trimEnd(), ...rest.map((each) => each.trimEnd())].join('\n\n').concat('\n'),
   );
-  if (version !== present) run('npm', 'version', version, '--no-git-tag-version');
+  if (version !== present) {
+    run('npm', 'version', version, '--no-git-tag-version');
+    for (const file of ['deploy/helm/gjallar/Chart.yaml', 'deploy/kubernetes/deployment.yaml']) {
+      const text = readFileSync(file, 'utf8');
+      const versions = /^( *(?:version|appVersion): |.* image: gjallar:)\d+\.\d+\.\d+$/gm;
+      writeFileSync(file, text.replace(versions, `$1${version}`));
+    }
+  }
   git('commit', '--all', '--message', `Release ${version}`);
   git('tag', '--annotate', `v${version}`, '--message', `${name} ${version}`);
   console.log(`Tagged v${version}. To publish it: git push --follow-tags`);

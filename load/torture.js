@@ -13,12 +13,12 @@ const known = readdirSync(folder)
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
 /** Scenarios that take so long that they run only when they are named. */
-const LONG = ['attack', 'languages'];
+const LONG = ['attack', 'deploys', 'languages', 'versions'];
 const scenarioOf = (name) => import(new URL(`${name}.js`, folder).href);
 
 // The scenario that is named first may have options of its own.
 const first = process.argv[2];
-const { parameters = {}, answer } = known.includes(first) ? await scenarioOf(first) : {};
+const { parameters = {}, answer, check } = known.includes(first) ? await scenarioOf(first) : {};
 
 const { names, own, ...settings } = await readCommandLine(command, readArguments, usage);
 const text = answer?.(own);
@@ -88,6 +88,7 @@ function readArguments() {
     ...parameters,
   });
   rejectUnknown('scenario', positionals, known);
+  check?.(values);
   const { short, out, help } = values;
   return {
     ...{ short, out, help },

@@ -172,6 +172,7 @@ function watchRoom(room, list, connection, ask) {
     if (detail.state === 'failed') announceState(`Not sent: ${detail.problem}`);
   });
   room.addEventListener('discarded', ({ detail }) => list.removeOutgoing(detail.id));
+  room.addEventListener('deleted', ({ detail }) => list.markDeleted(detail));
   room.addEventListener('message', ({ detail }) => {
     list.add(detail);
     if (detail.earlier) return;

@@ -8,7 +8,9 @@ const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeSty
 
 const itemStates = { waiting: 'Waiting for the connection', sending: 'Sending…', sent: '', failed: 'Not sent' };
 
-export function messageNode({ from, text, at }, own, names) {
+const DELETED = 'This message was deleted.';
+
+export function messageNode({ from, text, at, deleted }, own, names) {
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
   const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
   const node = element(
@@ -22,7 +24,13 @@ export function messageNode({ from, text, at }, own, names) {
     ),
   );
   if (!own) node.prepend(avatar(from, names.get(from)));
+  if (deleted) showDeleted(node);
   return node;
+}
+
+/** Shows that a message was deleted. */
+export function showDeleted(node) {
+  node.querySelector('.text').replaceChildren(DELETED);
 }
 
 /** Shows another user's message under the name that `names` has for it now. */

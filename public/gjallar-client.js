@@ -21,6 +21,8 @@
 
 /** @typedef {import('../dist/chat/protocol.js').ChatMessage} RoomMessage A message of a room. */
 
+/** @typedef {Extract<import('../dist/chat/protocol.js').DeletedMessages, { room: string }>} DeletedMessages Deleted messages of a room. */
+
 /**
  * The position of a message: `offset` counts the messages of a log from 1 without gaps, `epoch` names the log.
  * @typedef {Required<import('../dist/chat/protocol.js').PostReply>} RoomPosition
@@ -45,6 +47,8 @@
 /**
  * @typedef {object} JoinOptions
  * @property {(message: RoomMessage) => void} [onMessage] Called with each message once, in the order of the room.
+ * @property {(deleted: DeletedMessages) => void} [onDeleted] Called when the operator has deleted messages: remove them from
+ *   what you show. Their positions stay.
  * @property {(joined: Joined) => void} [onJoined] Called after the first join and after each reconnection, before missed
  *   messages are delivered.
  * @property {(recovery: Recovery) => void} [onRecovered] Called when missed messages have been delivered, after a
@@ -109,6 +113,7 @@ export class Rooms {
     this.#socket = socket;
     this.#listeners = {
       message: (message) => this.#rooms.get(message.room)?.receive(message),
+      deleted: (event) => this.#rooms.get(event.room)?.deleted(event),
       connect: () => this.#onConnect(),
       disconnect: () => this.#onDisconnect(),
     };
@@ -256,6 +261,19 @@ class Room {
     this.#drain();
   }
 
+  /** The operator has deleted messages. Those that are not delivered yet never will be. */
+  deleted(event) {
+    const { epoch, ranges } = event;
+    if (epoch === this.position?.epoch && !this.#recovering) {
+      for (const [first, last] of ranges) {
+        const isNext = first <= this.position.offset + 1 && last > this.position.offset;
+        if (isNext) this.position = { epoch, offset: last };
+      }
+    }
+    this.#options.onDeleted?.(event);
+    this.#drain();
+  }
+
   async #join() {
     const connection = this.#connection;
     const reply = await this.#request('join', this.#name).catch((error) => this.#retryJoin(error, connection));
@@ -300,7 +318,7 @@ class Room {
 
   #deliver(message) {
     this.position = { epoch: message.epoch, offset: message.offset };
-    this.#options.onMessage?.(message);
+    if (!message.deleted) this.#options.onMessage?.(message);
   }
 
   /** Requests every message after the last delivered one. */
@@ -342,6 +360,6 @@ class Room {
     this.position = { epoch: page.epoch, offset: startsOver ? 0 : this.position.offset };
     const fresh = page.messages.filter(({ offset }) => offset > this.position.offset);
     for (const message of fresh) this.#deliver(message);
-    return fresh.length;
+    return fresh.filter(({ deleted }) => !deleted).length;
   }
 }

@@ -1,6 +1,6 @@
 // The list of messages: ordered, bounded, and stable while the reader has scrolled up.
 
-import { dayLabel, dayOf, messageNode, outgoingNode, presenceText, renameSender } from './bubbles.js';
+import { dayLabel, dayOf, messageNode, outgoingNode, presenceText, renameSender, showDeleted } from './bubbles.js';
 import { keyOf } from './room.js';
 import { element } from './view.js';
 
@@ -99,6 +99,15 @@ export class MessageList {
     this.#outgoing.get(id)?.remove();
     this.#outgoing.delete(id);
     this.#settle();
+  }
+
+  /** Shows that messages were deleted, in their places. */
+  markDeleted({ epoch, ranges }) {
+    this.#draw();
+    for (const { message, node } of this.#entries) {
+      const isGone = ranges.some(([first, last]) => first <= message?.offset && message.offset <= last);
+      if (message?.epoch === epoch && isGone) showDeleted(node);
+    }
   }
 
   /** A line about the conversation between the messages. */

@@ -129,6 +129,7 @@ export class Room extends EventTarget {
         last: EARLIER,
         onJoined: (joined) => name === this.name && this.#onJoined(joined),
         onMessage: (message) => name === this.name && this.#onMessage(message),
+        onDeleted: (deleted) => name === this.name && this.#announce('deleted', deleted),
         onRecovered: (recovery) => name === this.name && this.#onRecovered(recovery),
         onRefused: (error) => this.#onRefused(name, error),
       });

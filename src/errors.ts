@@ -64,10 +64,18 @@ const list = {
     message:
       'The token was issued for another audience (claim "aud"). Request one for the audience that JWT_AUDIENCE names.',
   },
+  TOKEN_REVOKED: {
+    status: 401,
+    message: 'The operator has revoked the token. Request a new one.',
+  },
   TOKEN_OTHER_USER: {
     status: 403,
     message:
       'The new token belongs to another user, and a connection cannot change its user. Reconnect with the new token.',
+  },
+  REVOCATIONS_FULL: {
+    status: 503,
+    message: 'This server keeps 10,000 revocations, and has as many. Lift those that are not needed any more.',
   },
   TOKENS_OFF: {
     status: 404,
@@ -85,6 +93,14 @@ const list = {
   TOO_MANY_ROOMS: {
     status: 403,
     message: 'This connection is already in 100 rooms, the maximum. Leave one before you join another.',
+  },
+  ROOM_CLOSED: {
+    status: 403,
+    message: 'The operator has closed this room for its members. Join it again, or ask the operator why.',
+  },
+  DISCONNECTED: {
+    status: 403,
+    message: 'The operator has ended this connection. Ask the operator why before you connect again.',
   },
   BAD_PAGE: {
     status: 400,

@@ -2,15 +2,25 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import { optionalPackage } from './compat/optional-packages.js';
 
+/** A line of the log, for the operator's page. */
+export interface LoggedLine {
+  /** The name of the level. */
+  level: string;
+  message: string;
+  fields: object;
+}
+
 /**
  * Creates the log: one JSON object per line on the standard output, or readable lines if that is a
  * terminal and pino-pretty is installed. The fields are those of docs/operations.md, "Log".
  * @param level lowest level that is logged
  * @param origin which process writes it
+ * @param onTrouble called with each line of the level `warn` or higher
  */
 export function createLog(
   level: string,
   origin: { process: 'primary' } | { process: 'worker'; worker: number },
+  onTrouble?: (line: LoggedLine) => void,
 ): Logger {
   const options: LoggerOptions = {
     level,
@@ -18,11 +28,26 @@ export function createLog(
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { error: shown },
+    ...(onTrouble && { hooks: { logMethod: reporting(onTrouble) } }),
   };
   const pretty = process.stdout.isTTY ? optionalPackage<typeof PinoPretty>('pino-pretty') : undefined;
   if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
   // If the reader of the log stops reading, the server must not wait, and its buffer is bounded.
   return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES }));
+}
+
+type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
+
+function reporting(onTrouble: (line: LoggedLine) => void): LogMethod {
+  return function (values, method, level) {
+    if (level >= pino.levels.values.warn!) {
+      const [first, text] = values as readonly unknown[];
+      const isText = typeof first === 'string';
+      const line = { message: String(isText ? first : text), fields: isText ? {} : (first as object) };
+      onTrouble({ level: pino.levels.labels[level] ?? String(level), ...line });
+    }
+    method.apply(this, values);
+  };
 }
 
 /** In bytes. Log lines beyond this are lost. */
@@ -37,4 +62,13 @@ function shown(error: unknown): unknown {
   const { name, message, stack, cause } = error;
   const code = (error as NodeJS.ErrnoException).code;
   return { name, message, code, stack, ...(cause !== undefined && { cause: shown(cause) }) };
+}
+
+/**
+ * Says that the start succeeded, and where the server listens: as text on a terminal, and as a line of the log elsewhere,
+ * whatever `LOG_LEVEL` is.
+ */
+export function logGreeting(log: Logger, facts: object, greeting: string): void {
+  if (process.stdout.isTTY) console.log(greeting);
+  else log.child({}, { level: 'info' }).info(facts, greeting);
 }

@@ -14,15 +14,16 @@ const layers: Record<string, readonly string[]> = {
   log: ['compat'],
   version: [],
   'control-characters': [],
+  descriptors: [],
   'worker-links': [],
-  config: ['errors', 'control-characters', 'rooms'],
-  engine: ['compat', 'errors', 'worker-links'],
+  config: ['errors', 'control-characters', 'descriptors', 'rooms'],
+  engine: ['compat', 'descriptors', 'errors', 'worker-links'],
   parser: ['engine'],
   compat: ['errors'],
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
   cluster: ['engine', 'errors', 'worker-links'],
   http: ['compat', 'engine', 'errors'],
-  operations: ['cluster', 'compat', 'engine', 'errors', 'http', 'rooms'],
+  operations: ['cluster', 'compat', 'descriptors', 'engine', 'errors', 'http', 'rooms'],
   runtime: [
     ...['cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser', 'rooms'],
     'worker-links',
@@ -30,11 +31,12 @@ const layers: Record<string, readonly string[]> = {
   server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
   run: ['compat', 'config', 'rooms', 'runtime', 'server', 'version'],
   presence: [],
+  telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
   history: ['compat', 'errors', 'operations'],
   plain: ['accounts', 'engine', 'errors', 'http'],
-  api: ['accounts', 'engine', 'errors', 'http'],
+  api: ['accounts', 'engine', 'errors', 'http', 'telemetry'],
   chat: [
     ...[
       'accounts',
@@ -50,8 +52,12 @@ const layers: Record<string, readonly string[]> = {
       'presence',
     ],
     'runtime',
+    'telemetry',
   ],
-  cli: ['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+  cli: [
+    ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
+    'version',
+  ],
 };
 
 /**

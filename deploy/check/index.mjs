@@ -6,40 +6,20 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { startService } from '../../load/harness/service.js';
+import { freePort } from '../../load/peers/free-port.js';
+import { grafana } from './grafana.mjs';
+import { image } from './image.mjs';
+import { compose, helm, kubernetes } from './manifests.mjs';
 import { proxies } from './proxies.mjs';
+import { isUp, TIMEOUT_MS, until, withRedis } from './support.mjs';
 
-const TIMEOUT_MS = 30_000;
 const admin = { Authorization: `Basic ${btoa('ops:password')}` };
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function until(what, isTrue) {
-  const deadline = Date.now() + TIMEOUT_MS;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error(`not within ${TIMEOUT_MS / 1000} s: ${what}`);
-    await sleep(100);
-  }
-}
-
-const isUp = (url) =>
-  fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 
 /** The clients on a server, by its metrics. */
 async function clientsOf({ url }) {
@@ -96,7 +76,7 @@ async function checkProxy(name, servers) {
   const proxy = proxies[name];
   const folder = mkdtempSync(join(tmpdir(), 'gjallar-deploy-'));
   chmodSync(folder, 0o755);
-  const port = await freePort();
+  const port = await freePort('127.0.0.1');
   const url = `http://127.0.0.1:${port}`;
   const ports = servers.map((server) => server.port);
   proxy.files(folder, ports, port);
@@ -149,24 +129,13 @@ async function checkProxy(name, servers) {
   }
 }
 
-async function checkProxies(names) {
-  const redisPort = await freePort();
-  const data = mkdtempSync(join(tmpdir(), 'gjallar-deploy-redis-'));
-  const redis = spawn('redis-server', ['--port', String(redisPort), '--save', '', '--dir', data], { stdio: 'ignore' });
-  const gone = once(redis, 'close');
-  let isGood = true;
-  try {
+function checkProxies(names) {
+  return withRedis(async (REDIS_URL) => {
+    let isGood = true;
     for (const name of names) {
       const { PATH, HOME } = process.env;
       const env = {
-        ...{
-          PATH,
-          HOME,
-          WORKERS: '2',
-          TRUST_PROXY: '1',
-          REDIS_URL: `redis://127.0.0.1:${redisPort}`,
-          DRAIN_TIMEOUT: '2s',
-        },
+        ...{ PATH, HOME, WORKERS: '2', TRUST_PROXY: '1', REDIS_URL, DRAIN_TIMEOUT: '2s' },
         ...{ ADMIN_USER: 'ops', ADMIN_PASSWORD: 'password', RATE_LIMIT: 'off' },
       };
       const servers = await Promise.all([1, 2].map(() => startService({ env, onLine: () => {} })));
@@ -176,17 +145,13 @@ async function checkProxies(names) {
         await Promise.all(servers.map((server) => server.stop()));
       }
     }
-  } finally {
-    redis.kill();
-    await gone;
-    rmSync(data, { recursive: true, force: true });
-  }
-  return isGood;
+    return isGood;
+  });
 }
 
 const deploy = fileURLToPath(new URL('..', import.meta.url));
 
-/** Checks that are one command. */
+/** Checks that need no proxy. */
 const commands = {
   prometheus: () => {
     const options = { cwd: join(deploy, 'prometheus'), stdio: 'pipe' };
@@ -202,11 +167,12 @@ const commands = {
     if (!(exposure <= 4)) throw new Error(`the exposure level is ${exposure}`);
     return `the exposure level is ${exposure}`;
   },
+  ...{ image, compose, kubernetes, helm, grafana },
 };
 
-function checkCommand(name) {
+async function checkCommand(name) {
   try {
-    console.log(`${name}: ok; ${commands[name]()}`);
+    console.log(`${name}: ok; ${await commands[name]()}`);
     return true;
   } catch (error) {
     console.log(`${name}: FAILED: ${error.message}\n${error.stdout ?? ''}${error.stderr ?? ''}`);
@@ -222,7 +188,8 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const chosen = (names) => names.filter((name) => asked.length === 0 || asked.includes(name));
-const results = chosen(Object.keys(commands)).map(checkCommand);
+const results = [];
+for (const name of chosen(Object.keys(commands))) results.push(await checkCommand(name));
 const chosenProxies = chosen(Object.keys(proxies));
 if (chosenProxies.length > 0) results.push(await checkProxies(chosenProxies));
 process.exit(results.every(Boolean) ? 0 : 1);

@@ -70,6 +70,14 @@ async function generate() {
     '|---|---|---|',
     ...codes,
   ]);
+  const { helpText, runHelpText } = await import(join(root, 'dist/cli/help.js'));
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const fence = '```';
+  const texts = [helpText(version), runHelpText(version)].flatMap((text, index) => [
+    ...['', `## gjallar${index === 0 ? '' : ' run'} --help`, '', `${fence}text`],
+    ...[text.trim(), fence],
+  ]);
+  page('command-line', ['# Command line', ...texts], true);
   const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
   page('http-endpoints', [
     '# HTTP endpoints',
@@ -105,8 +113,8 @@ async function generate() {
   }
 }
 
-function page(name, lines) {
-  // Vue would read {{ … }} and tags.
-  const text = lines.join('\n').replaceAll('<', '&lt;');
+function page(name, lines, hasOnlyBlocks = false) {
+  // Vue would read tags outside blocks of code.
+  const text = hasOnlyBlocks ? lines.join('\n') : lines.join('\n').replaceAll('<', '&lt;');
   writeFileSync(join(pages, 'docs/reference', `${name}.md`), `${text}\n`);
 }

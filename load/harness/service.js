@@ -16,7 +16,7 @@ export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.u
  */
 export function addressIn(line) {
   // What gjallar run says.
-  const [, shared] = /^gjallar: \S+ listens on port (\d+) with /.exec(line) ?? [];
+  const [, shared] = /^(?:\{.*"msg":")?gjallar: \S+ listens on port (\d+) with /.exec(line) ?? [];
   if (shared) return { url: `http://127.0.0.1:${shared}`, port: Number(shared) };
   const [, url, port] = /^(?:\{.*"msg":")?[\w. ]+ listens on (https?:\/\/\S+:(\d+))(?: |"|$)/.exec(line) ?? [];
   return url && { url, port: Number(port) };
@@ -30,16 +30,19 @@ export const WITHOUT_LIMITS = { RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', 
  * @param {object} options
  * @param {Record<string, string>} options.env
  * @param {string[]} [options.nodeOptions] of the primary and the workers
+ * @param {string} [options.main] what Node runs: the program of another version, for instance
+ * @param {string[]} [options.prefix] a command that runs the server, such as `prlimit`
  * @param {(line: string, stream: 'stdout' | 'stderr') => void} options.onLine gets all that it prints
  * @param {(child: import('node:child_process').ChildProcess) => void} [options.onSpawn] is called before it listens
  * @returns {Promise<{ url: string, port: number, pid: number, data: string, stop(): Promise<number | null> }>} `stop`
  *   ends it in order, where it has not ended, and resolves with its exit code once the folder is gone too
  * @throws Error when it ends before it listens
  */
-export async function startService({ env, nodeOptions = [], onLine, onSpawn }) {
+export async function startService({ env, nodeOptions = [], prefix = [], main = program, onLine, onSpawn }) {
   const data = mkdtempSync(join(tmpdir(), 'gjallar-load-'));
-  const child = spawn(process.execPath, [...nodeOptions, program], {
-    env: { ...env, HOST: '127.0.0.1', PORT: '0', DATA_DIR: data },
+  const [command, ...args] = [...prefix, process.execPath, ...nodeOptions, main];
+  const child = spawn(command, args, {
+    env: { DATA_DIR: data, ...env, HOST: '127.0.0.1', PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const closed = once(child, 'close').finally(() => rmSync(data, { recursive: true, force: true }));

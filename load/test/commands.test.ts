@@ -17,6 +17,7 @@ const commands: [string, string, string][] = [
   ['load.js', 'npm run load -- [scenario…] [--quick]', 'reconnect'],
   ['matrix.js', 'npm run matrix -- [application…] [options]', 'already-listening'],
   ['scaling.js', 'node load/scaling.js [file…]', 'file'],
+  ['suites.js', 'npm run suites -- [suite…] --checkout folder [options]', 'engine'],
   ['torture.js', 'npm run torture -- [scenario…] [options]', 'reload'],
   ['report/index.js', 'npm run bench:report -- [file…] [--out folder]', 'file'],
 ];
@@ -43,6 +44,10 @@ test.each([
   ['matrix.js', ['chess'], 'matrix: unknown application: chess.'],
   ['matrix.js', ['--examples', '/nowhere'], 'matrix: /nowhere has no examples of socket.io.'],
   ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
+  ['torture.js', ['deploys', '--recovery', 'maybe'], 'torture: unknown value of --recovery: maybe.'],
+  ['suites.js', ['chess', '--checkout', '/nowhere'], 'suites: unknown suite: chess.'],
+  ['suites.js', [], 'suites: --checkout is missing.'],
+  ['suites.js', ['--checkout', '/nowhere'], 'suites: /nowhere has no docs/engine.io-protocol/v4-test-suite.'],
   ['torture.js', ['slow', '--times', 'often'], 'torture: --times must be a number, not "often".'],
 ])('%s %j says what is wrong', (command, args, message) => {
   const { status, stdout, stderr } = run(command, ...args);

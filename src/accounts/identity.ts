@@ -20,6 +20,10 @@ export interface Identity {
   grant: Grant;
   /** When the identity expires, in ms since 1970; undefined for never. */
   expires?: number;
+  /** The id of the token (claim `jti`). */
+  tokenId?: string;
+  /** When the token was issued (claim `iat`), in ms since 1970. */
+  issued?: number;
 }
 
 /** Verifies tokens. */

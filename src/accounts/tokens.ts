@@ -67,12 +67,14 @@ function identityOf(payload: JWTPayload, userClaim: string): Identity {
       `The token has no claim "${userClaim}" with a string. Request one with it, or ask the operator to set JWT_USER_CLAIM to the claim that identifies users.`,
     );
   }
-  const { name: displayName, exp } = payload;
+  const { name: displayName, exp, iat, jti } = payload;
   return {
     name,
     displayName: typeof displayName === 'string' ? displayName : undefined,
     grant: grantOf(payload.rooms),
     expires: exp === undefined ? undefined : exp * 1000,
+    tokenId: typeof jti === 'string' ? jti : undefined,
+    issued: iat === undefined ? undefined : iat * 1000,
   };
 }
 

@@ -9,11 +9,24 @@ import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
 import { packageRoot } from '../http/paths.js';
+import { type SpanOptions, traced } from '../telemetry/tracing.js';
+import {
+  type ActionsOptions,
+  closeRoom,
+  deleteMessage,
+  deleteRoomMessages,
+  deleteUserMessages,
+  disconnect,
+  exportUser,
+  liftRevocation,
+  listRevocations,
+  revokeTokens,
+} from './actions.js';
 import type { Call } from './call.js';
-import { drain, type OperatorOptions, readStats } from './operator.js';
+import { drain, readStats } from './operator.js';
 import { publish, type RoomsOptions, readMessages } from './rooms.js';
 
-export interface ApiOptions extends RoomsOptions, OperatorOptions {
+export interface ApiOptions extends RoomsOptions, ActionsOptions {
   cors: Cors;
   /** Maximum size of a request body, in bytes. */
   maxBody: number;
@@ -23,21 +36,30 @@ export interface ApiOptions extends RoomsOptions, OperatorOptions {
   onError(error: unknown): void;
 }
 
-type Operation = (call: Call, options: ApiOptions) => Promise<object>;
+/** Resolves with the fields of the response besides `ok`; undefined if it has responded itself. */
+type Operation = (call: Call, options: ApiOptions) => Promise<object | undefined>;
 type Operations = Readonly<Record<string, Operation>>;
 
 /** The API's routes as the OpenAPI document names them. The document's own route is not listed. */
 export const routes: Readonly<Record<string, Operations>> = {
-  '/api/rooms/{room}/messages': { GET: readMessages, POST: publish },
+  '/api/rooms/{room}/messages': { GET: readMessages, POST: publish, DELETE: deleteRoomMessages },
   '/api/stats': { GET: readStats },
   '/api/drain': { POST: drain },
+  '/api/rooms/{room}/messages/{offset}': { DELETE: deleteMessage },
+  '/api/users/{user}/messages': { DELETE: deleteUserMessages },
+  '/api/users/{user}/export': { GET: exportUser },
+  '/api/tokens/revoke': { POST: revokeTokens },
+  '/api/tokens/revocations': { GET: listRevocations },
+  '/api/tokens/revocations/{id}': { DELETE: liftRevocation },
+  '/api/disconnect': { POST: disconnect },
+  '/api/close-room': { POST: closeRoom },
 };
 
 /** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
 export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
   const description = JSON.parse(readFileSync(join(packageRoot(), 'docs', 'openapi.json'), 'utf8')) as object;
-  const patterns = Object.entries(routes).map(([path, operations]) => ({ pattern: patternOf(path), operations }));
+  const patterns = Object.entries(routes).map(([path, operations]) => ({ path, pattern: patternOf(path), operations }));
   const fixed = dataHeaders(secure);
   const onRequest = (exchange: HttpExchange): unknown => {
     const { request } = exchange;
@@ -46,13 +68,21 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
     const [path = ''] = request.url.split('?');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (path === '/api/openapi.json' && method === 'GET') return sendJson(exchange, 200, headers, description);
-    for (const { pattern, operations } of patterns) {
+    for (const { path: route, pattern, operations } of patterns) {
       const match = pattern.exec(path);
       if (!match) continue;
       const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
-      const call = { exchange, request, parameters: match.slice(1), status: 200 };
-      return void answer(host, call, operations[method], options, headers);
+      const call = { exchange, request, parameters: match.slice(1), headers, status: 200 };
+      const span: SpanOptions = {
+        kind: 'server',
+        attributes: { 'http.request.method': method, 'http.route': route },
+        parent: request.headers.traceparent,
+      };
+      const operation = operations[method];
+      const traceable =
+        operation && ((...what: Parameters<Operation>) => traced(`${method} ${route}`, span, () => operation(...what)));
+      return void answer(host, call, traceable, options, headers);
     }
     sendFailure(host, exchange, headers, new GjallarError('NOT_FOUND'));
   };
@@ -73,7 +103,7 @@ async function answer(
   try {
     if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
     const answer = await operation(call, options);
-    sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
+    if (answer) sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
   } catch (error) {
     sendError(host, call.exchange, headers, error, options.onError);
   }

@@ -1,7 +1,7 @@
 import { isForeign } from '../engine/limits/origin.js';
 import { GjallarError } from '../errors.js';
 import { type Admin, requireAdmin } from '../http/guard.js';
-import type { Call } from './call.js';
+import type { Call, Caller } from './call.js';
 
 /** How many rooms a response lists at most, and by default. */
 export const MAX_ROOMS_LISTED = 1000;
@@ -17,6 +17,13 @@ export interface OperatorOptions {
   stats(): Promise<{ totals: object; rooms: readonly object[] }>;
   /** Whether the proxies' headers about the host are trusted. */
   isProxied: boolean;
+  /** Logs an action of the operator, and its result. */
+  audit<Result extends object>(
+    caller: Caller,
+    action: string,
+    target: object,
+    work: () => Promise<Result> | Result,
+  ): Promise<Result>;
   /** Drains the machine. */
   drain(): void;
   /** How long the drain takes, in ms. */
@@ -36,16 +43,27 @@ export async function readStats({ request }: Call, options: OperatorOptions): Pr
 
 /** Drains the machine. The response is sent before the drain begins. */
 export async function drain(call: Call, options: OperatorOptions): Promise<object> {
-  if (!options.admin) throw new GjallarError('ADMIN_OFF');
-  requireAdmin(call.request, options.admin);
+  const caller = requireOperator(call, options);
+  call.status = 202;
+  return options.audit(caller, 'drain', {}, () => {
+    options.drain();
+    return { state: 'draining', over: options.drainTimeout };
+  });
+}
+
+/**
+ * Requires the operator, in a request that no page of another origin has made.
+ * @throws GjallarError ADMIN_OFF, ADMIN_ONLY, ORIGIN_FORBIDDEN
+ */
+export function requireOperator({ request }: Call, { admin, isProxied }: OperatorOptions): Caller {
+  if (!admin) throw new GjallarError('ADMIN_OFF');
+  requireAdmin(request, admin);
   // A browser adds the operator's password to requests that a foreign page makes.
-  if (isForeign(call.request, [], options.isProxied)) {
+  if (isForeign(request, [], isProxied)) {
     throw new GjallarError(
       'ORIGIN_FORBIDDEN',
-      'Pages of other origins may not drain the server. Send the request from a tool or from a page of this server.',
+      'Pages of other origins may not use this path. Send the request from a tool or from a page of this server.',
     );
   }
-  options.drain();
-  call.status = 202;
-  return { state: 'draining', over: options.drainTimeout };
+  return { operator: admin.user, address: request.connection.remoteAddress };
 }

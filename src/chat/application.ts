@@ -1,3 +1,4 @@
+import { RevocableAccounts } from '../accounts/revocations.js';
 import { TokenAccounts } from '../accounts/tokens.js';
 import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';
@@ -5,23 +6,41 @@ import type { Config } from '../config/options.js';
 import type { Session } from '../engine/session/session.js';
 import { Cors } from '../http/cors.js';
 import { adminOf } from '../http/guard.js';
+import { audited } from '../operations/audit.js';
 import type { PlainSocket } from '../plain/plain-socket.js';
 import { PlainWebSockets } from '../plain/plain-websockets.js';
 import type { Application, DrainReason, HostedWorker, RunningApplication } from '../runtime/application.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import type { DrainGroup } from '../runtime/lifecycle/drain.js';
+import { readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
+import { openTelemetry } from '../telemetry/open.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
+import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
+import { watchRevocations } from './revocations/watch.js';
 
 /** How many bytes of history count as much against `RATE_LIMIT` as one event. */
 const HISTORY_BYTES_PER_EVENT = 65_536;
 
-/** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
-export function chatApplication(config: Config): Application {
-  return { start: (worker) => startChatService(config, worker) };
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts.
+ * @param environment has the standard variables of OpenTelemetry
+ */
+export function chatApplication(config: Config, environment: Environment, version: string): Application {
+  return {
+    start: async (worker) => {
+      const attributes = { 'service.version': version, 'gjallar.worker': worker.id };
+      const { registry } = worker.metrics;
+      const closeTelemetry = await openTelemetry(environment, attributes, registry, worker.log);
+      const running = await startChatService(config, worker);
+      return { ...running, close: async () => void (await Promise.all([running.close(), closeTelemetry()])) };
+    },
+  };
 }
 
 async function startChatService(config: Config, worker: HostedWorker): Promise<RunningApplication> {
@@ -33,7 +52,10 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     isTrimmer: () => worker.isLeader(),
     failed: (reason) => worker.failed(reason),
   });
-  const accounts = accountsOf(config);
+  const issued = accountsOf(config);
+  const revocations =
+    issued && kept.revocations && watchRevocations(kept.revocations, { log, problems }, () => chat.endRevoked());
+  const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets(engine);
   const chat = startChat(worker.io as unknown as ChatServer, {
     workerId: worker.id,
@@ -42,6 +64,8 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     archive: kept.archive,
     plain,
     accounts,
+    revoked: revocations?.tokens,
+    onRevocation: () => revocations?.refresh(),
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     isBusy: () => engine.load.level >= 1,
     onRefused: (code, request) => engine.onRefused?.(code, request),
@@ -67,21 +91,34 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     namesRooms: !accounts,
     stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
     isProxied: config.trustProxy > 0,
+    audit: (caller, action, target, work) => audited(log, caller, action, target, work),
+    act: (caller, type, input) => {
+      const action = readAction(type, input);
+      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await worker.act(action)));
+    },
+    deletion: chat.deletion,
+    tokens: new TokenRevocation(revocations?.tokens, () => chat.announceRevocation()),
+    exportOf: (user) => chat.exportOf(user),
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
   });
   servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {
-    isReady: () => kept.isReady(),
+    isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
     isBusy: (session) => chat.isAnswering(session),
     drainGroups: (reason) => [plainSockets(plain, reason)],
+    view: chat.view,
     otherClients: [{ kind: 'plain', clients: plain }],
+    operator: chat.operator,
     stop: () => {
       plain.close();
       chat.close();
     },
-    close: () => kept.close(),
+    close: async () => {
+      revocations?.close();
+      await kept.close();
+    },
   };
 }
 

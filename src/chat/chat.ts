@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
+import type { RevokedTokens } from '../accounts/revocations.js';
+import { systemClock } from '../engine/clock.js';
 import type { EngineRequest } from '../engine/http/request.js';
+import { TopKeys } from '../engine/top-keys.js';
 import { errorCodes, GjallarError } from '../errors.js';
-import type { ArchiveReader } from '../history/archive/archive.js';
+import type { ArchiveErasure, ArchiveReader } from '../history/archive/archive.js';
 import type { HistoryStore } from '../history/store.js';
 import { PresenceRegistry } from '../presence/registry.js';
+import type { ApplicationView } from '../runtime/application.js';
+import type { OperatorSeam } from '../runtime/operator/seam.js';
+import { type SpanOptions, traced } from '../telemetry/tracing.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
 import { Conversations, type ReadCost } from './conversations/conversations.js';
@@ -18,10 +24,14 @@ import { boundedHandlers, type Handler, handlers } from './handlers/index.js';
 import { listenToChats } from './handlers/inter-server.js';
 import { identify, identifyByToken } from './identify.js';
 import { InFlightEvents, MAX_IN_FLIGHT } from './in-flight-events.js';
+import { chatSeam, endRevoked } from './operator/clients.js';
+import { type ExportLine, exportOf } from './operator/export.js';
+import { MessageDeletion } from './operator/messages.js';
 import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { type ChatStats, readStats } from './presence/stats.js';
+import { viewOf } from './presence/view.js';
 import type { ChatServer, ChatSocket, Failure } from './protocol.js';
 
 export interface Chat {
@@ -41,6 +51,18 @@ export interface Chat {
   /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
   readonly counters: ChatCounters;
+  /** How the chat takes part in the operator's actions. */
+  readonly operator: OperatorSeam;
+  /** Deletes messages for the operator. */
+  readonly deletion: MessageDeletion;
+  /** What the stores have of a user; see {@link exportOf}. */
+  exportOf(user: string): AsyncGenerator<ExportLine[]>;
+  /** Ends the connections on this worker whose tokens are revoked. */
+  endRevoked(): void;
+  /** Tells the other workers and machines that the list of revoked tokens has changed. */
+  announceRevocation(): void;
+  /** The rooms and users, as the operator sees them. */
+  readonly view: ApplicationView;
   /** Counts rooms and members over all workers and machines; see {@link readStats}. */
   stats(limit: number): Promise<ChatStats>;
   /** Tells the other workers that this one is stopping. */
@@ -54,11 +76,15 @@ export interface ChatOptions {
   /** Stores the messages. Without it, no messages are stored. */
   history?: HistoryStore;
   /** Reads messages that the history no longer has. */
-  archive?: ArchiveReader;
+  archive?: ArchiveReader & ArchiveErasure;
   /** Reaches the members on plain WebSockets. */
   plain?: PlainDelivery;
   /** Verifies tokens. Without it, users choose their own names. */
   accounts?: Accounts;
+  /** The revoked tokens. {@link accounts} reject them. */
+  revoked?: RevokedTokens;
+  /** Called when another worker has changed the list of revoked tokens. */
+  onRevocation?: () => void;
   /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
   isOverLimit?: (conn: unknown) => boolean;
   /** Whether new messages are refused because the worker is overloaded. */
@@ -85,6 +111,8 @@ export function startChat(
     archive,
     plain,
     accounts,
+    revoked,
+    onRevocation = () => {},
     isOverLimit,
     isOverloaded = () => false,
     isBusy,
@@ -95,6 +123,7 @@ export function startChat(
   }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
+  const talkers = new TopKeys(systemClock);
   const presenceRegistry = new PresenceRegistry(randomUUID(), {
     send: (message) => io.serverSideEmit('roster', message),
     changed: (room) => {
@@ -139,9 +168,11 @@ export function startChat(
     deliver,
     accounts,
     expiry: new Expiry(),
+    revoked,
     inFlight: new InFlightEvents(),
     isOverloaded,
     counters,
+    talkers,
   };
 
   listenToChats(
@@ -150,13 +181,18 @@ export function startChat(
       roster: (message) => presenceRegistry.receive(message),
       news: (messages) => conversations?.receive(messages),
       heads: (positions) => conversations?.receivePositions(positions),
+      revoked: () => onRevocation(),
     },
     onMalformed,
   );
+  const stores = history && { history, archive };
   io.use((socket, next) => void admit(accounts, socket, next, onRefused));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
-    context.expiry.set(socket, expiries.get(socket));
+    // The token may have been revoked since it was checked.
+    const identity = identities.get(socket);
+    if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
+    context.expiry.set(socket, identity);
     if (isOverLimit) socket.use((event, next) => (isOverLimit(socket.conn) ? refuse(event) : next()));
     for (const [event, handler] of Object.entries(handlers)) {
       socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
@@ -174,6 +210,12 @@ export function startChat(
     publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
     counters,
+    operator: chatSeam(context, plain?.all ?? []),
+    deletion: new MessageDeletion(context, stores),
+    exportOf: (user) => exportOf(stores, user),
+    endRevoked: () => endRevoked(context, plain?.all ?? []),
+    announceRevocation: () => io.serverSideEmit('revoked'),
+    view: viewOf(plainMembers, talkers),
     stats: (limit) => readStats(presenceRegistry, limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
     isAnswering: (conn) => context.inFlight.has(conn),
@@ -185,8 +227,8 @@ export function startChat(
   };
 }
 
-/** The times at which the tokens of connecting clients expire. */
-const expiries = new WeakMap<ChatSocket, number | undefined>();
+/** What the tokens of connecting clients say. */
+const identities = new WeakMap<ChatSocket, Identity>();
 
 /** The connections of clients that are being admitted. */
 const arriving = new WeakSet<ChatSocket['conn']>();
@@ -203,9 +245,12 @@ async function admit(
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
-    const { expires, ...user } = await identify(accounts, socket.handshake.auth, socket.id);
-    Object.assign(socket.data, user);
-    expiries.set(socket, expires);
+    const span: SpanOptions = { kind: 'server', attributes: { 'network.protocol.name': conn.transport.name } };
+    const { auth } = socket.handshake;
+    const identity = await traced('client connect', span, () => identify(accounts, auth, socket.id));
+    const { name, displayName, grant } = identity;
+    Object.assign(socket.data, { name, displayName, grant });
+    if (accounts) identities.set(socket, identity);
     next();
   } catch (error) {
     if (error instanceof GjallarError) onRefused(error.code, socket.request as unknown as EngineRequest);
@@ -238,6 +283,7 @@ async function answer(
 ): Promise<void> {
   // A client that sends no input may still ask for a reply.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
+  if (context.talkers.isDue()) context.talkers.add(socket.data.name);
   const { conn } = socket;
   if (boundedHandlers.has(handler) && context.inFlight.isFull(conn)) {
     context.counters.failed(tooManyInFlight.code);

@@ -1,4 +1,6 @@
 import type { Accounts } from '../accounts/identity.js';
+import type { RevokedTokens } from '../accounts/revocations.js';
+import type { TopKeys } from '../engine/top-keys.js';
 import type { PresenceRegistry } from '../presence/registry.js';
 import type { Said } from './conversations/conversation.js';
 import type { Conversations } from './conversations/conversations.js';
@@ -21,8 +23,12 @@ export interface ChatContext {
   /** Verifies tokens; undefined if users choose their own names. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
+  /** The revoked tokens; undefined if the server revokes none. */
+  readonly revoked: RevokedTokens | undefined;
   readonly inFlight: InFlightEvents;
   readonly counters: ChatCounters;
+  /** The users that send the most events and messages. */
+  readonly talkers: TopKeys;
   /** Whether new messages are refused because the worker is overloaded. */
   isOverloaded(): boolean;
   /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */

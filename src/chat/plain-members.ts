@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { requireRoom } from '../accounts/identity.js';
+import { type Identity, requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
+import type { PlainSocket } from '../plain/plain-socket.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from './context.js';
 import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
@@ -10,6 +11,7 @@ import type { ChatMessage } from './protocol.js';
 /** A member on a plain WebSocket, which is in one room and receives only its texts. */
 export interface PlainMember {
   readonly room: string;
+  readonly identity: Identity;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   enter(): Promise<void>;
@@ -19,6 +21,8 @@ export interface PlainMember {
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
+  /** The open WebSockets. */
+  readonly all: ReadonlySet<PlainSocket>;
   publish(room: string, text: string): void;
 }
 
@@ -44,6 +48,16 @@ export class PlainMembers {
     adapter.on('broadcast', (packet, { rooms }) => {
       if (this.size > 0) this.deliver(packet, rooms);
     });
+  }
+
+  /** The number of members of a room. */
+  in(room: string): number {
+    return this.rooms.get(room) ?? 0;
+  }
+
+  /** The rooms with members. */
+  get all(): Iterable<string> {
+    return this.rooms.keys();
   }
 
   has(room: string): boolean {
@@ -78,18 +92,18 @@ export class PlainMembers {
   /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
   async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<PlainMember> {
     const room = readRoom(givenRoom);
-    const { name, displayName, grant, expires } = await identify(
-      context.accounts,
-      query,
-      randomBytes(3).toString('hex'),
-    );
+    const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+    const { name, displayName, grant, expires } = identity;
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
     const member: PlainMember = {
       room,
+      identity,
       expires,
       enter: async () => {
         if (state !== 'new') return;
+        // The token may have been revoked since it was checked.
+        if (context.revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
         state = 'in';
         this.enter(room);
         context.presenceBroadcaster.watch(room);
@@ -99,6 +113,7 @@ export class PlainMembers {
       say: async (text) => {
         if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
         requireRoom(grant, 'publish', room);
+        if (context.talkers.isDue()) context.talkers.add(name);
         return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
       },
       leave: () => {

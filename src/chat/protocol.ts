@@ -124,6 +124,8 @@ export interface ChatMessage extends PostReply {
   text: string;
   /** When the server accepted the message, in ms since 1970. */
   at: number;
+  /** The operator has deleted the message: `from` and `text` are empty. */
+  deleted?: true;
 }
 
 /** A message between two users, as every socket of both receives it. */
@@ -132,6 +134,8 @@ export interface DirectMessage extends PostReply {
   to: string;
   text: string;
   at: number;
+  /** The operator has deleted the message: `from`, `to` and `text` are empty. */
+  deleted?: true;
 }
 
 export interface Presence {
@@ -144,11 +148,30 @@ export interface Presence {
   names?: NamesByUser;
 }
 
+/** Offsets from the first to the last one. */
+export type OffsetRange = readonly [first: number, last: number];
+
+/** The operator has deleted messages of a room, or messages exchanged with a user. Their positions stay. */
+export type DeletedMessages = ({ room: string } | { with: string }) & {
+  epoch: string;
+  ranges: readonly OffsetRange[];
+};
+
+/** The operator has ended the membership of a room, or the connection if there is no room. */
+export interface Ended {
+  room?: string;
+  code: 'ROOM_CLOSED' | 'DISCONNECTED' | 'TOKEN_REVOKED';
+  /** What happened, and what to do. */
+  message: string;
+}
+
 /** The events that a client receives. */
 export interface ServerEvents {
   message: (message: ChatMessage) => void;
   direct: (message: DirectMessage) => void;
   presence: (presence: Presence) => void;
+  deleted: (deleted: DeletedMessages) => void;
+  ended: (ended: Ended) => void;
   echo: (value: unknown) => void;
 }
 
@@ -157,6 +180,8 @@ export interface InterServerEvents {
   roster: (message: PresenceRegistryMessage) => void;
   news: (messages: AnnouncedMessages) => void;
   heads: (positions: AnnouncedPositions) => void;
+  /** The list of revoked tokens has changed. */
+  revoked: () => void;
 }
 
 /** The server's data about a connected socket. */

@@ -1,11 +1,44 @@
+import { availableParallelism, hostname } from 'node:os';
+import type { Logger } from 'pino';
 import type { Primary } from '../cluster/primary/primary.js';
+import { memoryLimit } from '../config/memory-limit.js';
+import { GjallarError } from '../errors.js';
 import type { AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
+import { audited } from '../operations/audit.js';
 import { promClient } from '../operations/metrics/prom-client.js';
-import type { Answers } from '../runtime/answers.js';
+import { MachineOverview } from '../operations/overview/machine-overview.js';
+import type { RecentEvents } from '../operations/overview/recent-events.js';
+import type { ActInput, Answers } from '../runtime/answers.js';
+import { atMostEvery } from '../runtime/intervals.js';
+import { type Action, readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
+import { outcomeOf, type Report } from '../runtime/operator/operator.js';
+import { version } from '../version.js';
 
-/** The admin port's view of a primary. */
-export function adminSource(primary: Primary, configured: number): AdminSource {
+/** How long workers may take to act for the operator, in ms: longer than they wait for other machines. */
+const ACT_TIMEOUT_MS = 8000;
+/** However many operators watch, the workers are asked at most once in this time, in ms. */
+const OVERVIEW_INTERVAL_MS = 800;
+
+/**
+ * The admin port's view of a primary.
+ * @param configured the number of workers that should run
+ * @param recent the events of the primary itself
+ */
+export function adminSource(primary: Primary, configured: number, log: Logger, recent: RecentEvents): AdminSource {
+  const overview = new MachineOverview(
+    async () => (await primary.ask('overview')) as Map<number, Answers['overview'] | undefined>,
+    () => ({
+      version,
+      host: hostname(),
+      cores: availableParallelism(),
+      memoryLimit: memoryLimit(),
+      configuredWorkers: configured,
+      isLeaving: primary.isDraining,
+      uptime: Math.round(process.uptime()),
+      recent: recent.all,
+    }),
+  );
   return {
     health: async () => {
       const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
@@ -32,7 +65,32 @@ export function adminSource(primary: Primary, configured: number): AdminSource {
       }
       return { ok: true, clients: known.reduce((sum, { clients }) => sum + clients, 0), namespaces, workers };
     },
-    drain: () => primary.leave(),
-    reload: () => void primary.reload(),
+    overview: atMostEvery(OVERVIEW_INTERVAL_MS, () => overview.read()),
+    drain: (caller) =>
+      audited(log, caller, 'drain', {}, () => {
+        primary.leave();
+        return { state: 'draining' };
+      }),
+    reload: (caller) =>
+      audited(log, caller, 'reload', {}, () => {
+        void primary.reload();
+        return { state: 'reloading' };
+      }),
+    act: (caller, type, input) => {
+      const action = readAction(type, input);
+      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await act(primary, action)));
+    },
   };
+}
+
+/** All workers of the machine act, and the first one passes the action on to other machines. */
+async function act(primary: Primary, action: Action) {
+  const [first] = primary.listening;
+  const inputOf = (worker: number): ActInput => ({ action, isEverywhere: worker === first });
+  const answers = await primary.ask('act', primary.listening, { inputOf, timeoutMs: ACT_TIMEOUT_MS });
+  const reports = [...answers.values()].map((answer) => answer as Report | undefined);
+  const known = reports.filter((report) => report !== undefined);
+  if (known.length === 0) throw new GjallarError('OVERLOADED', 'No worker answers. Check /readyz and the log.');
+  const outcome = outcomeOf(known);
+  return { ...outcome, complete: outcome.complete && known.length === reports.length };
 }

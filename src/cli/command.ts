@@ -1,14 +1,14 @@
 import type { Config } from '../config/options.js';
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** A sub-command of `gjallar`. */
 export interface Command {
   /** What follows the name on the command line. */
   readonly usage: string;
   readonly description: string;
+  /** The environment that the configuration is read from, if arguments replace variables. */
+  environment?(args: readonly string[], environment: Environment): Environment;
   /** @returns the exit code */
-  run(
-    args: readonly string[],
-    config: Config,
-    environment: Readonly<Record<string, string | undefined>>,
-  ): Promise<number> | number;
+  run(args: readonly string[], config: Config, environment: Environment): Promise<number> | number;
 }

@@ -2,6 +2,7 @@ import { backup } from './backup.js';
 import type { Command } from './command.js';
 import { doctor } from './doctor/doctor.js';
 import { restore } from './restore.js';
+import { top } from './top/top.js';
 
 /** The sub-commands by name. Without one, `gjallar` starts the server. */
-export const commands: Readonly<Record<string, Command>> = { backup, doctor, restore };
+export const commands: Readonly<Record<string, Command>> = { backup, doctor, restore, top };

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
+import { descriptorLimit } from '../config/limits.js';
 import type { RunConfig } from '../config/run-options.js';
 import { unknownVariables } from '../config/unknown-variables.js';
 import { GjallarError } from '../errors.js';
@@ -9,9 +10,14 @@ import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
 import { AdminServer } from '../operations/admin/admin-server.js';
 import { hasPromClient } from '../operations/metrics/prom-client.js';
+import { RecentEvents } from '../operations/overview/recent-events.js';
 import type { BackplaneName } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 import { adminSource } from './admin-source.js';
+
+const LOW_LIMIT =
+  'the limit of open files is low for the memory of this machine, and each client takes one in its worker; raise it ' +
+  '(ulimit -n, or LimitNOFILE of systemd)';
 
 /** What the workers of a primary run. */
 export interface Launch extends Pick<PrimaryOptions, 'file' | 'arguments' | 'nodeFlags' | 'onMessage'> {
@@ -30,11 +36,12 @@ export interface Started {
 
 /** Runs the primary: starts the workers and the admin port, and obeys signals. */
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
-  const log = createLog(config.logLevel, { process: 'primary' });
+  const recent = new RecentEvents();
+  const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
   const { workers, drainTimeout } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, log, ...what });
-  const admin = adminServer(config, primary, log);
+  const admin = adminServer(config, primary, log, recent);
   const stop = stopOnce(primary, admin);
   obeySignals(primary, stop);
   // Of a process manager.
@@ -54,6 +61,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     for (const { name, meant } of unknownVariables(process.env)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
+    adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
       if (!hasPromClient) log.warn('the admin port serves no /metrics; to serve them, run: npm install prom-client');
@@ -67,11 +75,22 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   }
 }
 
-function adminServer(config: RunConfig, primary: Primary, log: Logger): AdminServer | undefined {
+function adviseOnDescriptors(workers: number, log: Logger): void {
+  const { max, wanted, isLow } = descriptorLimit(workers) ?? {};
+  if (isLow) log.warn({ max, wanted }, LOW_LIMIT);
+}
+
+function adminServer(config: RunConfig, primary: Primary, log: Logger, recent: RecentEvents): AdminServer | undefined {
   const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
   if (port === undefined) return undefined;
   const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
-  return new AdminServer(adminSource(primary, workers), { host, port, allowedHosts, admin: adminOf(config), onError });
+  return new AdminServer(adminSource(primary, workers, log, recent), {
+    host,
+    port,
+    allowedHosts,
+    admin: adminOf(config),
+    onError,
+  });
 }
 
 interface Stop {

@@ -6,6 +6,8 @@ import { parseArgs } from 'node:util';
 import { loadRunConfig } from '../config/load.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
+import { logGreeting } from '../log.js';
+import { version } from '../version.js';
 import { runPrimary, type Started } from './primary.js';
 import { splitArguments } from './split.js';
 
@@ -36,7 +38,7 @@ export function runApplication(args: readonly string[]): Promise<void> {
     nodeFlags: [...flags, '--import', new URL('../run/preload.js', import.meta.url).href],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
     onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
-    started: (facts) => console.log(greetingOf(file, config, facts)),
+    started: (facts) => greet(file, config, facts),
   });
 }
 
@@ -97,9 +99,10 @@ function checkCopy(file: string): void {
   );
 }
 
-function greetingOf(file: string, { workers }: RunConfig, { addresses, bus }: Started): string {
+function greet(file: string, { workers }: RunConfig, { addresses, bus, log }: Started): void {
   const ports = [...new Set(addresses.map(({ port }) => port))];
   const where = ports.length === 0 ? 'runs' : `listens on port ${ports.join(', ')}`;
   const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-  return `gjallar: ${relative('', file)} ${where} with ${count} on the ${bus} bus`;
+  const greeting = `gjallar: ${relative('', file)} ${where} with ${count} on the ${bus} bus`;
+  logGreeting(log, { version, ports, workers, backplane: bus }, greeting);
 }

@@ -5,6 +5,7 @@ import { isUnlimited, limitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/options.js';
 import { packagesOf as packagesOfArchive } from '../history/archive/database.js';
+import { logGreeting } from '../log.js';
 import { runWorker } from '../runtime/worker.js';
 import { runPrimary, type Started } from './primary.js';
 
@@ -22,7 +23,7 @@ export async function runService(version: string): Promise<void> {
     // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
     const { chatApplication } = await import('../chat/application.js');
-    return runWorker(config, version, chatApplication(config));
+    return runWorker(config, version, chatApplication(config, process.env, version));
   }
   const { host, port } = config;
   return runPrimary(config, {
@@ -49,9 +50,7 @@ function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, l
   const { port } = address!;
   const url = `${scheme}://${shown}:${port}`;
   const greeting = `gjallar listens on ${url} with ${count} on the ${bus} bus`;
-  // Whatever LOG_LEVEL is: it says that the start succeeded, and where.
-  if (process.stdout.isTTY) console.log(greeting);
-  else log.child({}, { level: 'info' }).info({ version, url, port, workers, backplane: bus }, greeting);
+  logGreeting(log, { version, url, port, workers, backplane: bus }, greeting);
 }
 
 function adviseOn(config: Config, log: Logger): void {
@@ -68,6 +67,7 @@ function adviseOn(config: Config, log: Logger): void {
   }
   if (!config.adminUser)
     log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
+  else if (config.adminPort === undefined) log.info('the page /admin is off; to turn it on, set ADMIN_PORT');
   log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
   if (isUnlimited(config)) {
     log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');

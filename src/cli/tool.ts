@@ -8,6 +8,7 @@ import { commands } from './commands.js';
 export async function runTool(name: string | undefined, args: readonly string[]): Promise<boolean> {
   const command = Object.hasOwn(commands, name ?? '') ? commands[name!] : undefined;
   if (!command) return false;
-  process.exitCode = await command.run(args, loadConfig(process.env), process.env);
+  const environment = command.environment?.(args, process.env) ?? process.env;
+  process.exitCode = await command.run(args, loadConfig(environment), environment);
   return true;
 }

@@ -30,7 +30,7 @@ export interface ListenFailure {
 }
 
 /** A question of the primary for the admin port. */
-export type Question = 'health' | 'metrics' | 'stats';
+export type Question = 'health' | 'metrics' | 'overview' | 'stats' | 'act';
 
 export type FromWorker =
   /** This worker accepts links from other workers. */
@@ -57,7 +57,7 @@ export type FromPrimary =
   /** The worker may listen on this address, or it cannot. */
   | { type: 'claimed'; id: number; local?: AddressInfo; failure?: ListenFailure }
   /** Answer a question for the admin port. */
-  | { type: 'ask'; id: number; question: Question }
+  | { type: 'ask'; id: number; question: Question; input?: unknown }
   /** The number of workers that have died since the start of the server. */
   | { type: 'deaths'; count: number }
   /** Report `draining` and disconnect the clients over `over` ms, again and again. New clients are still served. */

@@ -1,3 +1,5 @@
+import { maxDescriptors } from '../descriptors.js';
+import { memoryLimit } from './memory-limit.js';
 import type { Config } from './options.js';
 
 /** Whether clients on other machines can reach the server while no rate or connection limit is set. */
@@ -17,4 +19,27 @@ export function limitsOf(config: Config): Record<string, string | number> {
     MAX_BUFFERED: config.maxBuffered,
     HISTORY_MAX_BYTES: config.historyMaxBytes,
   };
+}
+
+/** Memory that a client takes, with what waits for it. In bytes. */
+const BYTES_PER_CLIENT = 32_768;
+/** This many are always enough. */
+const AMPLE_DESCRIPTORS = 65_536;
+
+/** How many file descriptors a worker may have, and how many its share of the memory could serve. */
+export interface DescriptorLimit {
+  max: number;
+  wanted: number;
+  isLow: boolean;
+}
+
+/** @returns undefined if the system does not report the limit */
+export function descriptorLimit(
+  workers: number,
+  max = maxDescriptors(),
+  memory = memoryLimit(),
+): DescriptorLimit | undefined {
+  if (max === undefined) return undefined;
+  const wanted = Math.min(AMPLE_DESCRIPTORS, Math.floor(memory / workers / BYTES_PER_CLIENT));
+  return { max, wanted, isLow: max < wanted };
 }

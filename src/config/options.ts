@@ -246,8 +246,8 @@ export const options = {
   adminUser: option({
     name: 'ADMIN_USER',
     description:
-      'User name for /metrics, /api/stats and /api/drain (HTTP basic authentication); without it, the first two ' +
-      'are public and the last is off.',
+      'User name for /admin, /metrics, /api/stats and the actions (HTTP basic authentication); without it, counts are ' +
+      'public, names are hidden and actions are off.',
     default: 'none',
     accepts: 'a string without colons or control characters, together with ADMIN_PASSWORD',
     schema: line().refine((value) => !value?.includes(':')),
@@ -263,7 +263,7 @@ export const options = {
   adminPort: option({
     name: 'ADMIN_PORT',
     description:
-      'Port for operators: /healthz, /readyz, /metrics, /api/stats, /api/drain and /api/reload, also over HTTP/1.0; ' +
+      'Port for operators: the page /admin, /healthz, /readyz, /metrics and the API for operators, also over HTTP/1.0; ' +
       'without it, there is none.',
     default: 'none',
     accepts: 'an integer from 0 to 65535; 0 picks a free port',

@@ -56,8 +56,9 @@ export class DeadlineQueue<T extends Waiting<T>> {
     const start = since !== undefined && now - since <= this.delay / 20 ? since : now;
     waiting.queue?.remove(waiting);
     waiting.queue = this;
-    // V8 stores integers in the object itself, but allocates other numbers separately.
-    waiting.due = Math.ceil(start + this.delay);
+    // V8 stores integers in the object itself, but allocates other numbers separately. A client counts from when it hears of
+    // the start: rounding down, it never waits shorter than the server.
+    waiting.due = Math.floor(start + this.delay);
     waiting.previous = this.tail;
     if (this.tail) this.tail.next = waiting;
     else this.head = waiting;

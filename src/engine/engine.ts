@@ -20,12 +20,14 @@ import { LoadMonitor } from './limits/load-monitor.js';
 import { MessageLimits } from './limits/message-limits.js';
 import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
+import { RoundTrips } from './round-trips.js';
 import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
 import { LatePolls } from './session/late-polls.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { UnusedSessions } from './session/unused-sessions.js';
+import { TopKeys } from './top-keys.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
 import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
@@ -94,6 +96,11 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   readonly messageLimits: MessageLimits | undefined;
   /** Limits the connections of each address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
+  /** The addresses that send the most messages. */
+  readonly talkers: TopKeys;
+  /** The rooms with the most broadcasts, by the name of their topic. */
+  readonly busyRooms: TopKeys;
+  readonly roundTrips: RoundTrips;
   /** Holds messages to WebSockets, and sends them together. */
   readonly outbox: Outbox;
 
@@ -135,6 +142,9 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     // How late the event loop is, a test's clock cannot tell.
     this.load = new LoadMonitor(systemClock);
     this.bufferBudget = new BufferBudget(this.settings.maxBuffered, () => this.bufferingClients(), clock);
+    this.talkers = new TopKeys(clock);
+    this.busyRooms = new TopKeys(clock);
+    this.roundTrips = new RoundTrips(clock);
     this.unused = new UnusedSessions(clock);
     this.latePolls = new LatePolls(clock);
     this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);

@@ -20,6 +20,7 @@ export {
   type HistoryLimits,
   type HistoryStore,
   MAX_APPEND,
+  MAX_ERASE,
   MAX_NAME,
   MAX_PAGE,
   MAX_PAGE_BYTES,

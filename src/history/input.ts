@@ -1,5 +1,13 @@
 import { bytesOf } from './page.js';
-import { type AppendOptions, MAX_APPEND, MAX_NAME, MAX_PAGE, type NewMessage, type PageQuery } from './store.js';
+import {
+  type AppendOptions,
+  MAX_APPEND,
+  MAX_ERASE,
+  MAX_NAME,
+  MAX_PAGE,
+  type NewMessage,
+  type PageQuery,
+} from './store.js';
 
 /** One append, as it waits for its batch. */
 export interface AppendJob extends AppendOptions {
@@ -25,6 +33,13 @@ export function checkAppend({ conversation, messages, key }: AppendJob): void {
     if (typeof message.text !== 'string') throw new TypeError('The text must be a string.');
     checkCount('at', message.at, 0);
   }
+}
+
+export function checkErase(conversation: string, epoch: string, offsets: readonly number[]): void {
+  checkName('conversation', conversation);
+  checkName('epoch', epoch);
+  if (offsets.length > MAX_ERASE) throw new RangeError(`At most ${MAX_ERASE} messages are erased at once.`);
+  for (const offset of offsets) checkCount('offset', offset, 1);
 }
 
 export function checkQuery(conversation: string, query: PageQuery): void {

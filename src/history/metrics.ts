@@ -87,6 +87,10 @@ export class MeasuredHistory implements HistoryStore {
     return this.store.head(conversation);
   }
 
+  erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
+    return this.store.erase(conversation, epoch, offsets);
+  }
+
   async trim(now: number): Promise<number> {
     const removed = await this.store.trim(now);
     this.trimmedForAge += removed;

@@ -1,12 +1,7 @@
-/** Where outages are reported: the log, as pino takes it, and the worker's list of problems. */
-export interface OutageReports {
-  log: {
-    error(fields: object, message: string): void;
-    info(fields: object, message: string): void;
-  };
-  /** What is down at present, for the health endpoints. */
-  problems: Set<string>;
-}
+import type { Reports } from '../operations/reports.js';
+
+/** Where outages are reported. */
+export type OutageReports = { log: Pick<Reports['log'], 'error' | 'info'>; problems: Reports['problems'] };
 
 export interface OutageOptions {
   /** What is down, in public words. The log adds the error, which may name hosts and users. */

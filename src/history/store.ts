@@ -39,7 +39,7 @@ export function earlierResults(epoch: string, last: number, count: number): Appe
   return Array.from({ length: count }, (_, index) => ({ epoch, offset: last - count + 1 + index, duplicate: true }));
 }
 
-/** A message as it was kept. */
+/** A message as it was kept. Without author and text, it is one that was erased. */
 export interface StoredMessage extends Position {
   from: string;
   text: string;
@@ -96,6 +96,8 @@ export interface Changes {
 /** The most messages of one append, and of one page. */
 export const MAX_APPEND = 1000;
 export const MAX_PAGE = 1000;
+/** The most messages that are erased at once. */
+export const MAX_ERASE = 500;
 /**
  * The most bytes of one page, as JSON. A page that would be larger ends early, as if a smaller `limit` had been asked
  * for, but it has at least one message.
@@ -129,6 +131,17 @@ export interface HistoryStore {
 
   /** The newest position. Without messages it has offset 0 and the epoch that the first message will have. */
   head(conversation: string): Promise<Position>;
+
+  /**
+   * Erases messages. Each keeps its position, so that readers do not wait for it: it is read as a message with an empty
+   * author and an empty text. Its time may be 0.
+   *
+   * @param epoch the epoch of the log; with another one, nothing is erased
+   * @param offsets at most {@link MAX_ERASE}; those that are not kept any more are ignored
+   * @returns how many messages had an author or a text
+   * @throws HistoryError if the store rejects it or cannot be reached; a repetition does no harm
+   */
+  erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number>;
 
   /**
    * Removes messages older than the TTL, in each conversation from the oldest up to the first that is not. Offsets do

@@ -53,6 +53,11 @@ export async function readJson(exchange: HttpExchange): Promise<unknown> {
   const body = await new Promise<Buffer>((resolve, reject) => {
     exchange.readBody((error, bytes) => (error ? reject(new GjallarError(bodyErrors[error])) : resolve(bytes)));
   });
+  return parseJson(body);
+}
+
+/** @throws GjallarError BAD_JSON */
+export function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {

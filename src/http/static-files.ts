@@ -3,8 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import mime from 'mime-types';
-import type { HttpExchange } from '../engine/http/exchange.js';
 import type { Headers } from './headers.js';
+import type { Sender } from './json.js';
+
+/** A request for a file, and its response. */
+interface FileExchange extends Sender {
+  readonly request: { readonly url: string; readonly headers: Readonly<Record<string, unknown>> };
+}
 
 /** A file that is served from memory. */
 interface StaticFile {
@@ -39,12 +44,12 @@ export class StaticFiles {
   }
 
   /** Answers a GET or HEAD request. Returns false if there is no such file. */
-  serve(exchange: HttpExchange, headers: Headers): boolean {
+  serve(exchange: FileExchange, headers: Headers): boolean {
     const { url, headers: asked } = exchange.request;
     const file = this.files.get(url.split('?', 1)[0]!);
     if (!file) return false;
-    const isKnown = asked['if-none-match']?.replace(/^W\//, '') === file.etag;
-    const gzipped = /\bgzip\b/.test(asked['accept-encoding'] ?? '') ? file.gzipped : undefined;
+    const isKnown = String(asked['if-none-match']).replace(/^W\//, '') === file.etag;
+    const gzipped = /\bgzip\b/.test(String(asked['accept-encoding'])) ? file.gzipped : undefined;
     const vary = [headers.Vary, 'Accept-Encoding'].filter((value) => value !== undefined);
     const common = { ...headers, ETag: file.etag, 'Cache-Control': 'public, max-age=0', Vary: vary };
     const content = { 'Content-Type': file.type, ...(gzipped ? { 'Content-Encoding': 'gzip' } : {}) };

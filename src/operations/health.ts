@@ -11,14 +11,16 @@ export interface Health {
   readonly state: 'not ready' | 'ready' | 'draining';
   /** Texts that say what is down. */
   readonly problems: readonly string[];
+  /** Texts that say what needs attention, although it is not down. */
+  readonly warnings: readonly string[];
 }
 
 /** The answer to a request for /readyz. */
-export function readiness({ state, problems }: Health): { status: number; body: object } {
+export function readiness({ state, problems, warnings }: Health): { status: number; body: object } {
   const ok = state === 'ready';
   return {
     status: ok ? 200 : 503,
-    body: { ok, state: ok && problems.length > 0 ? 'degraded' : state, problems },
+    body: { ok, state: ok && problems.length > 0 ? 'degraded' : state, problems, warnings },
   };
 }
 

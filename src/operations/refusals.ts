@@ -1,5 +1,6 @@
 import type { EngineRequest } from '../engine/http/request.js';
 import type { Metric } from './metrics/metric.js';
+import type { RecentEvents } from './overview/recent-events.js';
 
 interface Log {
   info(fields: object, message: string): void;
@@ -12,12 +13,15 @@ const MAX_LOGGED_CHARACTERS = 200;
 
 /** Counts rejected clients and requests by error code, and logs the first one of each code in ten seconds. */
 export class Refusals {
+  /** All rejected clients and requests since the start. */
+  total = 0;
   private readonly counts = new Map<string, number>();
   /** By code and message. */
   private readonly logged = new Map<string, { count: number; at: number }>();
 
   constructor(
     private readonly log: Log,
+    private readonly recent: Pick<RecentEvents, 'add'>,
     private readonly now = () => performance.now(),
   ) {}
 
@@ -27,6 +31,7 @@ export class Refusals {
    * @param details further fields of the log line, such as the user
    */
   note(code: string, request: EngineRequest | undefined, details: object = {}): void {
+    this.total++;
     this.counts.set(code, (this.counts.get(code) ?? 0) + 1);
     this.write('a client was rejected', code, request, details);
   }
@@ -37,6 +42,7 @@ export class Refusals {
   }
 
   private write(message: string, code: string, request: EngineRequest | undefined, details: object): void {
+    this.recent.add('info', message, () => ({ ...fieldsOf(request), ...details }), code);
     const now = this.now();
     const key = `${message} ${code}`;
     const latest = this.logged.get(key) ?? { count: 0, at: Number.NEGATIVE_INFINITY };

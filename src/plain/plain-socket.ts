@@ -1,4 +1,4 @@
-import { atTime } from '../accounts/identity.js';
+import { atTime, type Identity } from '../accounts/identity.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../engine/http/exchange.js';
@@ -7,6 +7,7 @@ import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 /** A client that was admitted to a room. */
 export interface Member {
   readonly room: string;
+  readonly identity: Identity;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   /** Joins the room. @throws GjallarError HISTORY_UNAVAILABLE */
@@ -48,7 +49,9 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
   private cancelExpiry: (() => void) | undefined;
 
   constructor(
-    private readonly member: Member,
+    readonly member: Member,
+    /** The client's address. */
+    readonly address: string,
     private readonly topic: string,
     private readonly host: PlainHost,
   ) {}
@@ -66,6 +69,8 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
     this.host.counters.received++;
+    const { talkers } = this.host.engine;
+    if (talkers.isDue()) talkers.add(this.address);
     if (this.state !== 'open') return;
     this.onControlFrame();
     if (isBinary) return this.refuse('BAD_FRAME');
@@ -161,7 +166,8 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.member.leave();
   }
 
-  private refuse(code: ErrorCode): void {
+  /** Closes the connection with an error. */
+  refuse(code: ErrorCode): void {
     this.end(closeCodeOf(code), code);
   }
 

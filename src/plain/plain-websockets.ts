@@ -104,8 +104,9 @@ export class PlainWebSockets {
       this.checkSender(request);
       const member = await gateway.admit(decodeRoom(path.slice(1)), request._query);
       if (exchange.finished) return;
-      const socket = new PlainSocket(member, topicOf(member.room), this.host);
-      if (this.engine.addresses?.enter(socket, request.connection.remoteAddress) === false) {
+      const { remoteAddress } = request.connection;
+      const socket = new PlainSocket(member, remoteAddress, topicOf(member.room), this.host);
+      if (this.engine.addresses?.enter(socket, remoteAddress) === false) {
         throw this.refusal('TOO_MANY_CONNECTIONS');
       }
       exchange.accept({}, socket);

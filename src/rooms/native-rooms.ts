@@ -6,7 +6,7 @@ import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { Session } from '../engine/session/session.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
-import { ALL, type RoomKey, type Topic, Topics } from './topics.js';
+import { ALL, type RoomKey, type Topic, Topics, topicNameOf } from './topics.js';
 
 /** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
@@ -15,7 +15,7 @@ export type AdapterFactory = (nsp: Namespace) => Adapter;
 export type AdapterClass = new (nsp: Namespace) => Adapter;
 
 /** The parts of the engine that rooms need. */
-export type RoomsEngine = Pick<Engine, 'load' | 'outbox' | 'packetListeners' | 'settings'>;
+export type RoomsEngine = Pick<Engine, 'busyRooms' | 'load' | 'outbox' | 'packetListeners' | 'settings'>;
 
 /** Creates an adapter as socket.io does, which calls classes and functions alike with `new`. */
 export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
@@ -25,6 +25,8 @@ export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace
 
 /** With fewer members, sending to each member is as cheap as a topic. */
 const MIN_TOPIC_MEMBERS = 3;
+/** Rooms with longer names are not among the busiest rooms that operators see. */
+const MAX_SHOWN_NAME = 256;
 
 /**
  * Turns the rooms of an adapter into uWebSockets.js topics. It works with the adapter of any backplane.
@@ -112,11 +114,20 @@ class NativeRooms {
     steps.apply = (options, deliver) => {
       const { broadcast } = this;
       this.broadcast = undefined;
+      // Without clients, the server may not have its engine yet.
+      if (adapter.sids.size > 0 && this.engine.busyRooms.isDue()) this.countRoom(options);
       if (broadcast && adapter.listenerCount('broadcast') > 0) adapter.emit('broadcast', broadcast.packet, options);
       if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
         apply.call(adapter, options, deliver);
       }
     };
+  }
+
+  /** Counts a broadcast for its room. The rooms of single sockets do not count. */
+  private countRoom({ rooms }: BroadcastOptions): void {
+    const [room] = rooms;
+    if (room === undefined || room.length > MAX_SHOWN_NAME || this.adapter.sids.has(room)) return;
+    this.engine.busyRooms.add(topicNameOf(this.nsp.name, room));
   }
 
   /** Rooms work with any engine, but topics reach only the clients of gjallar's engine. */

@@ -17,6 +17,17 @@ export type RoomKey = Room | typeof ALL;
 /** Separates namespace and room in a topic's name; no namespace contains it. */
 const SEPARATOR = '\x1f';
 
+/** The name of a room's topic. */
+export function topicNameOf(namespace: string, room: Room): string {
+  return namespace + SEPARATOR + room;
+}
+
+/** Namespace and room of a topic's name. */
+export function roomOfTopic(name: string): { namespace: string; room: Room } {
+  const at = name.indexOf(SEPARATOR);
+  return { namespace: name.slice(0, at), room: name.slice(at + 1) };
+}
+
 /** The topics of a namespace's rooms, and the members that each topic reaches. */
 export class Topics {
   private readonly topics = new Map<RoomKey, Topic>();
@@ -45,7 +56,7 @@ export class Topics {
     const known = this.topics.get(room);
     if (known) return known;
     const topic = {
-      name: this.nsp.name + (room === ALL ? '' : SEPARATOR + room),
+      name: room === ALL ? this.nsp.name : topicNameOf(this.nsp.name, room),
       directRecipients: new Set<SocketId>(),
     };
     this.topics.set(room, topic);

@@ -70,7 +70,7 @@ export async function startHostedWorker(): Promise<void> {
   worker.addClientMetrics([]);
   metrics.add(namespaceMetrics(servers));
   answerPrimary(worker, {
-    health: () => ({ state: departure.stateOf(true), problems: [...worker.problems] }),
+    health: () => worker.healthIn(departure.stateOf(true)),
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
   void departure

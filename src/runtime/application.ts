@@ -3,9 +3,12 @@ import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import type { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session/session.js';
+import type { TopKeys } from '../engine/top-keys.js';
 import type { OtherClients } from '../operations/metrics/clients.js';
 import type { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import type { DrainGroup } from './lifecycle/drain.js';
+import type { Action, Outcome } from './operator/actions.js';
+import type { OperatorSeam } from './operator/seam.js';
 
 /** Why clients are disconnected: `restart` if another worker or machine accepts them, `stop` if the server ends. */
 export type DrainReason = 'restart' | 'stop';
@@ -31,9 +34,27 @@ export interface HostedWorker {
   isLeader(): boolean;
   /** Drains all workers of the machine. */
   drainMachine(): void;
+  /** Carries out an action of the operator on all workers and machines. */
+  act(action: Action): Promise<Outcome>;
   /** Reports why no worker can run with this configuration. The start of the server then fails. */
   failed(reason: string): void;
 }
+
+/** How the operator sees the rooms and users of an application. */
+export interface ApplicationView {
+  /** The name of a room of Socket.IO; undefined for a room that is not the users'. */
+  nameOf(namespace: string, room: string): string | undefined;
+  /** The members of rooms that are not sockets. */
+  readonly others?: {
+    membersOf(namespace: string, room: string): number;
+    roomsOf(namespace: string): Iterable<string>;
+  };
+  /** The users that send the most messages. */
+  readonly users?: TopKeys;
+}
+
+/** The view of an application that adds nothing to what Socket.IO knows. */
+export const ordinaryView: ApplicationView = { nameOf: (_namespace, room) => room };
 
 /** An application that runs on a worker. */
 export interface RunningApplication {
@@ -45,6 +66,10 @@ export interface RunningApplication {
   drainGroups(reason: DrainReason): DrainGroup<object>[];
   /** The same clients, for the metrics. */
   readonly otherClients: readonly OtherClients[];
+  /** How the application takes part in the operator's actions. */
+  readonly operator: OperatorSeam;
+  /** What the operator sees. */
+  readonly view: ApplicationView;
   /** Called when the clients are gone. The Socket.IO server can still reach the other workers. */
   stop(): void;
   /** Releases all resources. The Socket.IO server is closed by then. */

@@ -9,9 +9,14 @@ import type { Session } from '../engine/session/session.js';
 import { handshakeErrors } from '../errors.js';
 import { shownId } from '../operations/connection-log.js';
 import type { Refusals } from '../operations/refusals.js';
+import type { Warnings } from '../operations/warnings.js';
 
 const FULL = 'the worker is about to run out of file descriptors: it turns new connections away';
 const OVERLOADED = 'the worker is overloaded: it turns new clients away';
+
+const FLOOD = 'a client sent far more than RATE_LIMIT allows, and was disconnected';
+/** How long the warning stays after the last such client, in ms. */
+const FLOOD_WARNING_MS = 60_000;
 
 /** From this level on, being overloaded is a problem that operators are told of. */
 const PROBLEM_FROM: LoadLevel = 2;
@@ -42,7 +47,7 @@ interface ConnectionError {
 }
 
 /** Reports the clients that the engine rejects. */
-export function reportRefusals(engine: Engine, refusals: Refusals): void {
+export function reportRefusals(engine: Engine, refusals: Refusals, warnings: Warnings): void {
   engine.onRefused = (code, request) => refusals.note(code, request);
   engine.on('connection_error', ({ req, code, context: { name, sid } }: ConnectionError) => {
     const isCode = typeof name === 'string' && name in handshakeErrors;
@@ -52,6 +57,7 @@ export function reportRefusals(engine: Engine, refusals: Refusals): void {
     });
   });
   engine.on('limit', (session: Session, reason: CloseReason) => {
+    if (reason === 'rate limit') warnings.note(FLOOD, FLOOD_WARNING_MS);
     refusals.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
   });
 }

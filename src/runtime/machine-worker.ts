@@ -12,13 +12,17 @@ import { isAllowedOrigin } from '../engine/limits/origin.js';
 import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
+import { ClockWatch } from '../operations/clock-watch.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
-import { problemMetrics } from '../operations/health.js';
+import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
+import { Warnings } from '../operations/warnings.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import { ownWindow, type SharedWindow } from '../rooms/backplanes/frames/window.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
@@ -27,6 +31,10 @@ import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
 import { type OtherMachines, openMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
+import { Operator } from './operator/operator.js';
+import { defaultSeam, type OperatorSeam } from './operator/seam.js';
+
+const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
  * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
@@ -36,15 +44,25 @@ export class MachineWorker implements EngineHost {
   readonly log: Logger;
   readonly metrics: WorkerMetrics;
   readonly malformed: MalformedMessages;
+  /** Rejected clients, warnings and errors, for the operator. */
+  readonly recent = new RecentEvents();
   /** Takes note of rejected clients. */
   readonly refusals: Refusals;
   /** What is down at present, for the health endpoints. */
   readonly problems = new Set<string>();
+  /** What is not down, but needs attention. */
+  readonly warnings = new Warnings();
   readonly engines: Engine[] = [];
   readonly relays: Relay[] = [];
   readonly backplanes: Backplane[] = [];
   /** The Socket.IO servers of the application. */
   readonly servers: Server[] = [];
+  /** How the application takes part in the operator's actions. */
+  seam: OperatorSeam = defaultSeam;
+  /** Carries out the operator's actions. */
+  readonly operator: Operator;
+  /** Clients that are not connected over Engine.IO. */
+  otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
   private readonly parts: MeshParts;
@@ -57,19 +75,28 @@ export class MachineWorker implements EngineHost {
     private readonly machine: string,
     readonly orders: Orders,
   ) {
-    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id });
+    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine);
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
       deaths: () => orders.last('deaths')?.count ?? 0,
     });
     this.malformed = new MalformedMessages(this.log);
-    this.refusals = new Refusals(this.log);
+    this.refusals = new Refusals(this.log, this.recent);
     this.parts = new MeshParts(mesh);
     reportMalformed(mesh, this.malformed);
+    this.operator = new Operator(
+      { worker: `${machine}:${mesh.id}`, machine },
+      () => this,
+      (reason) => this.malformed.note('application', reason),
+    );
+    const clock = new ClockWatch(this);
+    this.metrics.add(clock.metrics());
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = openMachines(config, { worker: mesh.id, machine }, this);
     Engine.host = this;
+    // The cluster module ends this process right after the event.
+    cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }
 
   /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
@@ -119,13 +146,14 @@ export class MachineWorker implements EngineHost {
     engine.addresses?.share(linksOf(links, kinds.addresses));
     this.rejected.watch(engine);
     reportEngine(engine, this.problems, this.log);
-    reportRefusals(engine, this.refusals);
+    reportRefusals(engine, this.refusals, this.warnings);
     logSessions(engine, this.log);
   }
 
   /** The application has created a Socket.IO server. */
   addServer(io: Server): void {
     this.servers.push(io);
+    this.operator.watch(io);
     reportUnknownNamespaces(io, this.refusals);
     logSockets(io, this.log);
   }
@@ -165,9 +193,15 @@ export class MachineWorker implements EngineHost {
 
   /** Adds the metrics of everything that clients are connected to. */
   addClientMetrics(others: readonly OtherClients[]): void {
+    this.otherClients = others;
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
-    this.metrics.add(relayMetrics(relays, machines?.traffic));
+    this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes)]);
+  }
+
+  /** What the health endpoints report of this worker in a state. */
+  healthIn(state: Health['state']): Health {
+    return { state, problems: [...this.problems], warnings: this.warnings.list };
   }
 
   /** Whether this worker does the tasks that one worker per machine must do. */

@@ -2,6 +2,7 @@ import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
+import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import { answerPrimary } from './answers.js';
@@ -12,6 +13,7 @@ import { Departure } from './lifecycle/departure.js';
 import { type Orders, sendToPrimary } from './lifecycle/orders.js';
 import { stopListening } from './lifecycle/stop-listening.js';
 import { MachineWorker } from './machine-worker.js';
+import { outcomeOf } from './operator/operator.js';
 import { buildEngine, buildServer } from './parts.js';
 
 /** Runs a worker: builds its parts, starts the application, listens, and shuts down. */
@@ -19,6 +21,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   const worker = await MachineWorker.join(config, version);
   const { mesh, orders, log, metrics, problems } = worker;
   metrics.add(surviveExceptions(log));
+  metrics.add(certificateMetrics(config.tlsCert ? new CertificateWatch(config.tlsCert, worker) : undefined));
   const { app, secure, engine } = buildEngine(config);
   const io = await buildServer(worker, engine);
   const failed = (reason: string) => sendToPrimary({ type: 'failed', reason });
@@ -34,8 +37,10 @@ export async function runWorker(config: Config, version: string, application: Ap
     onMalformed: (reason) => worker.malformed.note('application', reason),
     isLeader: () => worker.isLeader(),
     drainMachine: () => sendToPrimary({ type: 'leave' }),
+    act: async (action) => outcomeOf([await worker.operator.actEverywhere(action)]),
     failed,
   });
+  worker.seam = running.operator;
   worker.addClientMetrics(running.otherClients);
 
   let listenSocket: us_listen_socket | undefined;
@@ -49,7 +54,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     },
     orders,
   );
-  const health = () => ({ state: departure.stateOf(running.isReady()), problems: [...problems] });
+  const health = () => worker.healthIn(departure.stateOf(running.isReady()));
   const scrape = atMostEvery(1000, () => metrics.scrape());
   serveHealth(app, engine, { secure, health });
   serveMetrics(app, engine, {
@@ -58,7 +63,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     metrics: scrape,
     onError: (error) => log.error({ error }, 'a request failed'),
   });
-  answerPrimary(worker, { health, metrics: scrape });
+  answerPrimary(worker, { health, metrics: scrape, view: running.view });
 
   listenSocket = await listen(app, orders, config, failed);
   log.info({ port: us_socket_local_port(listenSocket) }, 'listening');

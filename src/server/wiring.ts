@@ -58,6 +58,10 @@ export class Wiring implements RoomsEngine {
     return this.engineWith(this.inside.opts);
   }
 
+  get busyRooms(): Engine['busyRooms'] {
+    return this.engine.busyRooms;
+  }
+
   get load(): Engine['load'] {
     return this.engine.load;
   }

@@ -53,7 +53,10 @@ describe('the start', () => {
   test('is healthy and ready afterwards', async () => {
     await start();
     expect(await get('/healthz')).toEqual({ status: 200, body: { ok: true } });
-    expect(await get('/readyz')).toEqual({ status: 200, body: { ok: true, state: 'ready', problems: [] } });
+    expect(await get('/readyz')).toEqual({
+      status: 200,
+      body: { ok: true, state: 'ready', problems: [], warnings: [] },
+    });
     expect(await get('/nowhere')).toMatchObject({ status: 404, body: { ok: false, code: 'NOT_FOUND' } });
   });
 });
@@ -95,6 +98,8 @@ describe('the end', () => {
     // That its output is closed would not tell: a process closes its files before it is gone.
     await Promise.all(workers.map(untilGone));
     expect(readdirSync(directory)).toEqual([]);
+    const msg = 'the primary is gone: this worker ends, and its clients are disconnected';
+    expect(await server.logged((line) => line.msg === msg)).toMatchObject({ level: 'fatal', process: 'worker' });
   });
 
   test('frees the port for the next start', async () => {

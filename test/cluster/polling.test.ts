@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
+import type { Relay } from '../../src/cluster/relay/relay.js';
 import type { Session } from '../../src/engine/session/session.js';
 import { eventOf } from '../engine/support/engine.js';
 import { openPolling, RawPolling } from '../engine/support/raw.js';
@@ -118,4 +121,37 @@ test('a client may abort a poll and send the next one to another worker', async 
   aborting.abort();
   await expect(first).rejects.toThrow();
   expect((await client.poll())[0]).toBe(400);
+});
+
+test('a poll that its client has aborted may arrive after the next one', async () => {
+  const client = await openPolling(owner.url);
+  other.mesh.delayMs = 20;
+  const aborting = new AbortController();
+  const first = over(other, client).poll(aborting.signal);
+  while ((other.engine.relay as Relay).receivedConnections.length === 0) await new Promise(setImmediate);
+  aborting.abort();
+  await expect(first).rejects.toThrow();
+  // The request of the first poll is still on its way to the owner, and the end of its connection behind it.
+  expect(owner.engine.clients[client.sid]!.transport.writable).toBe(false);
+  expect((await client.poll())[0]).toBe(400);
+  expect(owner.engine.clientsCount).toBe(0);
+});
+
+test('a busy worker does not take its own delay for the delay of a WebSocket', async () => {
+  const client = await openPolling(owner.url);
+  const { sid } = client;
+  const { hostname, port, host } = new URL(other.url);
+  const connection = createConnection(Number(port), hostname);
+  await once(connection, 'connect');
+  const answer = client.post('40');
+  while (!owner.engine.clients[sid]!.polling!.isReceiving) await new Promise(setImmediate);
+  connection.write(
+    `GET /socket.io/?EIO=4&transport=websocket&sid=${sid} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\n` +
+      'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  );
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+  expect(String(await once(connection, 'data'))).toMatch(/^HTTP\/1.1 101/);
+  expect(await answer).toEqual([200, 'ok']);
+  expect([owner.engine.has(sid), other.engine.has(sid)]).toEqual([false, true]);
+  connection.destroy();
 });

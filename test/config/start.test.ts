@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { isUnlimited } from '../../src/config/limits.js';
@@ -37,6 +40,19 @@ test.each([
   expect(isUnlimited(loadConfig(environment))).toBe(expected);
 });
 
+test('Node.js reads a file of variables; those of the environment take precedence', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-env-'));
+  try {
+    const file = join(folder, '.env');
+    writeFileSync(file, 'WORKERS=many\nPORT=none\n');
+    const env = { PATH: process.env.PATH, PORT: '0' };
+    const { stderr } = spawnSync(process.execPath, [`--env-file=${file}`, 'dist/main.js'], { env, encoding: 'utf8' });
+    expect(stderr).toBe('gjallar: WORKERS must be an integer from 1 to 256, not "many"\n');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test('a port in use stops the start with one line', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -55,10 +71,7 @@ test('a port in use stops the start with one line', async () => {
 
 test('two starts on one port at the same moment do not share it', async () => {
   const held = (await lockPort('127.0.0.1', 4711))!;
-  await expect(lockPort('127.0.0.1', 4711)).rejects.toMatchObject({
-    code: 'BAD_CONFIG',
-    message: expect.stringContaining('another gjallar starts or runs on this port'),
-  });
+  await expect(lockPort('127.0.0.1', 4711)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await once(held.close(), 'close');
   await once((await lockPort('127.0.0.1', 4711))!.close(), 'close');
 
@@ -67,7 +80,7 @@ test('two starts on one port at the same moment do not share it', async () => {
     await server.restart();
     const { code, stderr } = await runToEnd([], { HOST: '127.0.0.1', PORT: String(server.port) });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^gjallar: cannot listen [^\n]+\n$/) });
-    expect(stderr).toContain('another gjallar starts or runs on this port');
+    expect(stderr).toContain('another server uses this port');
   } finally {
     await server.stop();
   }

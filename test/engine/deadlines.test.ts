@@ -54,6 +54,13 @@ describe('deadlines', () => {
     expect(passed).toEqual(['a at 1095', 'b at 1100']);
   });
 
+  test('are not due later than for a client that counts from the same moment', () => {
+    clock.advance(1000.9);
+    queue.add(a);
+    clock.advance(99.2);
+    expect(passed).toEqual(['a at 1100']);
+  });
+
   test('move from one queue to another', () => {
     const other = new DeadlineQueue<Item>(10, (item) => passed.push(`${item.name} elsewhere`), clock);
     queue.add(a);

@@ -95,7 +95,14 @@ describe.each(examples)('the example %s', (name) => {
     expect([full, isPrivate]).toEqual([`gjallar-example-${name}`, true]);
     const here = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const load = JSON.parse(readFileSync(join(root, 'load/package.json'), 'utf8'));
-    const tested = { ...load.devDependencies, ...here.devDependencies, ...here.dependencies, gjallar: 'file:../..' };
+    const frameworks = JSON.parse(readFileSync(join(root, 'load/matrix/frameworks/package.json'), 'utf8'));
+    const tested = {
+      ...frameworks.dependencies,
+      ...load.devDependencies,
+      ...here.devDependencies,
+      ...here.dependencies,
+      gjallar: 'file:../..',
+    };
     expect(tested).toMatchObject({ ...dependencies, ...devDependencies });
   });
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
-import { RedisProcess } from '../support/redis.js';
+import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { Example, scriptOf } from './support/example.js';
 
 const sockets: Socket[] = [];
@@ -128,6 +128,20 @@ test('redis: a room on two processes', async () => {
   const said = nextEvent(two, 'said');
   one.emit('say', 'hall', 'Hello!');
   expect(await said).toEqual(['Hello!']);
+});
+
+test('redis-cluster: a room on four workers of two servers', async () => {
+  const cluster = await RedisCluster.start();
+  const servers = example('redis-cluster');
+  cleanUps.push(() => cluster.remove());
+  const env = { BUS: 'redis-sharded', REDIS_URL: cluster.url, DRAIN_TIMEOUT: '0' };
+  const urls = await Promise.all([servers.serve(env), servers.serve(env)]);
+  const [one, two] = urls.map((url) => client(url)) as [Socket, Socket];
+  await Promise.all([one, two].map((socket) => socket.emitWithAck('join', 'hall')));
+  const said = nextEvent(two, 'said');
+  one.emit('say', 'hall', 'Hello!');
+  expect(await said).toEqual(['Hello!']);
+  expect(await one.emitWithAck('count', 'hall')).toBe(2);
 });
 
 test('market-data: a client that stops reading costs the others nothing, and is then brought up to date', async () => {

@@ -70,6 +70,37 @@ describe.each([
     expect((await archive.read('room', { epoch: 'other', limit: 3 })).messages).toEqual([]);
   });
 
+  test('erases messages, and none comes back with a batch that was read before', async () => {
+    const direct = 'direct:alice\nbob';
+    await write([...count(1, 4).map((n) => change('gone', n)), change('gone', 5, 'later'), change(direct, 1)]);
+    await write([
+      { ...change('gone', 6, 'later'), from: 'bob' },
+      { ...change(direct, 2), from: 'bob' },
+    ]);
+    const erasure = await archive.lastErasure();
+    const cursor = await archive.cursor();
+    expect(await archive.erase('gone', 'e', [2, 3, 99])).toBe(2);
+    expect(await archive.erase('gone', 'e', [2, 3, 99])).toBe(0);
+    const page = await archive.read('gone', { epoch: 'e', after: 0, limit: 9 });
+    expect(texts(page.messages)).toEqual(['1', '', '', '4']);
+    expect(page.messages[1]).toMatchObject({ from: '', offset: 2 });
+    await expect(archive.write([change('gone', 7)], cursor, 'next', erasure)).rejects.toThrow(ArchiveConflict);
+    expect(await archive.cursor()).toBe(cursor);
+
+    const isOwn = (conversation: string) => conversation === direct;
+    const found = [];
+    for await (const messages of archive.search({ author: 'bob', isOwn })) found.push(...messages);
+    expect(found.map(({ conversation, epoch, offset, from }) => [conversation, epoch, offset, from])).toEqual([
+      ['gone', 'later', 6, 'bob'],
+      [direct, 'e', 1, 'alice'],
+      [direct, 'e', 2, 'bob'],
+    ]);
+    expect(await archive.eraseFound(found.filter(({ from }) => from === 'bob'))).toBe(2);
+    expect(texts((await archive.read(direct, { after: 0, limit: 9 })).messages)).toEqual(['1', '']);
+    expect(await archive.eraseConversation('gone')).toBe(3);
+    expect(texts((await archive.read('gone', { epoch: 'later', after: 0, limit: 9 })).messages)).toEqual(['', '']);
+  });
+
   test('keeps each message once, however often it is written', async () => {
     await write([change('once', 1), change('once', 2), change('once', 2)]);
     await write([change('once', 2, 'e', 'again'), change('once', 3)]);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { HistoryStore } from '../../src/history/store.js';
 import { appendContract, keyContract } from './contract/append.js';
 import { changesContract, endContract } from './contract/changes.js';
+import { eraseContract } from './contract/erase.js';
 import { readContract } from './contract/read.js';
 import type { Harness, Subject } from './contract/subject.js';
 import { trimContract } from './contract/trim.js';
@@ -47,6 +48,7 @@ export function storeContract(start: () => Promise<Harness>): void {
   keyContract(at);
   readContract(at);
   trimContract(at);
+  eraseContract(at);
   changesContract(at);
   // These come last: they leave nothing behind.
   endContract(at);

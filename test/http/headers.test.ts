@@ -133,7 +133,7 @@ describe('what comes with every answer', () => {
     expect(allowed.status).toBe(204);
     expect(Object.fromEntries(allowed.headers)).toMatchObject({
       'access-control-allow-origin': ORIGIN,
-      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-methods': 'GET, POST, DELETE',
       'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
       'access-control-max-age': '600',
     });

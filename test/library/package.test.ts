@@ -28,3 +28,17 @@ test('the package has what runs, and nothing else', () => {
   expect(entries.length).toBeGreaterThan(5);
   expect(paths).toEqual(expect.arrayContaining(entries));
 });
+
+test('a dry run of a release names the fields of package.json that npm needs and that are not set', () => {
+  const { status, stdout } = spawnSync(process.execPath, ['.ci/release.mjs', '--dry-run'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect(status).toBe(0);
+  const { repository, bugs, homepage } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
+  const unset = Object.entries({ repository, bugs, homepage })
+    .filter(([, value]) => !value)
+    .map(([name]) => name);
+  const lines = stdout.split('\n').filter((line) => line.startsWith('To do: '));
+  expect(lines).toEqual(unset.length > 0 ? [expect.stringContaining(`set ${unset.join(', ')} in package.json`)] : []);
+});

@@ -1,23 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { io } from 'socket.io-client';
 import { launchBrowser } from '../support/browser.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { violations } from './support/axe.js';
 import { User } from './support/user.js';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What axe finds, its best practices included, as `rule: selector`. */
-async function violations(user: User): Promise<string[]> {
-  await user.page.evaluate(axe);
-  return user.page.evaluate(async () => {
-    type Axe = { run(): Promise<{ violations: { id: string; nodes: { target: unknown[] }[] }[] }> };
-    const { violations: found } = await (globalThis as unknown as { axe: Axe }).axe.run();
-    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
-  });
-}
 
 describe('reading on the demo page', () => {
   let browser: Browser;
@@ -110,7 +97,7 @@ describe('reading on the demo page', () => {
     const user = await join(view.replaceAll(' ', '-'), options);
     await user.types('Look at https://example.com/');
     await user.hears('Look at https://example.com/');
-    expect(await violations(user)).toEqual([]);
+    expect(await violations(user.page)).toEqual([]);
     // Room for messages, and the labels of the status line.
     expect((await user.page.locator('#scroller').boundingBox())!.height).toBeGreaterThan(120);
     const labels = await user.page.locator('.wire dt').evaluateAll((nodes) => nodes.map((node) => node.clientHeight));
@@ -118,11 +105,11 @@ describe('reading on the demo page', () => {
     if (options.viewport.width < 760) {
       await user.page.locator('#people-toggle').click();
       await user.page.locator('#people.open').waitFor();
-      expect(await violations(user)).toEqual([]);
+      expect(await violations(user.page)).toEqual([]);
       await user.page.locator('#people-toggle').click();
     }
     await user.page.getByRole('button', { name: 'Change room' }).click();
-    expect(await violations(user)).toEqual([]);
+    expect(await violations(user.page)).toEqual([]);
   });
 
   test.each(['light', 'dark'] as const)('forced colours (%s) keep the wordmark and the state', async (colorScheme) => {

@@ -212,7 +212,13 @@ describe('silence', () => {
 
   beforeAll(async () => {
     engine.attach(app);
-    const guest = { room: 'r', enter: async () => {}, say: async () => {}, leave: () => {} };
+    const guest = {
+      room: 'r',
+      identity: { name: 'ada', grant: {} },
+      enter: async () => {},
+      say: async () => {},
+      leave: () => {},
+    };
     plain.attach(app, { admit: async () => guest });
     listening = await new Promise((resolve) => app.listen('127.0.0.1', 0, (socket) => resolve(socket as never)));
     url = `http://127.0.0.1:${us_socket_local_port(listening as never)}/r`;

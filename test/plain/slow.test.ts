@@ -18,7 +18,13 @@ async function start(engineOptions: EngineOptions, options?: PlainOptions) {
   const engine = new Engine(engineOptions).attach(app);
   const plain = new PlainWebSockets(engine, options);
   const state = { left: 0 };
-  const guest = { room: 'r', enter: async () => {}, say: async () => {}, leave: () => state.left++ };
+  const guest = {
+    room: 'r',
+    identity: { name: 'ada', grant: {} },
+    enter: async () => {},
+    say: async () => {},
+    leave: () => state.left++,
+  };
   plain.attach(app, { admit: async () => guest });
   const listening = await new Promise<us_listen_socket>((resolve) => {
     app.listen('127.0.0.1', 0, (socket) => resolve(socket as us_listen_socket));

@@ -2,17 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { until } from '../support/until.js';
 import { startMember, type TestNode } from './support/node.js';
 import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
 
 let directory: string;
 let nodes: TestNode[];
+let buses: Backplane[];
 const clients: Wanderer[] = [];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
   nodes = [];
+  buses = [];
 });
 
 afterEach(async () => {
@@ -25,7 +28,9 @@ afterEach(async () => {
 async function start(bounds: Bounds, options: { maxDisconnectionDuration?: number; pingMs?: number } = {}) {
   const { maxDisconnectionDuration = 60_000, pingMs } = options;
   for (const id of [1, 2]) {
-    const node = await startMember(await joinMesh(directory, id, id === 1 ? [] : [1], bounds), {
+    const bus = await joinMesh(directory, id, id === 1 ? [] : [1], bounds);
+    buses.push(bus);
+    const node = await startMember(bus, {
       server: { connectionStateRecovery: { maxDisconnectionDuration } },
       ...(pingMs !== undefined && { engine: { pingInterval: pingMs, pingTimeout: pingMs } }),
     });
@@ -69,6 +74,13 @@ test('a client that lacks more than is kept gets a new session', async () => {
   await wanderer.comeBack(nodes[0]!.url);
   expect(wanderer.recovered).toEqual([true, false]);
   expect(wanderer.of('many')).toHaveLength(20);
+  const [first, second] = buses.map(({ recovery }) => recovery!);
+  expect([first!.outcomes['packets missing'], second!.outcomes.recovered]).toEqual([1, 1]);
+  for (const { bytes, packets, dropped } of [first!, second!]) {
+    expect(bytes.packets).toBeGreaterThan(40_000);
+    expect(bytes.packets).toBeLessThanOrEqual(50_000);
+    expect(dropped.packets + packets).toBeGreaterThanOrEqual(120);
+  }
 });
 
 async function away2(wanderer: Wanderer): Promise<void> {
@@ -109,6 +121,9 @@ test('the oldest of too many sessions are dropped', async () => {
   for (const wanderer of all) await away(wanderer);
   for (const wanderer of all) await wanderer.comeBack(nodes[1]!.url);
   expect(all.map(({ recovered }) => recovered)).toEqual([[false], [true], [true]]);
+  const { dropped, outcomes } = buses[1]!.recovery!;
+  expect(dropped.sessions).toBe(1);
+  expect(outcomes).toMatchObject({ 'session unknown': 1, recovered: 2 });
 });
 
 test('a session can be recovered until its time is up', async () => {

@@ -142,7 +142,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
     const relayLine = await server.logged(({ msg }) => msg === relayProblem);
     expect(relayLine).toMatchObject({ level: 'error', relay: 'redis', reason: expect.stringContaining('NOPERM') });
     const { problems, ...state } = await readiness();
-    expect(state).toEqual({ ok: true, state: 'degraded' });
+    expect(state).toEqual({ ok: true, state: 'degraded', warnings: [] });
     expect(new Set(problems)).toEqual(new Set([problem, relayProblem]));
     await allow([redis], ...ALL);
     await Promise.all(
@@ -150,7 +150,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
         server.logged(({ msg }) => msg === text),
       ),
     );
-    expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [] });
+    expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [], warnings: [] });
     expect(server.log.filter(({ bus }) => bus)).toHaveLength(2);
     expect(server.log.filter(({ relay }) => relay)).toHaveLength(2);
   } finally {

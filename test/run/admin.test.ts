@@ -35,7 +35,7 @@ describe('the admin port of an application', () => {
   test('shows health, statistics and metrics of all workers', async () => {
     const app = await runApp('chat.mjs', { args: ['--workers', '3'] });
     const ready = await fetch(`${app.admin}/readyz`);
-    expect([ready.status, await ready.json()]).toEqual([200, { ok: true, state: 'ready', problems: [] }]);
+    expect([ready.status, await ready.json()]).toEqual([200, { ok: true, state: 'ready', problems: [], warnings: [] }]);
     const stats = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: object[]; namespaces: object };
     expect(stats.workers).toHaveLength(3);
     expect(stats.namespaces).toEqual({ '/': 0 });
@@ -60,6 +60,7 @@ describe('the admin port of an application', () => {
       ok: true,
       state: 'degraded',
       problems: [`worker ${id} does not respond`],
+      warnings: [],
     });
     expect(await (await fetch(`${app.admin}/metrics`)).text()).toMatch(/^gjallar_worker_up\{worker="\d+"\} 0$/m);
     process.kill(pid, 'SIGKILL');
@@ -130,7 +131,7 @@ test('the chat service has the same port', async () => {
   const server: RunningServer = await startServer({ ADMIN_PORT: '0' });
   const { port } = await server.logged(({ msg }) => msg === 'the admin port is open');
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
-  expect([ready.status, await ready.json()]).toEqual([200, { ok: true, state: 'ready', problems: [] }]);
+  expect([ready.status, await ready.json()]).toEqual([200, { ok: true, state: 'ready', problems: [], warnings: [] }]);
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   expect(metrics).toMatch(/^gjallar_history_/m);
   await server.stop();

@@ -59,6 +59,14 @@ test('clients of any application recover after a reload, with what they missed',
     expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
   }
   expect(away.socket.id).toBe(id);
+  const metrics = await (await fetch(`${app.admin}/metrics`)).text();
+  const sumOf = (name: string) =>
+    metrics
+      .split('\n')
+      .filter((line) => line.startsWith(name))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  expect(sumOf('gjallar_recovery_attempts_total{result="recovered"')).toBe(4);
+  expect(sumOf('gjallar_recovery_kept{kind="packets"')).toBeGreaterThan(0);
 });
 
 test('clients of a killed worker recover on another one', async () => {

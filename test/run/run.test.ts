@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
+import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { writeCertificate } from '../support/certificate.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
@@ -34,7 +35,9 @@ const pidsOf = (sockets: Socket[]) =>
 describe('an unmodified application on three workers', () => {
   test('has rooms, answers and questions that span the workers', async () => {
     const app = await runApp('chat.mjs', { args: ['--workers', '3'] });
+    // A line of the log, like all others.
     expect(app.greeting).toMatch(/chat\.mjs listens on port \d+ with 3 workers on the embedded bus$/);
+    expect(app.output).toEqual([]);
     const sockets = await connectMany(app.url, 18);
     const pids = new Set(await pidsOf(sockets));
     expect(pids.size).toBe(3);
@@ -201,6 +204,19 @@ describe('a start that fails', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`EADDRINUSE`);
     expect(stderr).toMatch(/^gjallar: the application ended with exit code 1 before it listened/m);
+  });
+
+  test('keeps out a second start on the port at the same moment', async () => {
+    const port = await freePort();
+    // As the other one has it between its own check of the port and the moment at which its workers listen.
+    const lock = (await lockPort('127.0.0.1', port))!;
+    const env = { ...environment, APP_PORT: String(port) };
+    const { code, stderr } = await runToEnd(['run', pathOf('chat.mjs')], env);
+    await once(lock.close(), 'close');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`EADDRINUSE: another gjallar starts or runs on 127.0.0.1:${port}`);
+    const app = await runApp('chat.mjs', { env });
+    expect((await fetch(`${app.url}/pid`)).status).toBe(200);
   });
 
   test('shows why the application cannot start', async () => {

@@ -1,4 +1,4 @@
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
@@ -13,7 +13,13 @@ export const PROGRAMS = [
     package: 'redis-server',
     found: () => inPath('redis-server'),
     services: ['redis-server'],
-    usedBy: ['support/redis.ts', 'rooms/hosts.test.ts', 'torture/faults.test.ts'],
+    usedBy: [
+      'support/redis.ts',
+      'rooms/hosts.test.ts',
+      'torture/faults.test.ts',
+      'torture/drill.test.ts',
+      'deploy/compose.test.ts',
+    ],
   },
   {
     package: 'nats-server',
@@ -32,7 +38,7 @@ export const PROGRAMS = [
     // Debian keeps each version's programs in a directory that is not in the path.
     found: () => inPath('postgres') || versionsOfPostgres().some((bin) => isProgram(join(bin, 'postgres'))),
     services: ['postgresql'],
-    usedBy: ['history/support/databases.ts', 'torture/faults.test.ts'],
+    usedBy: ['history/support/databases.ts', 'torture/faults.test.ts', 'torture/drill.test.ts'],
   },
   {
     package: 'mariadb-server',
@@ -40,7 +46,24 @@ export const PROGRAMS = [
     services: ['mariadb'],
     usedBy: ['history/support/databases.ts'],
   },
-  { package: 'openssl', found: () => inPath('openssl'), services: [], usedBy: ['support/certificate.ts'] },
+  {
+    package: 'openssl',
+    found: () => inPath('openssl'),
+    services: [],
+    usedBy: ['support/certificate.ts', 'deploy/private-ca.test.ts', 'torture/drill.test.ts'],
+  },
+  {
+    package: 'prometheus',
+    found: () => inPath('prometheus'),
+    services: ['prometheus'],
+    usedBy: ['torture/drill.test.ts'],
+  },
+  {
+    package: 'libfaketime',
+    found: () => readdirSync('/usr/lib').some((name) => existsSync(`/usr/lib/${name}/faketime`)),
+    services: [],
+    usedBy: ['torture/drill.test.ts'],
+  },
   // A client in another language, and what it connects with.
   ...['socketio', 'websocket', 'requests'].map((name) => ({
     package: `python3-${name}`,
@@ -58,7 +81,10 @@ export const PROGRAMS = [
     package: name,
     found: () => inPath(program),
     services: name === 'apache2-bin' ? [] : [name],
-    usedBy: name === 'haproxy' ? ['guide/proxies.test.ts', 'support/haproxy.ts'] : ['guide/proxies.test.ts'],
+    usedBy:
+      name === 'haproxy'
+        ? ['guide/proxies.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
+        : ['guide/proxies.test.ts'],
   })),
   // Several hosts on one machine.
   {

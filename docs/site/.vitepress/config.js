@@ -38,6 +38,7 @@ export default defineConfig({
           page('Several workers', '/docs/run'),
           page('Message recovery', '/docs/guide/recovery'),
           page('Authentication', '/docs/guide/authentication'),
+          page('Scaling', '/docs/guide/scaling'),
           page('Proxies', '/docs/guide/proxies'),
           page('Deployment', '/docs/guide/deployment'),
           page('Operation', '/docs/guide/operation'),
@@ -50,6 +51,7 @@ export default defineConfig({
         text: 'Reference',
         items: [
           page('Configuration', '/docs/reference/configuration'),
+          page('Command line', '/docs/reference/command-line'),
           page('Client events', '/docs/reference/events'),
           page('Plain WebSockets', '/docs/reference/plain-websockets'),
           page('HTTP API', '/docs/reference/http-api'),
@@ -59,6 +61,7 @@ export default defineConfig({
           page('Metrics and alerts', '/docs/operations'),
           page('Compatibility', '/docs/compatibility'),
           page('Guarantees', '/docs/guarantees'),
+          page('Limits', '/docs/guarantees#limits-that-are-on-by-default'),
           page('Threat model', '/docs/threat-model'),
         ],
       },

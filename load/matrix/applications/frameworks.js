@@ -5,17 +5,24 @@ import { fileURLToPath } from 'node:url';
 import { atExit } from '../../torture/support/at-exit.js';
 import { installFrameworks } from '../frameworks/install.js';
 import { talk } from '../talk.js';
+import { next } from '../visitor.js';
 
 const folder = fileURLToPath(new URL('../frameworks/', import.meta.url));
+const example = fileURLToPath(new URL('../../../examples/next', import.meta.url));
 const chat = fileURLToPath(new URL('../apps/chat.cjs', import.meta.url));
 
-/** A copy of an application for one run: the scripts edit its files, and frameworks write beside them. */
-function copyOf(name, file) {
+/**
+ * A copy of an application for one run: the scripts edit its files, and frameworks write beside them.
+ * @param {string} name
+ * @param {string} [file] that Node.js runs, instead of the program of Next.js
+ * @param {string} [source] the folder of the application
+ */
+function copyOf(name, file, source = join(folder, name)) {
   installFrameworks();
   mkdirSync(join(folder, '.run'), { recursive: true });
   // As deep as the original, whose imports lead out of the folder.
   const copy = mkdtempSync(join(folder, '.run', `${name}-`));
-  cpSync(join(folder, name), copy, { recursive: true });
+  cpSync(source, copy, { recursive: true });
   cpSync(chat, join(copy, 'chat.cjs'));
   const remove = () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
   const forget = atExit(remove);
@@ -43,6 +50,17 @@ async function hotReload(visitor, file) {
   return { said: await page.textContent('#said'), count: await page.textContent('#count') };
 }
 
+/** Builds an application of Next.js for production. */
+function built(prepared) {
+  const { status, stdout, stderr } = spawnSync(join(folder, 'node_modules/.bin/next'), ['build'], {
+    cwd: prepared.folder,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
+  });
+  if (status !== 0) throw new Error(`next build: ${stdout}${stderr}`);
+  return prepared;
+}
+
 const summary = ({ status, headers }) => [status, headers['content-type']];
 
 export default {
@@ -66,16 +84,7 @@ export default {
     isVerbose: true,
     path: '/api/socket.io/',
     attachedBy: '/api/socket',
-    prepare: () => {
-      const prepared = { ...copyOf('next-pages'), args: ['start'] };
-      const { status, stdout, stderr } = spawnSync(process.execPath, [prepared.file, 'build'], {
-        cwd: prepared.folder,
-        encoding: 'utf8',
-        env: { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
-      });
-      if (status !== 0) throw new Error(`next build: ${stdout}${stderr}`);
-      return prepared;
-    },
+    prepare: () => built({ ...copyOf('next-pages'), args: ['start'] }),
     script: async (visitor) => {
       const page = await visitor.page();
       await shown(page, 'said', 'from the page');
@@ -90,6 +99,24 @@ export default {
         said: await page.textContent('#said'),
         sockets: await talk(visitor, { options: { path: '/api/socket.io/' } }),
       };
+    },
+  },
+  'next-example': {
+    about: 'examples/next built and started: two people on its page, and a client without one',
+    isHeavy: true,
+    hasPage: true,
+    isVerbose: true,
+    env: { NODE_ENV: 'production' },
+    prepare: () => built(copyOf('next-example', 'server.js', example)),
+    script: async (visitor) => {
+      const [client, ...pages] = await Promise.all([visitor.connected(), visitor.page(), visitor.page()]);
+      const connected = (page) => page.waitForFunction(() => document.querySelector('button')?.disabled === false);
+      await Promise.all(pages.map(connected));
+      const said = next(client, 'said');
+      await pages[0].getByLabel('Text').fill('from a page');
+      await pages[0].getByRole('button').click();
+      const item = pages.map((page) => page.getByRole('listitem').first().textContent());
+      return { page: summary(await visitor.http('/')), said: await said, shown: await Promise.all(item) };
     },
   },
   vite: {

@@ -6,16 +6,16 @@ import { own } from '../support/at-exit.js';
 import { bareEnvironment } from '../support/service.js';
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
-const app = fileURLToPath(new URL('app.mjs', import.meta.url));
+const rooms = fileURLToPath(new URL('app.mjs', import.meta.url));
 
-/** The application under `gjallar run`. */
+/** An application under `gjallar run`. */
 export class Hosted {
   #child;
   #lines = [];
   #watchers = new Set();
 
-  /** @param {{ workers: number, environment?: Record<string, string> }} options */
-  static async start({ workers, environment = {} }) {
+  /** @param {{ workers: number, environment?: Record<string, string>, app?: string }} options */
+  static async start({ workers, environment = {}, app = rooms }) {
     const hosted = new Hosted();
     const env = { ...bareEnvironment(), ADMIN_PORT: '0', RATE_LIMIT: 'off', ...environment };
     const child = own(
@@ -29,7 +29,7 @@ export class Hosted {
       hosted.#lines.push(line);
       for (const watcher of [...hosted.#watchers]) watcher();
     });
-    const greeting = await hosted.#until((line) => line.startsWith('gjallar: '));
+    const greeting = await hosted.#until((line) => line.includes('"gjallar: '));
     hosted.url = `http://127.0.0.1:${/on port (\d+)/.exec(greeting)[1]}`;
     const admin = await hosted.#until((line) => line.includes('the admin port is open'));
     hosted.admin = `http://127.0.0.1:${JSON.parse(admin).port}`;

@@ -3,8 +3,6 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { atExit } from '../support/at-exit.js';
 
-const SIZE = '256m';
-
 /** A folder on a file system of its own, in memory, that can be filled up. */
 export class Disk {
   #unmount;
@@ -12,11 +10,12 @@ export class Disk {
   /** Why it has no end of its own, or undefined where it has. */
   whyNotLimited;
 
-  constructor(path) {
+  /** @param {string} path @param {string} size as mount takes it */
+  constructor(path, size = '256m') {
     this.path = path;
     mkdirSync(path);
     try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', path], {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path], {
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       // The processes that use it may be about to end.

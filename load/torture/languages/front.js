@@ -3,9 +3,10 @@ import { connect, createServer } from 'node:net';
 
 const CHECK_MS = 100;
 
-/** A TCP load balancer for two servers: new connections go to the first one that is ready. */
+/** A TCP load balancer: new connections go to the first server that is ready. */
 export class Front {
-  #servers = [];
+  /** In the order of preference. */
+  servers = [];
   #ready = new Set();
   #sockets = new Set();
   #listener = createServer((client) => this.#join(client));
@@ -13,7 +14,7 @@ export class Front {
 
   static async start(servers) {
     const front = new Front();
-    front.#servers = servers;
+    front.servers = servers;
     await front.#check();
     front.#timer = setInterval(() => front.#check(), CHECK_MS);
     front.#listener.listen(0, '127.0.0.1');
@@ -27,7 +28,7 @@ export class Front {
 
   async #check() {
     await Promise.all(
-      this.#servers.map(async (server) => {
+      this.servers.map(async (server) => {
         const isReady = await fetch(`${server.url}/readyz`).then(
           ({ ok }) => ok,
           () => false,
@@ -39,7 +40,7 @@ export class Front {
   }
 
   #join(client) {
-    const server = this.#servers.find((one) => this.#ready.has(one));
+    const server = this.servers.find((one) => this.#ready.has(one));
     if (!server) return client.destroy();
     const far = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
     for (const [one, other] of [

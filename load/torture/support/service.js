@@ -30,12 +30,13 @@ export class Service {
   /**
    * @param {Record<string, string>} environment
    * @param {string[]} [nodeOptions] of the primary and the workers
+   * @param {string} [main] the program of another version
    */
-  static async start(environment = {}, nodeOptions = []) {
+  static async start(environment = {}, nodeOptions = [], main = undefined) {
     const service = new Service();
     service.#running = await startService({
       env: { ...bareEnvironment(), WORKERS: '2', ...WITHOUT_LIMITS, ...environment },
-      nodeOptions,
+      ...{ nodeOptions, main },
       onLine: (line, stream) => service.#hear(line, stream),
       onSpawn: own,
     });

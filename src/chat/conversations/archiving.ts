@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Archive, type ArchiveReader } from '../../history/archive/archive.js';
+import { Archive, type ArchiveErasure, type ArchiveReader } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
 import { HistoryError } from '../../history/errors.js';
 import { Outage, type OutageReports } from '../../history/outage.js';
@@ -65,7 +65,7 @@ export class Archiving {
 }
 
 /** An archive that may not be open yet. Until it is, reads fail as if it were unreachable. */
-class LateArchive implements ArchiveReader {
+class LateArchive implements ArchiveReader, ArchiveErasure {
   private archive: Archive | undefined;
   private readonly reading: Outage;
 
@@ -84,10 +84,35 @@ class LateArchive implements ArchiveReader {
     this.reading.close();
   }
 
-  async read(conversation: string, query: PageQuery): ReturnType<ArchiveReader['read']> {
+  async cursor(): Promise<string | undefined> {
+    return this.open().cursor();
+  }
+
+  async erase(...what: Parameters<ArchiveErasure['erase']>): Promise<number> {
+    return this.open().erase(...what);
+  }
+
+  async eraseConversation(conversation: string): Promise<number> {
+    return this.open().eraseConversation(conversation);
+  }
+
+  async eraseFound(...what: Parameters<ArchiveErasure['eraseFound']>): Promise<number> {
+    return this.open().eraseFound(...what);
+  }
+
+  async *search(...what: Parameters<ArchiveErasure['search']>): ReturnType<ArchiveErasure['search']> {
+    yield* this.open().search(...what);
+  }
+
+  private open(): Archive {
     if (!this.archive) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the archive is not open yet'));
+    return this.archive;
+  }
+
+  async read(conversation: string, query: PageQuery): ReturnType<ArchiveReader['read']> {
+    const archive = this.open();
     try {
-      return await this.archive.read(conversation, query);
+      return await archive.read(conversation, query);
     } catch (error) {
       if (error instanceof HistoryError) this.reading.failed(error);
       throw error;

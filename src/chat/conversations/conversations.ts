@@ -10,7 +10,8 @@ import type {
   Position,
   StoredMessage,
 } from '../../history/store.js';
-import { type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
+import { traced, traceFields } from '../../telemetry/tracing.js';
+import { type AnnouncedMessage, type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
 import { AppendBudget } from './append-budget.js';
 import { type Conversation, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
@@ -84,10 +85,12 @@ export class Conversations {
     const client = options.client ?? {};
     const release = this.budget.reserve(client, bytesOf(messages));
     try {
-      const results = await this.store.append(key, messages, { ...options, client });
-      const posted = messages.flatMap((message, index): StoredMessage[] => {
+      const append = () => this.store.append(key, messages, { ...options, client });
+      const results = await traced('history append', { kind: 'internal' }, append);
+      const trace = traceFields();
+      const posted = messages.flatMap((message, index): AnnouncedMessage[] => {
         const { epoch, offset, duplicate } = results[index]!;
-        return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
+        return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset, ...trace }];
       });
       if (posted.length > 0) this.announcer.announce(key, posted);
       return results;

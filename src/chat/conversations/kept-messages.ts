@@ -2,9 +2,10 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { RevocationStore } from '../../accounts/revocations.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
-import type { ArchiveReader } from '../../history/archive/archive.js';
+import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
 import { HistoryError } from '../../history/errors.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
 import { RedisHistoryStore, redisClientOptions } from '../../history/redis/store.js';
@@ -12,13 +13,17 @@ import { SqliteHistoryStore } from '../../history/sqlite/store.js';
 import type { HistoryStore } from '../../history/store.js';
 import { register } from '../../operations/metrics/metric.js';
 import { redisClient } from '../../runtime/redis-client.js';
+import { RedisRevocations } from '../revocations/redis.js';
+import { SqliteRevocations } from '../revocations/sqlite.js';
 import { Archiving } from './archiving.js';
 import { HistoryOutages } from './history-outages.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
-  archive: ArchiveReader | undefined;
+  archive: (ArchiveReader & ArchiveErasure) | undefined;
+  /** Where revoked tokens are kept; undefined if nothing is. */
+  revocations: RevocationStore | undefined;
   /** Whether messages could be kept at some time since the start. A worker that never could gets no clients. */
   isReady(): boolean;
   close(): Promise<void>;
@@ -50,7 +55,13 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   const { historyTtl: ttlMs, historyStore, redisUrl, archiveUrl } = config;
   const { log, registry, isTrimmer } = surroundings;
   if (ttlMs === 0) {
-    return { history: undefined, archive: undefined, isReady: () => true, close: async () => {} };
+    return {
+      history: undefined,
+      archive: undefined,
+      revocations: undefined,
+      isReady: () => true,
+      close: async () => {},
+    };
   }
   const opened =
     redisUrl && historyStore !== 'sqlite'
@@ -66,11 +77,13 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   return {
     history,
     archive: archiving?.reader,
+    revocations: opened.revocations,
     isReady: opened.isReady,
     close: async () => {
       clearInterval(timer);
       outages.close();
       await archiving?.close();
+      await opened.revocations.close();
       await history.close();
     },
   };
@@ -79,6 +92,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
 interface OpenedStore {
   store: HistoryStore;
   outages: HistoryOutages;
+  revocations: RevocationStore;
   isReady(): boolean;
 }
 
@@ -115,7 +129,8 @@ async function connectRedis(
     grace = undefined;
     if (outages.storing.isInProgress) void outages.storing.check();
   });
-  return { store, outages, isReady: () => isReady };
+  const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
+  return { store, outages, revocations, isReady: () => isReady };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
@@ -137,7 +152,7 @@ async function openSqlite(
     try {
       const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, maxBytes, onOpenFolder });
       const outages = new HistoryOutages(store, 'DATA_DIR', { log, problems });
-      return { store, outages, isReady: () => true };
+      return { store, outages, revocations: new SqliteRevocations(resolve(dataDir)), isReady: () => true };
     } catch (error) {
       const { cause } = error as Error;
       log.error({ error }, 'the history cannot be opened');

@@ -1,12 +1,14 @@
 import { GjallarError } from '../../errors.js';
 import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
+import { type SpanOptions, traced } from '../../telemetry/tracing.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
-import type { ChatMessage, DirectMessage, PostReply } from '../protocol.js';
+import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
+import type { AnnouncedMessage } from './announcer.js';
 import { type Conversation, directBetween, type Said } from './conversation.js';
 
 /** A message as the members of its room receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
-  return { room, from, text, at, epoch, offset };
+  return { room, from, text, at, epoch, offset, ...(from === '' && { deleted: true }) };
 }
 
 /** A message between two users as both receive it. */
@@ -14,6 +16,7 @@ export function asDirectMessage(
   users: readonly [string, string],
   { from, text, at, epoch, offset }: Said,
 ): DirectMessage {
+  if (from === '') return { from, to: '', text, at, epoch, offset, deleted: true };
   return { from, to: from === users[0] ? users[1] : users[0], text, at, epoch, offset };
 }
 
@@ -30,7 +33,9 @@ export async function postToRoom(
 ): Promise<(PostReply & { duplicate?: true })[]> {
   if (isOverloaded()) throw new GjallarError('OVERLOADED');
   if (conversations) {
-    const results = await conversations.post({ room }, messages, options);
+    const results = await traced(...publication(messages.length), () =>
+      conversations.post({ room }, messages, options),
+    );
     for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
     return results;
   }
@@ -51,7 +56,8 @@ export async function postDirect(
 ): Promise<PostReply> {
   if (isOverloaded()) throw new GjallarError('OVERLOADED');
   const users = [message.from, to] as const;
-  const [kept] = conversations ? await conversations.post(directBetween(...users), [message], { client }) : [];
+  const post = () => conversations?.post(directBetween(...users), [message], { client });
+  const [kept] = (await traced(...publication(1), post)) ?? [];
   counters.directMessages++;
   if (kept) return kept;
   io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
@@ -59,8 +65,45 @@ export async function postDirect(
 }
 
 /** Delivers a stored message to the members on this worker. */
-export function deliverHere({ io, deliver }: ChatContext, conversation: Conversation, message: StoredMessage): void {
+export function deliverHere(context: ChatContext, conversation: Conversation, message: AnnouncedMessage): void {
+  const { traceparent: parent } = message;
+  // It may come from another program, which has not been checked for this field.
+  if (typeof parent !== 'string') return deliverMessage(context, conversation, message);
+  traced('message deliver', { kind: 'consumer', parent }, () => deliverMessage(context, conversation, message));
+}
+
+function deliverMessage(context: ChatContext, conversation: Conversation, message: StoredMessage): void {
+  const { io, deliver } = context;
+  const { from, epoch, offset } = message;
+  // It was deleted before it was delivered here. Clients must not wait for it.
+  if (from === '') return tellDeleted(context, conversation, epoch, [[offset, offset]], io.local);
   if ('room' in conversation) return deliver(conversation.room, message);
   const { users } = conversation;
   io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
+}
+
+/**
+ * Tells the readers of a conversation that messages are deleted. Plain WebSockets get texts alone, so they are not told.
+ * @param to by default, the readers on all workers and machines
+ */
+export function tellDeleted(
+  { io }: ChatContext,
+  conversation: Conversation,
+  epoch: string,
+  ranges: readonly OffsetRange[],
+  to: Pick<ChatServer, 'to'> = io,
+): void {
+  if ('room' in conversation) {
+    const { room } = conversation;
+    to.to(ioRoomOf(room)).emit('deleted', { room, epoch, ranges });
+    return;
+  }
+  const [one, other] = conversation.users;
+  to.to(ioRoomOfUser(one)).emit('deleted', { with: other, epoch, ranges });
+  if (one !== other) to.to(ioRoomOfUser(other)).emit('deleted', { with: one, epoch, ranges });
+}
+
+/** The span of posted messages. It names neither rooms nor users. */
+function publication(count: number): [string, SpanOptions] {
+  return ['message publish', { kind: 'producer', attributes: { 'messaging.batch.message_count': count } }];
 }

@@ -40,6 +40,7 @@ export async function publish(
   const postKey = readPostKey(key);
   // Without a history nothing would keep a repetition from being posted twice.
   if (postKey !== undefined && !context.conversations) throw new GjallarError('HISTORY_OFF');
+  if (caller && context.talkers.isDue()) context.talkers.add(caller.name);
   const at = Date.now();
   const inputs = batch ?? [input];
   const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));
@@ -87,6 +88,8 @@ async function requireSame(
     const page = await conversations!.read({ room }, query, clientOf(caller));
     if (page.epoch !== epoch) return;
     for (const { offset, from, text } of page.messages) {
+      // A deleted message cannot be compared.
+      if (from === '') continue;
       const repeated = messages[offset - first];
       if (repeated?.text !== text || repeated.from !== from) throw new GjallarError('KEY_REUSED');
     }

@@ -20,6 +20,7 @@ const schemas: Record<keyof Listeners, readonly z.ZodType[]> = {
   roster: [presenceMessage],
   news: [z.array(z.looseObject({ key, messages: z.array(stored).min(1) }))],
   heads: [z.array(z.looseObject({ key, first: position, last: position }))],
+  revoked: [],
 };
 
 /** Listens to the other workers' chats. Malformed events are dropped, and `onMalformed` is called. */

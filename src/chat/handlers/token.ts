@@ -9,10 +9,11 @@ import { leave } from './leave.js';
 export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
   const { accounts, expiry, presenceRegistry } = context;
   if (!accounts) throw new GjallarError('TOKENS_OFF');
-  const { name, displayName, grant, expires } = await identifyByToken(accounts, input);
+  const identity = await identifyByToken(accounts, input);
+  const { name, displayName, grant, expires } = identity;
   if (name !== socket.data.name) throw new GjallarError('TOKEN_OTHER_USER');
   Object.assign(socket.data, { grant, displayName });
-  expiry.set(socket, expires);
+  expiry.set(socket, identity);
   for (const room of roomsOf(socket)) {
     if (isAllowed(grant, 'join', room)) presenceRegistry.rename(room, name, displayName);
     else await leave(context, socket, room);

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { movesConnections } from '../../cluster/primary/ports.js';
+import { descriptorLimit } from '../../config/limits.js';
 import { memoryLimit } from '../../config/memory-limit.js';
 import type { Config } from '../../config/options.js';
 import { type Finding, ok, warn } from './finding.js';
 
-const MIN_DESCRIPTORS = 65_536;
 const MIN_BACKLOG = 4096;
 const MIN_MEMORY_PER_WORKER = 256 * 2 ** 20;
 const MIB = 2 ** 20;
 
 /** The limits of the machine or container. */
 export function checkMachine({ workers }: Config): Finding[] {
-  return [descriptors(), backlog(), migration(), memory(workers), processors(workers)];
+  return [descriptors(workers), backlog(), migration(), memory(workers), processors(workers)];
 }
 
 function read(path: string): string | undefined {
@@ -23,11 +23,11 @@ function read(path: string): string | undefined {
   }
 }
 
-function descriptors(): Finding {
-  const [, soft] = /^Max open files\s+(\d+)/m.exec(read('/proc/self/limits') ?? '') ?? [];
-  if (soft === undefined) return warn('the limit of open files is unknown on this system');
-  const each = `each worker may hold ${soft} file descriptors, one per connection`;
-  if (Number(soft) >= MIN_DESCRIPTORS) return ok(each);
+function descriptors(workers: number): Finding {
+  const limit = descriptorLimit(workers);
+  if (!limit) return warn('the limit of open files is unknown on this system');
+  const each = `each worker may hold ${limit.max} file descriptors, one per connection`;
+  if (!limit.isLow) return ok(each);
   return warn(`${each}. For more clients, raise the limit (ulimit -n, or LimitNOFILE of systemd).`);
 }
 

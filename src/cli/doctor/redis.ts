@@ -153,6 +153,8 @@ function historyCommands(key: string): string[][] {
     ...[
       ['HMGET', key, 'f'],
       ['HSET', key, 'f', 'v'],
+      ['HGETALL', key],
+      ['HDEL', key, 'g'],
       ['GET', key],
       ['SET', key, 'v'],
       ['DEL', key],
@@ -164,12 +166,13 @@ function historyCommands(key: string): string[][] {
       ['XREVRANGE', key, '+', '-'],
     ],
     ...[
+      ['XDEL', key, '1-0'],
       ['XTRIM', key, 'MAXLEN', '1'],
       ['ZADD', key, '1', 'm'],
       ['ZREM', key, 'm'],
       ['ZRANGEBYSCORE', key, '0', '1'],
     ],
-    ...[['PEXPIRE', key, '1000'], ['TIME'], ['INFO', 'server']],
+    ...[['PEXPIRE', key, '1000'], ['PTTL', key], ['TIME'], ['INFO', 'server']],
   ];
 }
 

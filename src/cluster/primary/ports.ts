@@ -1,16 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { ListenAddress, ListenFailure } from '../protocol.js';
+import { lockNameOf, lockPort } from './port-lock.js';
 
 /** The answer to a worker that wants to listen. */
 export type Claimed = { local: AddressInfo; failure?: undefined } | { local?: undefined; failure: ListenFailure };
 
 /**
  * The ports that the workers share. The workers share a port with SO_REUSEPORT, so another server of the same user could
- * share it unnoticed. The first claim of an address therefore tries an ordinary listener.
+ * share it unnoticed. The first claim of an address therefore tries an ordinary listener. A lock keeps out another server
+ * that tries at the same moment.
  */
 export class SharedPorts {
   private readonly claims = new Map<string, Promise<Claimed>>();
+  /** By their names. */
+  private readonly locks = new Map<string, Server>();
   /** The addresses that workers may listen on, in the order in which they were claimed. */
   readonly addresses: AddressInfo[] = [];
 
@@ -27,7 +31,7 @@ export class SharedPorts {
     const key = JSON.stringify([host, port, port === 0 ? turn : 0]);
     let claim = this.claims.get(key);
     if (!claim) {
-      claim = tryToListen(address).then((claimed) => {
+      claim = this.lockAndTry(address).then((claimed) => {
         if (claimed.local) this.addresses.push(claimed.local);
         // The port may be free when a worker tries again.
         else this.claims.delete(key);
@@ -36,6 +40,28 @@ export class SharedPorts {
       this.claims.set(key, claim);
     }
     return claim;
+  }
+
+  /** Lets other servers have the ports once no worker listens on them. */
+  unlock(): void {
+    for (const lock of this.locks.values()) lock.close();
+    this.locks.clear();
+  }
+
+  private async lockAndTry(address: ListenAddress): Promise<Claimed> {
+    const { host = '', port } = address;
+    const name = lockNameOf(host, port);
+    let lock: Server | undefined;
+    try {
+      if (!this.locks.has(name)) lock = await lockPort(host, port);
+    } catch (error) {
+      const { code = 'EADDRINUSE' } = error as NodeJS.ErrnoException;
+      return { failure: { code, message: `listen ${code}: another gjallar starts or runs on ${host}:${port}` } };
+    }
+    const claimed = await tryToListen(address);
+    if (lock && claimed.local) this.locks.set(name, lock);
+    else lock?.close();
+    return claimed;
   }
 }
 

@@ -2,7 +2,7 @@ import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -18,7 +18,6 @@ import {
   socketOf,
 } from '../protocol.js';
 import { Questions } from '../questions.js';
-import { lockPort } from './port-lock.js';
 import { movesConnections, SharedPorts } from './ports.js';
 import { Watchdog } from './watchdog.js';
 
@@ -68,7 +67,6 @@ export class Primary {
     [MESH_DIRECTORY]: this.meshDirectory,
     [MACHINE_ID]: randomBytes(6).toString('base64url'),
   };
-  private portLock: Server | undefined;
   private readonly members = new Map<number, WorkerRecord>();
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
@@ -116,7 +114,6 @@ export class Primary {
    * @throws GjallarError BAD_CONFIG
    */
   async reserve(host: string, port: number): Promise<void> {
-    this.portLock = await lockPort(host, port);
     const { failure } = await this.ports.claim({ host, port, turn: 0 });
     if (!failure) return;
     const isTaken = failure.code === 'EADDRINUSE';
@@ -144,11 +141,18 @@ export class Primary {
     return this.isLeaving || this.stopping;
   }
 
-  /** Asks workers. The answer of a worker that does not answer in time is undefined. */
-  ask(question: Question, workers: readonly number[] = this.listening): Promise<Map<number, unknown>> {
-    return this.questions.ask(workers, ANSWER_TIMEOUT_MS, (worker, id) => {
+  /**
+   * Asks workers. The answer of a worker that does not answer in time is undefined.
+   * @param inputOf what each worker needs to know for its answer
+   */
+  ask(
+    question: Question,
+    workers: readonly number[] = this.listening,
+    { inputOf, timeoutMs = ANSWER_TIMEOUT_MS }: { inputOf?: (worker: number) => unknown; timeoutMs?: number } = {},
+  ): Promise<Map<number, unknown>> {
+    return this.questions.ask(workers, timeoutMs, (worker, id) => {
       const member = this.members.get(worker);
-      if (member) send(member.worker, { type: 'ask', id, question });
+      if (member) send(member.worker, { type: 'ask', id, question, input: inputOf?.(worker) });
     });
   }
 
@@ -195,7 +199,7 @@ export class Primary {
   async stop(): Promise<void> {
     this.stopping = true;
     // The next server may start while the clients of this one are still drained.
-    this.portLock?.close();
+    this.ports.unlock();
     for (const timer of this.respawns) clearTimeout(timer);
     await Promise.all([...this.members.values()].map((member) => this.stopMember(member, this.options.drainTimeout)));
     this.watchdog.close();

@@ -38,6 +38,8 @@ export interface HttpExchange {
   readBody(done: BodyCallback): void;
   /** Sends the response. Does nothing once finished. */
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void;
+  /** Begins a response of unknown length, in place of {@link send}. Missing for relayed requests. */
+  stream?(status: number, headers: ResponseHeaders): BodyStream;
   /** Closes the connection at once. */
   destroy(): void;
   /** Called once when the whole response is written, or the client is gone. */
@@ -47,6 +49,15 @@ export interface HttpExchange {
    * it right after {@link send}. Missing where `send` writes it itself.
    */
   whenWritten?(callback: () => void): void;
+}
+
+/** The body of a response, written in parts. */
+export interface BodyStream {
+  /** Resolves when the client has read enough for the next part: true, or false if the client is gone. */
+  write(part: string): Promise<boolean>;
+  end(): void;
+  /** Cuts the response off, so that the client does not take it for a whole one. */
+  abort(): void;
 }
 
 /** An {@link HttpExchange} that asks for a WebSocket. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { maxDescriptors } from '../../descriptors.js';
 
 /** Descriptors that are reserved for files, databases and the other workers. */
 const RESERVE = 256;
@@ -37,17 +37,6 @@ export class ConnectionGuard {
   private change(isFull: boolean): void {
     this.isFull = isFull;
     this.onChange?.(isFull);
-  }
-}
-
-/** The maximum number of file descriptors of this process; undefined if the system does not report it. */
-function maxDescriptors(): number | undefined {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'utf8');
-    const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
-    return soft === undefined ? undefined : Number(soft);
-  } catch {
-    return undefined;
   }
 }
 

@@ -92,7 +92,7 @@ export class Handshake {
 
   /** Starts the upgrade of a session on polling to the WebSocket that its client has opened. */
   upgrade(exchange: UpgradeExchange, session: Session): void {
-    this.pending.claim(session.id);
+    this.pending.upgrade(session.id);
     const headers = this.headers.ofUpgrade(exchange, session.id);
     if (session.upgrading || session.upgraded || session.transport.name === 'websocket') {
       return exchange.accept(headers, closed);

@@ -3,6 +3,8 @@ import type { EngineRequest } from '../http/request.js';
 import type { MessageLimits } from '../limits/message-limits.js';
 import { type CloseReason, closeErrors } from '../protocol/close-reasons.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
+import type { RoundTrips } from '../round-trips.js';
+import type { TopKeys } from '../top-keys.js';
 import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
@@ -26,6 +28,9 @@ export interface SessionHost extends SenderHost {
   readonly silenceQueueV3: DeadlineQueue<Session>;
   /** The session that has received a message last. */
   sender: unknown;
+  /** The addresses that send the most messages. */
+  readonly talkers: TopKeys;
+  readonly roundTrips: RoundTrips;
   /** The JSON that follows the session's id in the `open` packet. */
   openingFor(transport: Transport): string;
   onSessionClosed(session: Session): void;
@@ -106,6 +111,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
   }
 
   sendPing(): void {
+    this.host.roundTrips.sent(this);
     this.sendPacket('ping');
   }
 
@@ -117,6 +123,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
     switch (type) {
       case 'message':
         this.host.counters.received++;
+        if (this.host.talkers.isDue()) this.host.talkers.add(this.remoteAddress ?? '');
         this.host.sender = this;
         this.emit('data', data ?? '');
         if (this.isObserved) this.emit('message', data ?? '');
@@ -130,6 +137,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
       case 'pong':
         if (this.protocol === 3) return this.invalid();
         this.host.pingQueue.add(this);
+        this.host.roundTrips.answered(this);
         this.emit('heartbeat');
         return true;
       default:

@@ -63,6 +63,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   /** During an upgrade, polls are answered soon, because the client waits for the end of its last poll. */
   private endsPollsSoon = false;
   private noopTimer: NodeJS.Timeout | undefined;
+  /** Whether a second poll waits, because it may be the older one. */
+  private isOverlapping = false;
 
   constructor(
     public owner: TransportOwner,
@@ -149,11 +151,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   }
 
   private onPoll(exchange: HttpExchange): void {
-    if (this.poll) {
-      this.owner.onError(this, 'overlap from client');
-      // The client may have aborted the first poll, which this worker learns later if the polls took different ways.
-      return respond(exchange, 400, {}, '');
-    }
+    if (this.poll) return this.onSecondPoll(exchange);
     if (this.readyState === 'closed') return respond(exchange, 200, {}, v4.encodePayload([{ type: 'close' }]));
     this.poll = exchange;
     const answerNow = () => {
@@ -166,6 +164,31 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       this.owner.onError(this, 'poll connection closed prematurely');
     };
     if (this.canSend) this.onPollReady();
+  }
+
+  /**
+   * A client may have aborted one of two polls. If the polls took different ways, this worker learns of that later, and
+   * the second poll may be the one that was sent, and aborted, first. The other one then finds the session closed.
+   */
+  private onSecondPoll(exchange: HttpExchange): void {
+    const first = this.poll!;
+    const refuse = () => {
+      this.owner.onError(this, 'overlap from client');
+      respond(exchange, 400, {}, '');
+    };
+    const isRelayed = (one: HttpExchange) => one.whenWritten !== undefined;
+    if (this.isOverlapping || !(isRelayed(first) || isRelayed(exchange))) return refuse();
+    this.isOverlapping = true;
+    const timer = setTimeout(() => {
+      this.isOverlapping = false;
+      refuse();
+    }, LATE_POLL_MS);
+    exchange.onAborted = () => {
+      clearTimeout(timer);
+      this.isOverlapping = false;
+      if (this.poll === first) respond(this.takePoll()!, 400, {}, '');
+      this.owner.onError(this, 'poll connection closed prematurely');
+    };
   }
 
   /** A poll waits, and can be answered. */

@@ -1,6 +1,7 @@
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import {
   type BodyCallback,
+  type BodyStream,
   type CollectedResponse,
   type FrameReceiver,
   type HttpExchange,
@@ -27,6 +28,8 @@ export class UwsHttpExchange implements HttpExchange {
   middlewareResponse: CollectedResponse | undefined;
   private body: BodyCollector | undefined;
   private isComplete = false;
+  /** Continues a streamed response. */
+  private wake: (() => void) | undefined;
 
   /** Create it in the request's handler, before anything asynchronous. `maxBody` is in bytes. */
   constructor(
@@ -68,6 +71,45 @@ export class UwsHttpExchange implements HttpExchange {
     else write();
   }
 
+  stream(status: number, headers: ResponseHeaders): BodyStream {
+    this.finished = true;
+    this.body?.giveUp();
+    const { res } = this;
+    if (!this.isComplete) {
+      res.cork(() => {
+        res.writeStatus(statusLine(status));
+        writeHeaders(res, headers);
+      });
+      res.onWritable(() => {
+        this.wake?.();
+        return true;
+      });
+    }
+    return {
+      write: async (part) => {
+        if (this.isComplete) return false;
+        let isRead = false;
+        res.cork(() => {
+          isRead = res.write(part);
+        });
+        if (!isRead && !this.isComplete) {
+          await new Promise<void>((resolve) => {
+            this.wake = resolve;
+          });
+        }
+        return !this.isComplete;
+      },
+      end: () => {
+        if (this.isComplete) return;
+        res.cork(() => res.end());
+        this.complete();
+      },
+      abort: () => {
+        if (!this.isComplete) res.close();
+      },
+    };
+  }
+
   destroy(): void {
     if (this.finished) return;
     this.finished = true;
@@ -80,6 +122,7 @@ export class UwsHttpExchange implements HttpExchange {
     if (this.isComplete) return;
     this.isComplete = true;
     connections.waiting--;
+    this.wake?.();
     this.onComplete?.();
   }
 }

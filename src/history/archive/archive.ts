@@ -4,8 +4,10 @@ import { HistoryError } from '../errors.js';
 import { checkQuery } from '../input.js';
 import type { Change, PageQuery } from '../store.js';
 import { connect, retryBusy } from './database.js';
+import { type ArchivedPlace, eraseConversation, eraseOffsets, erasePlaces, rejectBatchesInFlight } from './erase.js';
 import { type ArchivePage, readArchive } from './read.js';
 import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './schema.js';
+import { type ArchivedMessage, type Search, walkArchive } from './walk.js';
 
 /** Another process has archived since the cursor was read. Nothing was written: read the cursor again. */
 export class ArchiveConflict extends Error {
@@ -21,6 +23,9 @@ const MAX_TEXT = 250_000;
 
 /** The part of an archive that readers use. */
 export type ArchiveReader = Pick<Archive, 'read'>;
+
+/** The part of an archive that the operator uses. */
+export type ArchiveErasure = Pick<Archive, 'cursor' | 'erase' | 'eraseConversation' | 'eraseFound' | 'search'>;
 
 /**
  * The permanent store: a database behind the fast store. An archiver copies messages into it, so it lags behind.
@@ -58,19 +63,28 @@ export class Archive {
     return row?.value || undefined;
   }
 
+  /** Names the last erasure. Read it before the changes that {@link write} takes. */
+  async lastErasure(): Promise<string> {
+    const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'erasures').first());
+    return row?.value ?? '';
+  }
+
   /**
    * Writes a batch of changes and moves the cursor, in one transaction. A message that the archive has
    * already is not written again.
    *
    * @param from the cursor that the changes were read with
    * @param to the cursor that came with them
+   * @param erasure the last erasure before the changes were read; if it is given, a later one is a conflict
    * @throws ArchiveConflict if the archive's cursor is not `from`
    */
-  async write(changes: readonly Change[], from: string | undefined, to: string): Promise<void> {
+  async write(changes: readonly Change[], from: string | undefined, to: string, erasure?: string): Promise<void> {
     const work = async (trx: Knex) => {
       // The first statement, because it takes the lock: another writer waits here, and then finds the cursor moved.
       const cursor = trx<StateRow>(tables.state).where({ name: 'cursor', value: from ?? '' });
       if ((await cursor.update({ value: to })) !== 1) throw new ArchiveConflict();
+      const last = await trx<StateRow>(tables.state).where('name', 'erasures').first();
+      if (erasure !== undefined && last?.value !== erasure) throw new ArchiveConflict();
       const logs = await openLogs(trx, changes);
       const rows = new Map<string, MessageRow>();
       for (const change of changes) {
@@ -95,6 +109,44 @@ export class Archive {
     checkQuery(conversation, query);
     try {
       return await retryBusy(() => readArchive(this.knex, hashOf(conversation), query));
+    } catch (error) {
+      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+  }
+
+  /**
+   * Erases messages, after they were erased in the fast store. Each keeps its place, without author and text.
+   *
+   * @returns how many messages had an author or a text
+   * @throws HistoryError `HISTORY_UNAVAILABLE`; a repetition does no harm
+   */
+  erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
+    return this.erasing((knex) => eraseOffsets(knex, hashOf(conversation), epoch, offsets));
+  }
+
+  /** Erases all messages of a conversation; see {@link erase}. */
+  eraseConversation(conversation: string): Promise<number> {
+    return this.erasing((knex) => eraseConversation(knex, hashOf(conversation)));
+  }
+
+  /** Erases messages that {@link search} has found; see {@link erase}. */
+  eraseFound(places: readonly ArchivedPlace[]): Promise<number> {
+    return this.erasing((knex) => erasePlaces(knex, places));
+  }
+
+  /** Finds messages in the whole archive, in pages. @throws HistoryError `HISTORY_UNAVAILABLE` */
+  async *search(search: Search): AsyncGenerator<ArchivedMessage[]> {
+    try {
+      yield* walkArchive(this.knex, search);
+    } catch (error) {
+      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+  }
+
+  private async erasing(erase: (knex: Knex) => Promise<number>): Promise<number> {
+    try {
+      await retryBusy(() => rejectBatchesInFlight(this.knex));
+      return await retryBusy(() => erase(this.knex));
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }

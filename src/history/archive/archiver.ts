@@ -30,6 +30,7 @@ export class Archiver {
   private readonly stopping = new AbortController();
   /** The archive's cursor, as far as this archiver knows; null before it has asked. */
   private cursor: string | undefined | null = null;
+  private erasure = '';
   private running: Promise<void> | undefined;
   /** The time of the oldest message that waits to be archived; null if another process archives. */
   private behindSince: number | undefined | null = null;
@@ -86,9 +87,12 @@ export class Archiver {
   }
 
   private async copy(batch: number): Promise<number> {
-    if (this.cursor === null) this.cursor = await this.archive.cursor();
+    if (this.cursor === null) {
+      this.erasure = await this.archive.lastErasure();
+      this.cursor = await this.archive.cursor();
+    }
     const { changes, cursor } = await this.store.changes(this.cursor, batch);
-    if (cursor !== this.cursor) await this.archive.write(changes, this.cursor, cursor);
+    if (cursor !== this.cursor) await this.archive.write(changes, this.cursor, cursor, this.erasure);
     this.cursor = cursor;
     this.archived += changes.length;
     this.behindSince = changes.at(-1)?.at;

@@ -4,7 +4,7 @@ import { MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } fro
 import { decode, type LogRow, type MessageRow, tables } from './schema.js';
 
 /** A range of offsets, both ends included, and the log that has them. */
-interface Segment {
+export interface Segment {
   log: number;
   from: number;
   to: number;
@@ -19,7 +19,7 @@ export interface ArchivePage extends Position {
 /** Pages through a conversation, from the log of one epoch into the logs that it has continued. */
 export async function readArchive(knex: Knex, conversationHash: string, query: PageQuery): Promise<ArchivePage> {
   const { epoch, after, before, limit } = query;
-  const logs = await knex<LogRow>(tables.logs).where('conversation_hash', conversationHash).orderBy('id', 'desc');
+  const logs = await logsOf(knex, conversationHash);
   const log = epoch === undefined ? logs[0] : logs.find((one) => one.epoch === epoch);
   if (!log) return { epoch: epoch ?? '', offset: 0, messages: [], isCut: false };
 
@@ -43,6 +43,13 @@ export async function readArchive(knex: Knex, conversationHash: string, query: P
   }
   const messages = (forwards ? rows : rows.reverse()).map((row) => messageOf(row, log.epoch));
   return { epoch: log.epoch, offset: Number(log.last_offset), messages, isCut };
+}
+
+/** The logs of a conversation, newest first. */
+export function logsOf(knex: Knex, conversationHash: string): Promise<LogRow[]> {
+  return knex<LogRow>(tables.logs).where('conversation_hash', conversationHash).orderBy('id', 'desc') as Promise<
+    LogRow[]
+  >;
 }
 
 interface Range extends Segment {
@@ -74,7 +81,7 @@ function countThatFits(sizes: readonly number[], bytes: number, isFirst: boolean
 }
 
 /** Newest first. A log that continues another one leaves the offsets before that point to the other. */
-function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
+export function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   const segments: Segment[] = [];
   let to = Number(newest.last_offset);
   for (let log: LogRow | undefined = newest; log && segments.length <= logs.length; ) {

@@ -22,9 +22,12 @@ export interface MessageRow {
   text: string;
 }
 
-/** `schema`: the number of migrations made. `cursor`: how far is archived. `archiver`: the lease, `until` its end. */
+/**
+ * `schema`: the number of migrations made. `cursor`: how far is archived. `archiver`: the lease, `until` its end.
+ * `erasures`: another text after each erasure.
+ */
 export interface StateRow {
-  name: 'schema' | 'cursor' | 'archiver';
+  name: 'schema' | 'cursor' | 'archiver' | 'erasures';
   value: string;
   until: number;
 }
@@ -76,7 +79,7 @@ export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
       table.text('value').notNullable();
       table.bigInteger('until').notNullable();
     });
-    for (const [name, value] of Object.entries({ schema: '0', cursor: '', archiver: '' })) {
+    for (const [name, value] of Object.entries({ schema: '0', cursor: '', archiver: '', erasures: '' })) {
       const known = await trx<StateRow>(tables.state)
         .where('name', name as StateRow['name'])
         .first();

@@ -1,8 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Change, Changes, Position, StoredMessage } from '../store.js';
+import { freshEpoch } from '../epoch.js';
+import type { Change, Changes, Position } from '../store.js';
+import { messageOf, type StreamEntry } from './entry.js';
+import { withErased } from './erased.js';
 import { BUCKETS, type Keys } from './keys.js';
-
-export type StreamEntry = [id: string, fields: string[]];
+import type { Scripts } from './scripts.js';
 
 /** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */
 interface Mark {
@@ -25,7 +27,7 @@ interface Stretch {
 
 /** Reads the logs of all buckets. Each gets an equal share of the limit until it is used up. */
 export async function readChanges(
-  client: Redis | Cluster,
+  client: (Redis | Cluster) & Scripts,
   keys: Keys,
   after: string | undefined,
   limit: number,
@@ -90,18 +92,21 @@ function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
 }
 
 /** Messages that have been trimmed in the meantime are missing. */
-async function fetch(client: Redis | Cluster, keys: Keys, stretch: Stretch): Promise<Change[]> {
+async function fetch(client: (Redis | Cluster) & Scripts, keys: Keys, stretch: Stretch): Promise<Change[]> {
   const { bucket, conversation, epoch, follows, first, count } = stretch;
-  const entries = await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${first + count - 1}-0`);
-  return (entries as StreamEntry[]).map((entry) => ({
+  const last = first + count - 1;
+  const entries = (await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${last}-0`)) as StreamEntry[];
+  let found = entries.map((entry) => messageOf(entry, epoch));
+  if (found.length < count) {
+    const { meta, stream, seed, low } = keys.of(conversation);
+    const [, , , oldest, hasErased] = await client.gjallarHead(4, meta, stream, seed, low, conversation, freshEpoch());
+    if (hasErased && oldest <= last) found = withErased(found, epoch, Math.max(first, oldest), last);
+  }
+  return found.map((message) => ({
     conversation,
-    ...messageOf(entry, epoch),
+    ...message,
     ...(follows && { follows }),
   }));
-}
-
-export function messageOf([id, [, from, , text, , at]]: StreamEntry, epoch: string): StoredMessage {
-  return { from: from!, text: text!, at: Number(at), epoch, offset: Number.parseInt(id, 10) };
 }
 
 /** A former epoch as the scripts write it. */

@@ -11,6 +11,7 @@ export interface ConversationKeys {
   due: string;
   seed: string;
   check: string;
+  low: string;
 }
 
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
@@ -30,11 +31,17 @@ export class Keys {
       due: this.due(bucket),
       seed: `${this.tag(bucket)}seed`,
       check: `${this.tag(bucket)}check`,
+      low: this.low(bucket, conversation),
     };
   }
 
   stream(bucket: number, conversation: string): string {
     return `${this.tag(bucket)}stream:${conversation}`;
+  }
+
+  /** The oldest offset that is kept or erased, and not trimmed, if messages were erased. */
+  low(bucket: number, conversation: string): string {
+    return `${this.tag(bucket)}low:${conversation}`;
   }
 
   /** The appends in their order: a stream of conversation, epoch, first offset, count, former epoch. */

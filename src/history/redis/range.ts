@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { OVERHEAD_BYTES } from '../page.js';
 import { MAX_PAGE_BYTES } from '../store.js';
-import type { StreamEntry } from './changes.js';
+import type { StreamEntry } from './entry.js';
 import type { Scripts } from './scripts.js';
 
 /** How many entries are read without regard to their lengths. */

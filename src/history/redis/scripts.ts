@@ -1,10 +1,11 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { StreamEntry } from './changes.js';
+import type { StreamEntry } from './entry.js';
 
 /**
  * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that
  * wrote last) and `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas). The stream's ids are
- * `<offset>-0`, so a page is found by its offsets, wherever it is.
+ * `<offset>-0`, so a page is found by its offsets, wherever it is. An erased message is a gap between them; `low` exists
+ * if there may be such gaps. It is the oldest offset that is kept or erased.
  */
 const open = `
 local function run_id()
@@ -59,7 +60,7 @@ end
 `;
 
 /**
- * KEYS meta, stream, log, due, seed, then the idempotency keys.
+ * KEYS meta, stream, log, due, seed, low, then the idempotency keys.
  * ARGV conversation, fresh epoch, ttl, retention, most messages, then per append the place of its idempotency key in
  * KEYS or 0, the number of its messages, and per message from, text, at. Returns the epoch, then per append the offset of
  * its last message, negative for a duplicate.
@@ -71,7 +72,7 @@ local epoch, offset, former, new_run = open(meta, KEYS[5], conversation, fresh)
 if new_run then
   -- HSET before DEL: a script that has written may go on writing when the memory is full.
   redis.call('HSET', meta, 'epoch', epoch, 'offset', 0, 'run', new_run, 'former', '')
-  redis.call('DEL', stream)
+  redis.call('DEL', stream, KEYS[6])
 end
 local result = { epoch }
 local first = offset + 1
@@ -102,9 +103,11 @@ if offset >= first then
   if offset > most and redis.call('XTRIM', stream, 'MAXLEN', most) > 0 then
     local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
     redis.call('ZADD', due, oldest[2][6] + ttl, conversation)
+    redis.call('SET', KEYS[6], string.match(oldest[1], '^%d+'), 'XX', 'KEEPTTL')
   end
   redis.call('PEXPIRE', meta, retention)
   redis.call('PEXPIRE', stream, ttl)
+  redis.call('PEXPIRE', KEYS[6], ttl)
   local horizon = math.max(0, redis.call('TIME')[1] * 1000 - ttl)
   redis.call('XADD', log, 'MINID', '~', string.format('%d', horizon), '*',
     'c', conversation, 'e', epoch, 'o', first, 'n', offset - first + 1, 'f', string.match(former, '^[^,]*'))
@@ -113,15 +116,34 @@ end
 return result
 `;
 
-/** KEYS meta, stream, seed. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset. */
+/**
+ * KEYS meta, stream, seed, low. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset,
+ * and 1 if messages may have been erased.
+ */
 const head = `${open}
 local epoch, offset, former, new_run = open(KEYS[1], KEYS[3], ARGV[1], ARGV[2])
-if new_run then return { epoch, 0, '', 1 } end
+if new_run then return { epoch, 0, '', 1, 0 } end
 local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
-return { epoch, offset, former, oldest and tonumber(string.match(oldest[1], '^%d+')) or offset + 1 }
+local first = oldest and tonumber(string.match(oldest[1], '^%d+')) or offset + 1
+local low = redis.call('GET', KEYS[4])
+return { epoch, offset, former, math.min(tonumber(low or first), first), low and 1 or 0 }
 `;
 
-/** KEYS stream, due. ARGV conversation, horizon, ttl. Returns how many messages were removed. */
+/** KEYS meta, stream, seed, low. ARGV conversation, fresh epoch, epoch, offsets. Returns how many messages were erased. */
+const erase = `${open}
+local stream, low = KEYS[2], KEYS[4]
+local epoch, _, _, new_run = open(KEYS[1], KEYS[3], ARGV[1], ARGV[2])
+local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+if new_run or epoch ~= ARGV[3] or not oldest then return 0 end
+local ids = {}
+for i = 4, #ARGV do ids[i - 3] = ARGV[i] .. '-0' end
+-- Where nothing can be written, nothing is deleted either.
+local first = string.match(oldest[1], '^%d+')
+redis.call('SET', low, first, 'NX', 'PX', math.max(1, redis.call('PTTL', stream)))
+return redis.call('XDEL', stream, unpack(ids))
+`;
+
+/** KEYS stream, due, low. ARGV conversation, horizon, ttl. Returns how many messages were removed. */
 const trim = `
 local stream, due = KEYS[1], KEYS[2]
 local conversation, horizon, ttl = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -129,17 +151,22 @@ local entries = redis.call('XRANGE', stream, '-', '+', 'COUNT', 500)
 for i, entry in ipairs(entries) do
   local at = tonumber(entry[2][6])
   if at >= horizon then
-    if i > 1 then redis.call('XTRIM', stream, 'MINID', entry[1]) end
+    if i > 1 then
+      redis.call('XTRIM', stream, 'MINID', entry[1])
+      redis.call('SET', KEYS[3], string.match(entry[1], '^%d+'), 'XX', 'KEEPTTL')
+    end
     redis.call('ZADD', due, at + ttl, conversation)
     return i - 1
   end
 end
 if #entries == redis.call('XLEN', stream) then
-  redis.call('DEL', stream)
+  redis.call('DEL', stream, KEYS[3])
   redis.call('ZREM', due, conversation)
 else
   -- The conversation stays due, so the next call continues.
-  redis.call('XTRIM', stream, 'MINID', string.format('%d-0', string.match(entries[#entries][1], '^%d+') + 1))
+  local next = string.format('%d', string.match(entries[#entries][1], '^%d+') + 1)
+  redis.call('XTRIM', stream, 'MINID', next .. '-0')
+  redis.call('SET', KEYS[3], next, 'XX', 'KEEPTTL')
 end
 return #entries
 `;
@@ -174,7 +201,8 @@ redis.call('PEXPIRE', KEYS[1], 1000)
 /** The scripts as methods. The number of keys comes first, since it varies. */
 export interface Scripts {
   gjallarAppend(keys: number, ...args: (string | number)[]): Promise<[epoch: string, ...offsets: number[]]>;
-  gjallarHead(keys: number, ...args: (string | number)[]): Promise<[string, number, string, number]>;
+  gjallarHead(keys: number, ...args: (string | number)[]): Promise<[string, number, string, number, number]>;
+  gjallarErase(keys: number, ...args: (string | number)[]): Promise<number>;
   gjallarRange(keys: number, ...args: (string | number)[]): Promise<[entries: StreamEntry[], isCut: number]>;
   gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
   gjallarCheck(keys: number, ...args: (string | number)[]): Promise<unknown>;
@@ -184,6 +212,7 @@ export interface Scripts {
 export function withScripts<Client extends Redis | Cluster>(client: Client): Client & Scripts {
   client.defineCommand('gjallarAppend', { lua: append });
   client.defineCommand('gjallarHead', { lua: head });
+  client.defineCommand('gjallarErase', { lua: erase });
   client.defineCommand('gjallarRange', { lua: range });
   client.defineCommand('gjallarTrim', { lua: trim });
   client.defineCommand('gjallarCheck', { lua: check });

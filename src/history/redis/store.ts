@@ -1,7 +1,7 @@
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
-import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
+import { checkAppend, checkCount, checkErase, checkName, checkQuery } from '../input.js';
 import { buildPage, type FormerEpoch, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendOptions,
@@ -17,7 +17,9 @@ import {
   type Position,
 } from '../store.js';
 import { RedisAppender } from './append.js';
-import { messageOf, readChanges } from './changes.js';
+import { readChanges } from './changes.js';
+import { messageOf } from './entry.js';
+import { withErased } from './erased.js';
 import { readError } from './errors.js';
 import { BUCKETS, Keys } from './keys.js';
 import { readRange } from './range.js';
@@ -122,14 +124,25 @@ export class RedisHistoryStore implements HistoryStore {
     const { stream } = this.keys.of(conversation);
     const forwards = isForwards(query);
     const { entries, isCut } = await this.ask(() => readRange(this.client, stream, { from, to, forwards }));
-    const messages = entries.map((entry) => messageOf(entry, state.epoch));
-    return buildPage(state, query, messages, isCut);
+    const found = entries.map((entry) => messageOf(entry, state.epoch));
+    if (!state.hasErased || (isCut && found.length === 0)) return buildPage(state, query, found, isCut);
+    const first = isCut && !forwards ? found[0]!.offset : from;
+    const last = isCut && forwards ? found.at(-1)!.offset : to;
+    return buildPage(state, query, withErased(found, state.epoch, first, last), isCut);
   }
 
   async head(conversation: string): Promise<Position> {
     checkName('conversation', conversation);
     const { epoch, offset } = await this.state(conversation);
     return { epoch, offset };
+  }
+
+  async erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
+    checkErase(conversation, epoch, offsets);
+    if (offsets.length === 0) return 0;
+    const { meta, stream, seed, low } = this.keys.of(conversation);
+    const args = [conversation, freshEpoch(), epoch, ...offsets];
+    return this.ask(() => this.client.gjallarErase(4, meta, stream, seed, low, ...args));
   }
 
   async trim(now: number): Promise<number> {
@@ -166,19 +179,21 @@ export class RedisHistoryStore implements HistoryStore {
       if (late.length === 0) return total;
       for (const conversation of late) {
         const stream = this.keys.stream(bucket, conversation);
+        const low = this.keys.low(bucket, conversation);
         total += await this.ask(() =>
-          this.client.gjallarTrim(2, stream, due, conversation, now - this.ttlMs, this.ttlMs),
+          this.client.gjallarTrim(3, stream, due, low, conversation, now - this.ttlMs, this.ttlMs),
         );
       }
     }
   }
 
-  private async state(conversation: string): Promise<LogState> {
-    const { meta, stream, seed } = this.keys.of(conversation);
-    const [epoch, offset, former, first] = await this.ask(() =>
-      this.client.gjallarHead(3, meta, stream, seed, conversation, freshEpoch()),
+  private async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
+    const { meta, stream, seed, low } = this.keys.of(conversation);
+    const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
+      this.client.gjallarHead(4, meta, stream, seed, low, conversation, freshEpoch()),
     );
-    return { epoch, offset, first, former: former === '' ? [] : former.split(',').map(parseFormer) };
+    const former = formers === '' ? [] : formers.split(',').map(parseFormer);
+    return { epoch, offset, first, former, hasErased: hasErased === 1 };
   }
 
   private async ask<Result>(command: () => Promise<Result>): Promise<Result> {

@@ -4,7 +4,7 @@ import { requirePackages } from '../../compat/optional-packages.js';
 import { retryWhileBusy } from '../busy.js';
 import { epochFrom } from '../epoch.js';
 import { HistoryError } from '../errors.js';
-import { checkAppend, checkCount, checkName, checkQuery } from '../input.js';
+import { checkAppend, checkCount, checkErase, checkName, checkQuery } from '../input.js';
 import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
 import { createPrivately } from '../private-file.js';
 import {
@@ -162,6 +162,12 @@ export class SqliteHistoryStore implements HistoryStore {
     checkName('conversation', conversation);
     const { epoch, offset } = this.state(conversation);
     return { epoch, offset };
+  }
+
+  async erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
+    checkErase(conversation, epoch, offsets);
+    this.opened();
+    return this.writer.erase({ conversation, epoch, offsets });
   }
 
   async trim(now: number): Promise<number> {

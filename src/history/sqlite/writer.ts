@@ -5,6 +5,7 @@ import { type AppendJob, weightOf } from '../input.js';
 import type { AppendResult } from '../store.js';
 import { Appender } from './append.js';
 import type { Statement, Writer } from './connection.js';
+import { type EraseJob, Eraser } from './erase.js';
 import { Forgetter } from './seed.js';
 import { SizeLimit } from './size.js';
 import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
@@ -16,8 +17,8 @@ export interface WriterOptions {
   busyTimeoutMs: number;
 }
 
-type Job = { append: AppendJob } | { trim: TrimJob } | 'trim to size' | 'check';
-type Outcome = AppendResult[] | TrimOutcome;
+type Job = { append: AppendJob } | { trim: TrimJob } | { erase: EraseJob } | 'trim to size' | 'check';
+type Outcome = AppendResult[] | TrimOutcome | number;
 
 /** The weight of one transaction: about three milliseconds of this thread. See {@link weightOf}. */
 const MAX_BATCH = 500;
@@ -48,6 +49,7 @@ export class SqliteWriter {
       touch: Statement;
       appender: Appender;
       trimmer: Trimmer;
+      eraser: Eraser;
       size: SizeLimit;
     },
     options: WriterOptions,
@@ -67,8 +69,9 @@ export class SqliteWriter {
     const forgetter = await Forgetter.prepare(connection);
     const appender = await Appender.prepare(connection, forgetter, options.maxMessages);
     const trimmer = await Trimmer.prepare(connection, forgetter);
+    const eraser = await Eraser.prepare(connection);
     const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
-    return new SqliteWriter(connection, { begin, touch, appender, trimmer, size }, options);
+    return new SqliteWriter(connection, { begin, touch, appender, trimmer, eraser, size }, options);
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
@@ -78,6 +81,10 @@ export class SqliteWriter {
   /** Fills a transaction of its own, so that appends get their turn between two of them. */
   async trim(trim: TrimJob): Promise<TrimOutcome> {
     return (await this.batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
+  }
+
+  async erase(erase: EraseJob): Promise<number> {
+    return (await this.batcher.add({ erase }, MAX_BATCH)) as number;
   }
 
   /** Applies the {@link SizeLimit} in a transaction without an append. */
@@ -98,12 +105,13 @@ export class SqliteWriter {
   }
 
   private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
-    const { begin, touch, appender, trimmer, size } = this.parts;
+    const { begin, touch, appender, trimmer, eraser, size } = this.parts;
     try {
       await retryWhileBusy(() => begin.run([]), this.busyTimeoutMs);
       const outcomes = entries.map(({ job }) => {
         if (job === 'trim to size') return undefined;
         if (job === 'check') return void touch.run([]);
+        if ('erase' in job) return eraser.erase(job.erase);
         return 'append' in job ? appender.append(job.append) : trimmer.chunk(job.trim);
       });
       appender.finish();

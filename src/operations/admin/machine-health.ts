@@ -18,10 +18,11 @@ export function machineHealth(
 ): MachineHealth {
   const known = [...answers.values()].filter((health) => health !== undefined);
   const problems = new Set(known.flatMap((health) => health.problems));
+  const warnings = new Set(known.flatMap((health) => health.warnings));
   for (const [id, health] of answers) if (!health) problems.add(`worker ${id} does not respond`);
   const missing = configured - answers.size;
   if (missing > 0) problems.add(`${missing} of ${configured} workers ${missing === 1 ? 'is' : 'are'} not running`);
   const isReady = known.some(({ state }) => state === 'ready');
   const state = isLeaving ? 'draining' : isReady ? 'ready' : 'not ready';
-  return { state, problems: [...problems], workers: known.length };
+  return { state, problems: [...problems], warnings: [...warnings], workers: known.length };
 }

@@ -5,6 +5,7 @@ import {
   PerformanceObserver,
   performance,
 } from 'node:perf_hooks';
+import { maxDescriptors, openDescriptors } from '../../descriptors.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 const gcKinds: Record<number, string> = {
@@ -34,6 +35,8 @@ export function processMetrics(): Metric[] {
     gauge('process_start_time_seconds', 'Start time of the worker, in seconds since 1970.', () =>
       Math.round(performance.timeOrigin / 1000),
     ),
+    gauge('process_open_fds', 'Open file descriptors of the worker.', openDescriptors),
+    gauge('process_max_fds', 'Maximum number of open file descriptors of the worker.', maxDescriptors),
     gauge('process_resident_memory_bytes', 'Resident memory of the worker.', () => process.memoryUsage.rss()),
     gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed),
     gauge('nodejs_external_memory_bytes', 'Memory outside the heap that belongs to JavaScript objects.', () => {

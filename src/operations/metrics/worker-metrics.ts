@@ -39,6 +39,11 @@ export class WorkerMetrics {
     return this.own ?? new (promClient().Registry)();
   }
 
+  /** A metric by its name; undefined if there is none, or if prom-client is not installed. */
+  find(name: string) {
+    return this.own?.getSingleMetric(name);
+  }
+
   add(metrics: readonly Metric[]): void {
     if (this.own) register(this.own, metrics);
   }

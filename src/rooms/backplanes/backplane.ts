@@ -1,5 +1,6 @@
 import type { WorkerLinks } from '../../worker-links.js';
 import type { AdapterFactory } from '../native-rooms.js';
+import type { RecoveryState } from '../recovery/outcomes.js';
 import type { RecoveryOptions } from '../recovery/recovery.js';
 import type { SharedWindow } from './frames/window.js';
 
@@ -14,6 +15,8 @@ export interface Backplane {
    */
   ready(): Promise<void>;
   readonly traffic: BackplaneTraffic;
+  /** The state of connection state recovery; undefined if the server does not use it, or the backplane does it itself. */
+  readonly recovery?: RecoveryState | undefined;
   close(): void;
 }
 

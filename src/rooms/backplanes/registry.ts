@@ -93,6 +93,9 @@ export function openBackplane(choice: BackplaneChoice, surroundings: Omit<Backpl
   const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
   return {
     ...backplane,
+    get recovery() {
+      return recovery.state;
+    },
     factory: recovery.wrap(backplane.factory),
     close: () => {
       recovery.close();

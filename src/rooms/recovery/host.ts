@@ -1,5 +1,6 @@
 import type { PacketMemory } from './kept/stream.js';
 import type { RecoveryMessage } from './messages.js';
+import type { RecoveryCounts } from './outcomes.js';
 
 /** The parts of a worker that the recovery of its namespaces shares. */
 export interface RecoveryHost {
@@ -8,6 +9,8 @@ export interface RecoveryHost {
   readonly memory: PacketMemory;
   readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
   readonly spansMachines: boolean;
+  /** How the attempts of clients to recover have ended. */
+  readonly outcomes: RecoveryCounts;
   /** Resolves when this worker receives what the others send to its namespaces. */
   subscribed(): Promise<void>;
   /** The ids of the other workers of this machine. */

@@ -13,6 +13,7 @@ import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
 import { type ForeignMessage, type Missed, missedBy, type Returning } from './missed.js';
+import type { RecoveryOutcome } from './outcomes.js';
 import { type Owner, Peers } from './peers.js';
 
 /** Messages without a mark that are remembered, so that a client that may lack one is not recovered. */
@@ -175,7 +176,11 @@ export class NamespaceRecovery implements Owner {
     const missed = this.missed(returning);
     returning.session.direct.release();
     // A bound has cut what was complete before the middleware ran. The client connects again, and gets a new session.
-    if (!missed) return void setImmediate(() => socket.conn.close(true));
+    if (!missed) {
+      this.host.outcomes['packets missing']++;
+      return void setImmediate(() => socket.conn.close(true));
+    }
+    this.host.outcomes.recovered++;
     this.replay(session, returning, missed);
   }
 
@@ -197,19 +202,25 @@ export class NamespaceRecovery implements Owner {
 
   private async restore(pid: string, resumedFrom: string) {
     const offset = decodeOffset(resumedFrom);
-    if (!offset) return null;
+    if (!offset) return this.fail('offset invalid');
     await this.peers.ready;
     const session = await this.peers.findSession(pid);
-    if (!session) return null;
+    if (!session) return this.fail('session unknown');
     const isKnown = await this.log.reached(offset);
     const returning = { session, offset, resumedFrom };
     if (!isKnown || !this.missed(returning)) {
       session.direct.release();
-      return null;
+      return this.fail(isKnown ? 'packets missing' : 'worker behind');
     }
     this.returning.set(session.sid, returning);
     const { sid, rooms, data } = session;
     return { pid, sid, rooms: [...rooms], data, missedPackets: [] };
+  }
+
+  /** The client gets a new session. */
+  private fail(outcome: RecoveryOutcome): null {
+    this.host.outcomes[outcome]++;
+    return null;
   }
 
   /** A socket is disconnected, and its client may return. */

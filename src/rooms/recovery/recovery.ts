@@ -9,6 +9,7 @@ import type { RecoveryHost } from './host.js';
 import { PacketMemory } from './kept/stream.js';
 import { decodeMessage, encodeMessage, type RecoveryMessage } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
+import { noOutcomes, type RecoveryState } from './outcomes.js';
 
 export interface RecoveryOptions {
   /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */
@@ -41,8 +42,8 @@ export interface Recovery {
   wrap(factory: AdapterFactory): AdapterFactory;
   /** Call it when the backplane is up again: messages may be lost, so that sessions of before are not recovered. */
   lost(): void;
-  /** What is kept at present. */
-  readonly kept: { readonly bytes: number; readonly packets: number; readonly sessions: number };
+  /** What it keeps, and how it has ended; undefined while no server uses recovery. */
+  readonly state: RecoveryState | undefined;
   close(): void;
 }
 
@@ -67,6 +68,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
   readonly memory: PacketMemory;
   readonly spansMachines: boolean;
+  readonly outcomes = noOutcomes();
   bytesOfLast = 0;
   private readonly links: WorkerLinks | undefined;
   private readonly namespaces = new Map<string, NamespaceRecovery>();
@@ -123,10 +125,18 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     return this.links?.members ?? [];
   }
 
-  get kept() {
-    let sessions = 0;
-    for (const namespace of this.namespaces.values()) sessions += namespace.sessions.size;
-    return { bytes: this.memory.bytes, packets: this.memory.size, sessions };
+  get state(): RecoveryState | undefined {
+    const { memory, outcomes } = this;
+    const all = [...this.namespaces.values()].map(({ sessions }) => sessions);
+    if (all.length === 0) return undefined;
+    const sum = (count: 'size' | 'bytes' | 'dropped') => all.reduce((total, sessions) => total + sessions[count], 0);
+    return {
+      bytes: { packets: memory.bytes, sessions: sum('bytes') },
+      packets: memory.size,
+      sessions: sum('size'),
+      dropped: { packets: memory.dropped, sessions: sum('dropped') },
+      outcomes,
+    };
   }
 
   /** The next worker by id. It stays the buddy until it is gone. */

@@ -31,6 +31,9 @@ export async function joinMesh(directory: string, id: number, others: readonly n
   );
   return {
     ...bus,
+    get recovery() {
+      return bus.recovery;
+    },
     close: () => {
       bus.close();
       mesh.close();

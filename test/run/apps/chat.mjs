@@ -9,6 +9,7 @@ app.get('/slow', (_req, res) => setTimeout(() => res.end('slow'), Number(process
 const http = createServer(app);
 const io = new Server(http, { pingInterval: 20_000 });
 io.on('connection', (socket) => {
+  socket.data.user = socket.handshake.auth.user;
   socket.join('all');
   socket.on('pid', (done) => done(process.pid));
   socket.on('say', (text) => io.to('all').emit('said', text));

@@ -86,7 +86,8 @@ export async function runApp(
   const failed = ended.then((code) => {
     throw new Error(`the application ended with ${code}: ${output.join('\n')}`);
   });
-  const greeting = await Promise.race([said(/^gjallar: /), failed]);
+  const started = await Promise.race([logged(({ msg }) => msg?.startsWith('gjallar: ') ?? false), failed]);
+  const greeting = started.msg!;
   failed.catch(() => {});
   const isAdminOn = env.ADMIN_PORT !== '';
   const adminPort = isAdminOn && (await logged(({ msg }) => msg === 'the admin port is open')).port;

@@ -11,8 +11,11 @@ interface Result {
 }
 
 /** Runs the short form of a scenario, always with the same seed. */
-export async function runTorture(name: string): Promise<{ code: number | null; result: Result; output: string }> {
-  const child = spawn(process.execPath, [torture, name, '--short', '--seed', '1'], {
+export async function runTorture(
+  name: string,
+  ...more: string[]
+): Promise<{ code: number | null; result: Result; output: string }> {
+  const child = spawn(process.execPath, [torture, name, '--short', '--seed', '1', ...more], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // One that does not end by itself is ended, and cleans up.
     timeout: 160_000,

@@ -23,7 +23,10 @@ export interface KeptSession {
 export class Sessions {
   private readonly sessions = new Map<string, KeptSession>();
   private readonly waiting = new Map<string, Set<() => void>>();
-  private bytes = 0;
+  /** Approximate memory of all sessions. */
+  bytes = 0;
+  /** Sessions dropped since the start to stay within the bounds. */
+  dropped = 0;
 
   constructor(
     private readonly bounds: { readonly maxSessions: number; readonly maxBytes: number },
@@ -42,6 +45,7 @@ export class Sessions {
     for (const { pid } of this.sessions.values()) {
       if (this.sessions.size <= maxSessions && this.bytes <= maxBytes) break;
       this.drop(pid);
+      this.dropped++;
     }
     for (const tell of this.waiting.get(session.pid) ?? []) tell();
   }

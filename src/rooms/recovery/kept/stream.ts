@@ -105,6 +105,8 @@ export class PacketMemory {
   bytes = 0;
   /** The number of kept packets. */
   size = 0;
+  /** Packets dropped since the start to stay within the bound. */
+  dropped = 0;
   /** In the order in which they are dropped. Some may have been forgotten already. */
   private queue: { readonly stream: Stream; readonly packet: KeptPacket }[] = [];
   private head = 0;
@@ -115,7 +117,7 @@ export class PacketMemory {
     this.queue.push({ stream, packet });
     this.size++;
     this.bytes += sizeOf(packet);
-    while (this.bytes > this.maxBytes) this.dropOldest();
+    while (this.bytes > this.maxBytes) if (this.dropOldest()) this.dropped++;
   }
 
   /** Called by a stream for each packet that it does not keep any more. */
@@ -131,9 +133,12 @@ export class PacketMemory {
     while (this.head < this.queue.length && this.queue[this.head]!.packet.at < time) this.dropOldest();
   }
 
-  private dropOldest(): void {
+  /** Returns whether the packet was still kept. */
+  private dropOldest(): boolean {
     const { stream, packet } = this.queue[this.head++]!;
+    const wasKept = stream.keeps(packet);
     stream.cut(packet.number, packet.at);
+    return wasKept;
   }
 
   private compact(): void {

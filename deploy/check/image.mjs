@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startService } from '../../load/harness/service.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = (program, args, options) =>
+  execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options });
+
+/** The packages that the built server imports. */
+function importedPackages(dist) {
+  const files = readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.js'));
+  const texts = files.map((name) => readFileSync(join(dist, name), 'utf8'));
+  const found = texts.flatMap((text) => [...text.matchAll(/(?:\bfrom |\bimport |\bimport\()'([^'.][^']*)'/g)]);
+  return [...new Set(found.map(([, name]) => name))].filter((name) => !isBuiltin(name)).sort();
+}
+
+const mebibytes = (folder) => Math.round(Number(run('du', ['-sk', folder]).split('\t')[0]) / 102.4) / 10;
+
+/** Puts together, without a container, what the Dockerfile copies; states its size, and starts it. */
+export async function image() {
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-image-'));
+  try {
+    const [beforeInstall] = dockerfile.split('RUN npm ci');
+    const copied = [...beforeInstall.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names]) => names.split(' '));
+    for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
+    run('npm', ['ci', '--omit=dev'], { cwd: folder });
+    const [prune] = /npm prune [\s\S]*?(?=\n\n)/.exec(dockerfile);
+    mkdirSync(join(folder, 'data'));
+    run('sh', ['-c', prune.replace('npm prune --omit=dev \\\n  && ', '').replace('mkdir data', 'true')], {
+      cwd: folder,
+    });
+    for (const name of ['dist', 'public']) cpSync(join(root, name), join(folder, name), { recursive: true });
+    mkdirSync(join(folder, 'docs'));
+    cpSync(join(root, 'docs', 'openapi.json'), join(folder, 'docs', 'openapi.json'));
+
+    const { resolve } = createRequire(join(folder, 'dist', 'main.js'));
+    const { peerDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const packages = [...importedPackages(join(folder, 'dist')), ...Object.keys(peerDependencies)];
+    const missing = packages.filter((name) => !canResolve(resolve, name));
+    if (missing.length > 0) throw new Error(`the image lacks ${missing.join(', ')}`);
+
+    const { PATH, HOME } = process.env;
+    const main = join(folder, 'dist', 'main.js');
+    const server = await startService({ env: { PATH, HOME, WORKERS: '1' }, main, onLine: () => {} });
+    try {
+      const [program, ...args] = JSON.parse(/^HEALTHCHECK .*? CMD (\[.*\])$/m.exec(dockerfile)[1]);
+      run(program, args, { env: { PATH, PORT: String(server.port) } });
+    } finally {
+      await server.stop();
+    }
+    const sizes = ['node_modules', 'dist', 'public'].map((name) => `${name} ${mebibytes(join(folder, name))}`);
+    return `the server starts and is healthy; MiB: ${sizes.join(', ')}; all but Node.js and Debian ${mebibytes(folder)}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A package that is for `import` alone is found, too. */
+function canResolve(resolve, name) {
+  try {
+    resolve(name);
+    return true;
+  } catch ({ code }) {
+    return code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+  }
+}

@@ -1,0 +1,295 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis as RedisClient } from 'ioredis';
+import { io } from 'socket.io-client';
+import { freePort } from '../../peers/free-port.js';
+import { Disk } from '../faults/disk.js';
+import { Postgres } from '../faults/postgres.js';
+import { Redis } from '../faults/redis.js';
+import { Station } from './station.js';
+
+/**
+ * The servers of the drill, each with its faults in order.
+ * @typedef {{ name: string, signals: import('./signals.js').Signals, isLong?: boolean,
+ *   inject: (signal: AbortSignal) => Promise<number | void>, undo?: () => Promise<unknown> | void }} Fault
+ *   `inject` resolves with the time at which the fault begins, if that is not now; `undo` is missing where the server does
+ *   not come back by itself
+ * @typedef {{ station: Station, faults: Fault[], isPatient?: boolean }} Part
+ * @typedef {{ directory: string, atEnd: (undo: () => unknown) => void }} Workplace
+ */
+
+/** Debian keeps libraries in a folder for each architecture. */
+const FAKETIME = readdirSync('/usr/lib')
+  .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)
+  .find(existsSync);
+const DAY_MS = 86_400_000;
+/** How long the certificate is still valid when the server is told to read it, in ms. */
+const VALID_MS = 6000;
+/** The limit of the server's processes. They keep 256 of them free. */
+const DESCRIPTORS = 600;
+
+/** Redis with the documented user: its rights are taken away, then it stops. @param {Workplace} place @returns {Promise<Part>} */
+export async function redisPart({ directory, atEnd }) {
+  const own = join(directory, 'redis');
+  mkdirSync(own);
+  const redis = await Redis.start({ directory: own, host: '127.0.0.1', port: await freePort('127.0.0.1') });
+  atEnd(() => redis.kill());
+  const docs = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs);
+  const call = async (...words) => {
+    const admin = new RedisClient(redis.url);
+    await admin.call(...words);
+    admin.disconnect();
+  };
+  await call(...line.split(' '));
+  const { port } = new URL(redis.url);
+  const environment = { REDIS_URL: `redis://gjallar:secret@127.0.0.1:${port}` };
+  const station = await Station.start({ name: 'redis', environment });
+  return {
+    station,
+    faults: [
+      {
+        name: 'Redis refuses a command',
+        inject: () => call('ACL', 'SETUSER', 'gjallar', '-psubscribe', '-subscribe', '-publish'),
+        undo: () => call('ACL', 'SETUSER', 'gjallar', '+psubscribe', '+subscribe', '+publish'),
+        signals: {
+          readyz: /^Redis rejects the command \w+/,
+          log: /^Redis rejects the command \w+/,
+          metric: 'gjallar_problem{instance="$i",problem=~"Redis rejects the command.*"}',
+          alert: { alertname: 'GjallarProblem', problem: /^Redis rejects the command/ },
+          remedy: /ACL.*gjallar doctor/,
+        },
+      },
+      {
+        name: 'Redis stopped',
+        inject: () => redis.kill(),
+        undo: async () => {
+          await redis.restart();
+          await call(...line.split(' '));
+        },
+        signals: {
+          readyz: /^Redis is unreachable/,
+          log: /^Redis is unreachable/,
+          metric:
+            'gjallar_bus_up{instance="$i"} == 0 and on() gjallar_problem{instance="$i",problem=~"Redis is unreachable.*"}',
+          alert: { alertname: 'GjallarProblem', problem: /^Redis is unreachable/ },
+          remedy: /Check that Redis runs/,
+        },
+      },
+    ],
+  };
+}
+
+/** SQLite on a disk of its own, an archive in PostgreSQL, and a clock that can be set. @returns {Promise<Part>} */
+export async function dataPart({ directory, atEnd }) {
+  const disk = new Disk(join(directory, 'disk'), '16m');
+  atEnd(() => disk.remove());
+  const clock = join(directory, 'clock');
+  writeFileSync(clock, '+0\n');
+  const postgres = await Postgres.start(join(directory, 'archive'));
+  atEnd(() => postgres.kill());
+  const station = await Station.start({
+    name: 'data',
+    environment: {
+      DATA_DIR: join(disk.path, 'data'),
+      ARCHIVE_URL: postgres.url,
+      LD_PRELOAD: FAKETIME,
+      FAKETIME_TIMESTAMP_FILE: clock,
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      FAKETIME_CACHE_DURATION: '1',
+    },
+  });
+  const client = io(station.url, { forceNew: true });
+  atEnd(() => client.disconnect());
+  await new Promise((resolve) => client.once('connect', resolve));
+  await client.emitWithAck('join', 'hall');
+  const archive = 'the archive cannot be written to: new messages wait to be archived';
+  const full = 'DATA_DIR rejects writes: messages cannot be stored';
+  const faults = [
+    {
+      name: 'clock jumped',
+      inject: async () => writeFileSync(clock, '+3600\n'),
+      undo: () => writeFileSync(clock, '+0\n'),
+      signals: {
+        readyz: /^the clock jumped/,
+        log: /^the clock jumped/,
+        metric: 'gjallar_clock_jumps_total{instance="$i"} > 0',
+        alert: { alertname: 'GjallarClockJumped' },
+        remedy: /time service/,
+      },
+    },
+    {
+      name: 'archive down',
+      inject: () => postgres.kill(),
+      undo: () => postgres.begin(),
+      signals: {
+        readyz: new RegExp(`^${archive}$`),
+        log: new RegExp(`^${archive}$`),
+        metric: 'gjallar_archive_failures_total{instance="$i"} > 0',
+        alert: { alertname: 'GjallarProblem', problem: archive },
+        remedy: /Check the database of `ARCHIVE_URL`/,
+      },
+    },
+    {
+      name: 'disk full',
+      inject: async (signal) => {
+        disk.fill();
+        void (async () => {
+          while (!signal.aborted) {
+            client.emit('message', { room: 'hall', text: 'x'.repeat(1000) });
+            await sleep(50);
+          }
+        })();
+      },
+      undo: () => disk.free(),
+      signals: {
+        readyz: new RegExp(`^${full}$`),
+        log: new RegExp(`^${full}$`),
+        metric: 'gjallar_history_failures_total{instance="$i",code="HISTORY_REFUSED"} > 0',
+        alert: { alertname: 'GjallarProblem', problem: full },
+        remedy: /check free space/,
+      },
+    },
+  ];
+  return { station, faults };
+}
+
+/** One client that floods, and then more connections than the process may have. @returns {Promise<Part>} */
+export async function clientsPart() {
+  const station = await Station.start({ name: 'clients', prefix: ['prlimit', `--nofile=${DESCRIPTORS}`] });
+  const sockets = [];
+  return {
+    station,
+    faults: [
+      {
+        name: 'one client floods',
+        inject: async () => {
+          const client = io(station.url, { forceNew: true, transports: ['websocket'], reconnection: false });
+          await new Promise((resolve) => client.once('connect', resolve));
+          const ended = new Promise((resolve) => client.once('disconnect', resolve));
+          // Twice what RATE_LIMIT lets a client send at once.
+          for (let sent = 0; sent < 10_000; sent++) client.emit('echo', sent);
+          await ended;
+        },
+        undo: () => {},
+        signals: {
+          readyz: /^a client sent far more than RATE_LIMIT allows/,
+          log: /^a client was disconnected$/,
+          metric: 'gjallar_connections_closed_total{instance="$i",reason="rate limit"} > 0',
+          alert: { alertname: 'GjallarFloods' },
+          remedy: /Block the address/,
+        },
+      },
+      {
+        name: 'descriptors used up',
+        inject: async () => {
+          for (let count = 0; count < DESCRIPTORS; count++) {
+            const socket = connect(station.port, '127.0.0.1');
+            socket.on('error', () => {});
+            sockets.push(socket);
+          }
+        },
+        undo: () => {
+          for (const socket of sockets) socket.destroy();
+        },
+        signals: {
+          readyz: /^the worker is about to run out of file descriptors/,
+          log: /^the worker is about to run out of file descriptors/,
+          metric: 'gjallar_connections_turned_away_total{instance="$i"} > 0',
+          alert: { alertname: 'GjallarNoDescriptors' },
+          remedy: /ulimit -n/,
+        },
+      },
+    ],
+  };
+}
+
+/** A certificate that expires while the server runs, and is renewed. @returns {Promise<Part>} */
+export async function certificatePart({ directory }) {
+  const key = join(directory, 'key.pem');
+  const cert = join(directory, 'cert.pem');
+  /** Writes a certificate that is valid until then, to the second. */
+  const write = (end) => {
+    const begin = new Date(end - DAY_MS).toISOString().slice(0, 19).replace('T', ' ');
+    const how = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost'.split(' ');
+    execFileSync('openssl', ['req', ...how, '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+      env: { ...process.env, TZ: 'UTC', LD_PRELOAD: FAKETIME, FAKETIME: begin },
+    });
+  };
+  write(Date.now() + DAY_MS);
+  const station = await Station.start({ name: 'certificate', environment: { TLS_KEY: key, TLS_CERT: cert } });
+  const reload = () => process.kill(station.primary, 'SIGHUP');
+  return {
+    station,
+    faults: [
+      {
+        name: 'certificate expired',
+        inject: async () => {
+          const end = Math.ceil(Date.now() / 1000) * 1000 + VALID_MS;
+          write(end);
+          reload();
+          await sleep(end - Date.now());
+          return end;
+        },
+        undo: () => {
+          write(Date.now() + DAY_MS);
+          reload();
+        },
+        signals: {
+          readyz: /^the certificate of TLS_CERT has expired/,
+          log: /^the certificate of TLS_CERT has expired/,
+          metric: 'gjallar_certificate_expiry_timestamp_seconds{instance="$i"} < time()',
+          alert: { alertname: 'GjallarCertificateExpired' },
+          remedy: /SIGHUP/,
+        },
+      },
+    ],
+  };
+}
+
+/** A worker that hangs, and a primary that is killed. @returns {Promise<Part>} */
+export async function processesPart() {
+  const station = await Station.start({ name: 'processes', environment: { WORKERS: '2' } });
+  return {
+    station,
+    isPatient: true,
+    faults: [
+      {
+        name: 'worker stopped',
+        // The primary kills it after 10 s.
+        isLong: true,
+        inject: async () => process.kill(station.pids.get(1), 'SIGSTOP') && undefined,
+        undo: () => {},
+        signals: {
+          readyz: /^worker 1 does not respond$/,
+          log: /^a worker does not respond and is killed$/,
+          // A scrape in the 10 s may time out at the worker that hangs. The count of the replaced ones stays.
+          metric: 'gjallar_worker_up{instance="$i",worker="1"} == 0 or gjallar_worker_deaths_total{instance="$i"} > 0',
+          alert: { alertname: 'GjallarWorkerReplaced' },
+          remedy: /no sign of life for 10 s/,
+        },
+      },
+      {
+        name: 'primary killed',
+        inject: async () => process.kill(station.primary, 'SIGKILL') && undefined,
+        signals: {
+          readyz: 'no answer',
+          log: /^the primary is gone/,
+          metric: 'up{instance="$i"} == 0',
+          alert: { alertname: 'GjallarMachineDown' },
+          remedy: /systemd unit starts it again/,
+        },
+      },
+    ],
+  };
+}
+
+/** Why the faults cannot all be injected here, or undefined where they can. */
+export function whyNoFaults() {
+  if (!FAKETIME) return 'libfaketime is not installed';
+  return process.getuid() === 0 ? undefined : 'a disk of its own needs root';
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How soon each signal must name the fault, in ms. */
+export const LIMIT_MS = 15_000;
+
+const STEP_MS = 200;
+
+/**
+ * What names a fault.
+ * @typedef {object} Signals
+ * @property {RegExp | 'no answer'} readyz a text in `problems` or `warnings`, or that there is no answer
+ * @property {RegExp} log the message of a log line
+ * @property {string} metric a query that has a result; `$i` is the name of the server
+ * @property {Record<string, string | RegExp>} alert labels of an alert that fires, its name among them
+ * @property {RegExp} remedy what the row of the alert, or of the problem it names, says in the documentation
+ */
+
+/** Injects a fault, and waits for its signals. @returns the time to each in ms; undefined where it did not come */
+export async function drill({ fault, station, prometheus }) {
+  const { signals, inject } = fault;
+  const instance = station.name;
+  const metric = signals.metric.replaceAll('$i', instance);
+  const isAlert = ({ labels }) =>
+    labels.instance === instance &&
+    Object.entries(signals.alert).every(([name, wanted]) =>
+      typeof wanted === 'string' ? labels[name] === wanted : wanted.test(labels[name] ?? ''),
+    );
+  if (await prometheus.has(metric)) throw new Error(`the metric of "${fault.name}" is there before the fault`);
+  if ((await prometheus.alerts()).some(isAlert)) throw new Error(`the alert of "${fault.name}" fires before the fault`);
+  const seen = station.lines.length;
+  let alert;
+  const looks = {
+    readyz: async () => {
+      const readiness = await station.readiness();
+      if (signals.readyz === 'no answer') return readiness === undefined;
+      return [...(readiness?.problems ?? []), ...(readiness?.warnings ?? [])].some((text) => signals.readyz.test(text));
+    },
+    log: () => station.lines.slice(seen).some(({ msg }) => signals.log.test(msg)),
+    metric: () => prometheus.has(metric),
+    alert: async () => {
+      alert = (await prometheus.alerts()).find(isAlert);
+      return alert !== undefined;
+    },
+  };
+  const stop = new AbortController();
+  // A fault may begin later than its cause, such as the end of a certificate.
+  const cause = Date.now();
+  const start = (await inject(stop.signal)) ?? cause;
+  const times = Object.fromEntries(
+    await Promise.all(Object.entries(looks).map(async ([name, look]) => [name, await timeTo(look, start)])),
+  );
+  stop.abort();
+  return { ...times, alertName: alert?.labels.alertname, remedy: alert && remedyOf(alert, signals.remedy) };
+}
+
+async function timeTo(look, start) {
+  // Longer than is allowed, so that the table shows by how much.
+  while (Date.now() - start < 2 * LIMIT_MS) {
+    if (await look()) return Math.max(0, Date.now() - start);
+    await sleep(STEP_MS);
+  }
+  return undefined;
+}
+
+/** Whether the page that the alert names has a row for it, or for the problem that it names, with the remedy. */
+function remedyOf({ labels, annotations }, remedy) {
+  const [page] = annotations.runbook.split('#');
+  const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
+  const section = labels.problem ? text.slice(text.indexOf('### Problems')) : text;
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  const row = rows.find((line) =>
+    labels.problem ? isAbout(line, labels.problem) : line.includes(`\`${labels.alertname}\``),
+  );
+  return row !== undefined && remedy.test(row);
+}
+
+/** The first cell has one or more texts, with `…` for what differs. */
+function isAbout(row, problem) {
+  const texts = [...row.split('|')[1].matchAll(/`([^`]+)`/g)].map(([, text]) => text);
+  return texts.some((text) => {
+    const parts = text.split('…').map((part) => part.trim());
+    return parts.every((part) => problem.includes(part));
+  });
+}

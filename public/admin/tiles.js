@@ -1,0 +1,130 @@
+// The large figures, each with its course over the last two minutes.
+
+import { bytes, count, ms, percent } from './format.js';
+import { write } from './rows.js';
+
+const KEPT = 60;
+const WIDTH = 120;
+const HEIGHT = 32;
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Each tile: the value that is drawn, the figure, what stands beside it, and from which value on it asks for attention. */
+const tiles = {
+  clients: {
+    value: ({ clients }) => clients,
+    text: count,
+    note: ({ transports, rates }) =>
+      [
+        ...Object.entries(transports)
+          .filter(([, number]) => number > 0)
+          .map(([name, number]) => `${count(number)} ${name}`),
+        `${count(rates.opened)} new/s`,
+      ].join(' · '),
+  },
+  received: {
+    value: ({ rates }) => rates.received,
+    text: (value) => `${count(value)} /s`,
+    note: ({ rates }) => `${count(rates.refused)} rejected/s`,
+  },
+  sent: {
+    value: ({ rates }) => rates.sent + rates.deliveries,
+    text: (value) => `${count(value)} /s`,
+    note: ({ rates }) => `${count(rates.deliveries)} deliveries/s of ${count(rates.broadcasts)} broadcasts/s`,
+  },
+  roundTrip: {
+    value: ({ latency }) => latency.roundTrip?.p50,
+    text: ms,
+    note: ({ latency }) =>
+      [
+        latency.roundTrip && `95%: ${ms(latency.roundTrip.p95)}`,
+        latency.history !== undefined && `history: ${ms(latency.history)}`,
+      ]
+        .filter(Boolean)
+        .join(' · ') || 'measured with every ping',
+  },
+  cpu: {
+    value: ({ rates }) => rates.cpu,
+    text: (value, { cores }) => percent(value / cores),
+    note: ({ rates, cores }) => `${rates.cpu.toFixed(2)} of ${cores} cores`,
+    alarm: (value, { workers }) => value > 0.9 * workers.length,
+  },
+  memory: {
+    value: ({ memory }) => memory,
+    text: bytes,
+    note: ({ memory, memoryLimit }) => `${percent(memory / memoryLimit)} of ${bytes(memoryLimit)}`,
+    alarm: (value, { memoryLimit }) => value > 0.85 * memoryLimit,
+  },
+  delay: {
+    value: ({ latency }) => latency.eventLoop?.p99,
+    text: ms,
+    note: ({ latency }) => (latency.eventLoop ? `longest: ${ms(latency.eventLoop.max)}` : ''),
+    alarm: (value) => value >= 250,
+  },
+  buffered: {
+    value: ({ buffered }) => buffered,
+    text: bytes,
+    note: ({ rates }) => `for slow clients · ${count(rates.dropped)} dropped/s`,
+  },
+};
+
+/** The tiles of the page. */
+export class Tiles {
+  #tiles = [];
+
+  /** @param root the element with the tiles */
+  constructor(root) {
+    for (const tile of root.querySelectorAll('[data-tile]')) {
+      const figure = tile.appendChild(document.createElement('p'));
+      figure.className = 'figure';
+      const note = tile.appendChild(document.createElement('p'));
+      note.className = 'note';
+      this.#tiles.push({ ...tiles[tile.dataset.tile], tile, figure, noteLine: note, course: new Course(tile) });
+    }
+  }
+
+  update(overview) {
+    for (const { value, text, note, alarm, tile, figure, noteLine, course } of this.#tiles) {
+      const current = value(overview);
+      write(figure, text(current, overview));
+      write(noteLine, note(overview));
+      tile.classList.toggle('alarm', current !== undefined && Boolean(alarm?.(current, overview)));
+      course.add(current);
+    }
+  }
+}
+
+/** The course of one value, as a line over an area. */
+class Course {
+  #values = [];
+  #area;
+  #line;
+
+  constructor(tile) {
+    const svg = document.createElementNS(SVG, 'svg');
+    svg.setAttribute('viewBox', `0 0 ${WIDTH} ${HEIGHT}`);
+    svg.setAttribute('preserveAspectRatio', 'none');
+    svg.setAttribute('aria-hidden', 'true');
+    svg.classList.add('course');
+    this.#area = svg.appendChild(document.createElementNS(SVG, 'path'));
+    this.#area.classList.add('area');
+    this.#line = svg.appendChild(document.createElementNS(SVG, 'path'));
+    this.#line.classList.add('line');
+    tile.append(svg);
+  }
+
+  add(value) {
+    this.#values.push(value ?? 0);
+    if (this.#values.length > KEPT) this.#values.shift();
+    const top = Math.max(...this.#values) * 1.15 || 1;
+    const step = WIDTH / (KEPT - 1);
+    const from = WIDTH - (this.#values.length - 1) * step;
+    const points = this.#values.map(
+      (one, index) => `${(from + index * step).toFixed(1)} ${(HEIGHT - 1 - (one / top) * (HEIGHT - 2)).toFixed(1)}`,
+    );
+    this.#line.setAttribute('d', points.length > 1 ? `M${points.join('L')}` : '');
+    this.#area.setAttribute(
+      'd',
+      points.length > 1 ? `M${from.toFixed(1)} ${HEIGHT}L${points.join('L')}L${WIDTH} ${HEIGHT}Z` : '',
+    );
+  }
+}

@@ -1,0 +1,58 @@
+import { type RevocationStore, RevokedTokens } from '../../accounts/revocations.js';
+import { Outage, type OutageReports } from '../../history/outage.js';
+
+/** How often the store is read, in ms, in case the announcement of a change was lost. */
+const INTERVAL_MS = 15_000;
+/** The same before the list was read for the first time. */
+const FIRST_INTERVAL_MS = 200;
+/** How long the first read may fail, because Redis is being connected, before that is reported, in ms. */
+const GRACE_MS = 2000;
+
+/** Keeps a worker's list of revoked tokens up to date. */
+export interface WatchedRevocations {
+  readonly tokens: RevokedTokens;
+  /** Reads the list, because another worker has changed it. */
+  refresh(): void;
+  close(): void;
+}
+
+/**
+ * While the list cannot be read, the worker uses the one that it has read last. Before it has read any, it accepts no token.
+ * @param onChange called after each read
+ */
+export function watchRevocations(
+  store: RevocationStore,
+  reports: OutageReports,
+  onChange: () => void,
+): WatchedRevocations {
+  const tokens = new RevokedTokens(store, onChange);
+  const outage = new Outage(reports, {
+    problemFor: () =>
+      tokens.isKnown
+        ? 'the revoked tokens cannot be read: tokens that are revoked now stay valid here'
+        : 'the revoked tokens cannot be read: no token is accepted',
+    check: () => tokens.read(),
+  });
+  const startedAt = performance.now();
+  let isClosed = false;
+  const read = () =>
+    tokens.read().catch((error) => {
+      const isStarting = !tokens.isKnown && performance.now() - startedAt < GRACE_MS;
+      if (!isStarting && !isClosed) outage.failed(error);
+    });
+  let timer: NodeJS.Timeout | undefined;
+  const watch = async () => {
+    await read();
+    if (!isClosed) timer = setTimeout(watch, tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
+  };
+  void watch();
+  return {
+    tokens,
+    refresh: () => void read(),
+    close: () => {
+      isClosed = true;
+      clearTimeout(timer);
+      outage.close();
+    },
+  };
+}

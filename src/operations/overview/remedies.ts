@@ -1,0 +1,71 @@
+/** Something that is down, and what the operator can do. */
+export interface ProblemWithRemedy {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** What to do about each problem that /readyz can name. The first pattern that fits counts. */
+const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
+  [
+    /^Redis is unreachable/,
+    'Check that Redis runs and that REDIS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
+  ],
+  [
+    /^Redis rejects the command/,
+    'Grant the command to the user of REDIS_URL. gjallar doctor names every command and channel that is missing.',
+  ],
+  [
+    /^Redis rejects writes/,
+    'Check the memory (maxmemory), the disk and the replication of Redis. The log line of the same words has its answer.',
+  ],
+  [/^Redis cannot be read/, 'Check Redis. The log line of the same words has its answer.'],
+  [
+    /^DATA_DIR /,
+    'Check the free space (df), the rights and the disk of DATA_DIR. The log line of the same words has the cause.',
+  ],
+  [/^the history cannot be read/, 'Check Redis or DATA_DIR. The log line of the same words has the cause.'],
+  [
+    /^the archive /,
+    'Check the database of ARCHIVE_URL. Messages wait in the history until then, at most for HISTORY_TTL.',
+  ],
+  [
+    /^the revoked tokens /,
+    'Check Redis or DATA_DIR. Until then, workers use the list that they read last; the log line has the cause.',
+  ],
+  [/^the certificate of TLS_CERT /, 'Renew the files of TLS_CERT and TLS_KEY, and send SIGHUP to the primary.'],
+  [
+    /^the clock jumped/,
+    'Check the time service of the machine (timedatectl). A wrong clock makes tokens invalid and gives messages wrong times.',
+  ],
+  [
+    /far more than RATE_LIMIT/,
+    'The log line "a client was disconnected" names the address. Block it in front of the server, or lower RATE_LIMIT.',
+  ],
+  [
+    /file descriptors/,
+    'Raise the limit of open files (ulimit -n, or LimitNOFILE of systemd), and restart; or add workers.',
+  ],
+  [
+    /overloaded/,
+    'Look at the rooms and clients that send the most. Lower RATE_LIMIT, disconnect them, or add workers or machines.',
+  ],
+  [
+    /^worker \d+ does not respond/,
+    'Wait: the primary replaces a worker after 10 s. If it happens again, look for a long loop in the application.',
+  ],
+  [
+    /workers? (is|are) not running/,
+    'Read worker, signal and delay in the log. SIGKILL often comes from the kernel, when memory runs out.',
+  ],
+];
+
+const OTHER = 'Read the log line of the same words, which has the cause.';
+
+export function withRemedy(problem: string): ProblemWithRemedy {
+  return { problem, remedy: remedies.find(([pattern]) => pattern.test(problem))?.[1] ?? OTHER };
+}
+
+/** Whether a problem has a remedy of its own. */
+export function hasRemedy(problem: string): boolean {
+  return withRemedy(problem).remedy !== OTHER;
+}

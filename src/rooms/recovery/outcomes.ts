@@ -1,0 +1,30 @@
+/** How the attempt of a client to recover its session ends. All but the first one give the client a new session. */
+export const outcomes = [
+  'recovered',
+  /** No worker has the session: it is too old, a bound has dropped it, or a killed worker alone had it. */
+  'session unknown',
+  /** The client's offset is malformed or too long. */
+  'offset invalid',
+  /** This worker did not receive in time what the client has received. */
+  'worker behind',
+  /** The client may lack a packet that is not kept: because of a bound, an outage, or a message without a number. */
+  'packets missing',
+] as const;
+
+export type RecoveryOutcome = (typeof outcomes)[number];
+export type RecoveryCounts = Record<RecoveryOutcome, number>;
+
+export function noOutcomes(): RecoveryCounts {
+  return Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as RecoveryCounts;
+}
+
+/** What the recovery of a worker keeps, and how it has ended since the start. */
+export interface RecoveryState {
+  /** Approximate memory of packets and of disconnected sessions, in bytes. */
+  readonly bytes: { readonly packets: number; readonly sessions: number };
+  readonly packets: number;
+  readonly sessions: number;
+  /** Packets and sessions dropped to stay within the bounds. */
+  readonly dropped: { readonly packets: number; readonly sessions: number };
+  readonly outcomes: RecoveryCounts;
+}

@@ -1,0 +1,73 @@
+import type { Namespace, Server, Socket } from 'socket.io';
+import { privateParts } from '../../compat/socket-io-server.js';
+import type { Engine } from '../../engine/engine.js';
+import { type Action, canonical, type Target } from './actions.js';
+import type { OperatorSeam } from './seam.js';
+
+/** The clients of one worker. */
+export interface LocalClients {
+  readonly servers: readonly Server[];
+  readonly engines: readonly Engine[];
+  readonly seam: OperatorSeam;
+}
+
+/** The part of a session that the actions use. Sessions of stock engines have it, too. */
+interface Connection {
+  readonly id: string;
+  readonly remoteAddress: string | undefined;
+  close(): void;
+}
+
+/** Acts on the clients of this worker. Returns how many there were. */
+export function act(clients: LocalClients, action: Action): number {
+  if (action.type === 'disconnect') return disconnect(clients, action.target);
+  const { room, namespace } = action;
+  if (namespace === '/' && clients.seam.closeRoom) return clients.seam.closeRoom(room);
+  return clients.servers.reduce((count, io) => {
+    const found = privateParts(io)._nsps.get(namespace);
+    return count + (found ? closeRoom(found, room) : 0);
+  }, 0);
+}
+
+function disconnect({ servers, engines, seam }: LocalClients, target: Target): number {
+  const matches = matcherOf(target, seam);
+  const sockets = new Map<Connection, Socket[]>();
+  for (const socket of allSockets(servers)) {
+    const connection = socket.conn as unknown as Connection;
+    const others = sockets.get(connection);
+    if (others) others.push(socket);
+    else sockets.set(connection, [socket]);
+  }
+  // Sessions that have not connected to a namespace yet have no socket.
+  for (const { clients } of engines) {
+    for (const session of Object.values(clients)) if (!sockets.has(session)) sockets.set(session, []);
+  }
+  let count = seam.disconnectOthers?.(target) ?? 0;
+  for (const [connection, own] of sockets) {
+    if (!matches(connection, own)) continue;
+    count++;
+    for (const socket of own) seam.beforeDisconnect?.(socket);
+    if (own.length > 0) own[0]!.disconnect(true);
+    else connection.close();
+  }
+  return count;
+}
+
+function matcherOf(target: Target, seam: OperatorSeam): (connection: Connection, sockets: Socket[]) => boolean {
+  if ('user' in target) return (_, sockets) => sockets.some((socket) => seam.userOf(socket) === target.user);
+  if ('id' in target) return ({ id }, sockets) => id === target.id || sockets.some((socket) => socket.id === target.id);
+  const address = canonical(target.address);
+  return ({ remoteAddress }) => remoteAddress !== undefined && canonical(remoteAddress) === address;
+}
+
+function* allSockets(servers: readonly Server[]): Iterable<Socket> {
+  for (const io of servers) for (const { sockets } of privateParts(io)._nsps.values()) yield* sockets.values();
+}
+
+/** Takes the sockets of this worker out of a room. */
+function closeRoom({ adapter, sockets }: Namespace, room: string): number {
+  const ids = [...(adapter.rooms.get(room) ?? [])].filter((id) => id !== room);
+  // The room of a socket's own id stays: acknowledgements and messages to the socket need it.
+  for (const id of ids) void sockets.get(id)?.leave(room);
+  return ids.length;
+}

@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { root } from '../server/support/package.js';
+import { blocksOf } from './support/blocks.js';
+
+/**
+ * What executes the blocks of the pages, by the page and the beginning of a block; '' stands for all blocks of a page. The
+ * section of every other block says why it is not executed.
+ */
+const executed: Record<string, Record<string, string>> = {
+  'README.md': {
+    'npm install && npm start': '.ci/quick-start.mjs',
+    'npm install ./gjallar-': '.ci/quick-start.mjs',
+    import: 'test/library/library.test.ts',
+    'node --import gjallar/register': 'test/guide/commands.test.ts',
+    'npx gjallar run': 'test/guide/commands.test.ts',
+  },
+  'docs/run.md': { '': 'test/guide/commands.test.ts' },
+  'docs/move.md': {
+    'import { ': 'test/guide/commands.test.ts',
+    'node --import': 'test/guide/commands.test.ts',
+    'export class GjallarAdapter': 'test/examples/servers.test.ts',
+    'npx gjallar run': 'test/guide/commands.test.ts',
+  },
+  'docs/guide/quick-start.md': {
+    'npm install && npm start': '.ci/quick-start.mjs',
+    import: 'test/guide/first-client.test.ts',
+  },
+  'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },
+  'docs/guide/proxies.md': { '': 'test/guide/proxies.test.ts' },
+  'docs/guide/node-versions.md': { 'RUN keep': 'test/guide/commands.test.ts' },
+};
+
+const REASON = /Not executed by a test, because \w/;
+const pages = [
+  'README.md',
+  'docs/run.md',
+  'docs/move.md',
+  ...readdirSync(join(root, 'docs/guide')).map((name) => `docs/guide/${name}`),
+];
+
+describe.each(pages)('the blocks of %s', (page) => {
+  const known = Object.entries(executed[page] ?? {});
+
+  test('are executed, or their section says why not', () => {
+    const open = blocksOf(page).filter(
+      ({ first, section }) =>
+        !known.some(([start]) => first.startsWith(start)) && !REASON.test(section.replace(/\s+/g, ' ')),
+    );
+    expect(open.map(({ first }) => first)).toEqual([]);
+  });
+
+  test('are there, and what executes them names the page', () => {
+    const firsts = blocksOf(page).map(({ first }) => first);
+    for (const [start, by] of known) {
+      expect(firsts).toContainEqual(
+        expect.stringMatching(new RegExp(`^${start.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`)),
+      );
+      expect(existsSync(join(root, by))).toBe(true);
+      // The example with Nest has the code of the page, and is run as an example.
+      if (by !== 'test/examples/servers.test.ts') {
+        expect(readFileSync(join(root, by), 'utf8')).toContain(page.split('/').at(-1)!);
+      }
+    }
+  });
+});

@@ -1,0 +1,41 @@
+// Does what its clients ask for with the API of Socket.IO's server: [['to', 'room'], ['emit', 'test']] is io.to('room').emit('test').
+import { createServer } from 'node:http';
+import { Server } from 'socket.io';
+
+const server = createServer();
+const io = new Server(server);
+const heard = [];
+
+const isRemote = (value) => typeof value?.id === 'string' && typeof value.emit === 'function';
+const described = ({ id, rooms, data, handshake }) => ({ id, rooms: [...rooms], data, auth: handshake.auth });
+const resultOf = (value) => (Array.isArray(value) && value.every(isRemote) ? value.map(described) : value);
+
+io.on('connection', (socket) => {
+  socket.on('worker', (done) => done(process.pid));
+  socket.on('rooms', (done) => done([...socket.rooms].filter((room) => room !== socket.id)));
+  socket.on('name', (name, done) => {
+    socket.data.name = name;
+    done();
+  });
+  socket.on('chain', async (target, steps, done) => {
+    try {
+      const start = target === 'socket' ? socket : target === 'server' ? io : io.of(target);
+      const step = (on, [name, ...values]) => (typeof on[name] === 'function' ? on[name](...values) : on[name]);
+      const value = await steps.reduce(step, start);
+      done({ value: typeof value === 'object' && !Array.isArray(value) ? undefined : resultOf(value) });
+    } catch (error) {
+      done({ error: error.message, responses: error.responses });
+    }
+  });
+  socket.on('remote', async (id, steps, done) => {
+    const [remote] = await io.in(id).fetchSockets();
+    for (const [method, ...values] of steps) remote[method](...values);
+    done();
+  });
+  socket.on('heard', (done) => done(heard.splice(0)));
+});
+io.of('/custom').on('connection', () => {});
+
+io.on('tell', (...values) => heard.push(values));
+io.on('ask', (question, answer) => answer(`${question} ${process.pid}`));
+server.listen(0);

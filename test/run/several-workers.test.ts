@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { nextEvent } from '../support/clients.js';
+import { RedisProcess } from '../support/redis.js';
+import { until } from '../support/until.js';
+import { runApp, stopAll } from './support/application.js';
+
+// What Socket.IO documents for several servers, and its adapters test with three of them.
+
+const WORKERS = 3;
+
+/** A client of one worker, with all the events that it gets. */
+interface Client {
+  readonly socket: Socket;
+  readonly worker: number;
+  readonly received: unknown[][];
+}
+
+type Step = readonly [method: string, ...values: unknown[]];
+
+describe.each(['embedded', 'redis'])('three workers under gjallar run on the bus %s', (bus) => {
+  let redis: RedisProcess | undefined;
+  let url: string;
+  let clients: Client[];
+  let one: Client;
+  let two: Client;
+  let three: Client;
+
+  beforeAll(async () => {
+    if (bus === 'redis') redis = await RedisProcess.start();
+    const env: Record<string, string> = redis ? { REDIS_URL: redis.url } : {};
+    ({ url } = await runApp('chain.mjs', { args: ['--workers', String(WORKERS)], env }));
+    await connectAll();
+  }, 60_000);
+
+  afterAll(async () => {
+    for (const { socket } of clients) socket.disconnect();
+    await stopAll();
+    await redis?.remove();
+  }, 60_000);
+
+  /** Connects a client to each worker. */
+  async function connectAll(): Promise<void> {
+    const found = new Map<number, Client>();
+    while (found.size < WORKERS) {
+      const socket = io(url, { forceNew: true, transports: ['websocket'], reconnection: false, auth: { key: 'mine' } });
+      await nextEvent(socket, 'connect');
+      const worker = (await socket.emitWithAck('worker')) as number;
+      if (found.has(worker)) socket.disconnect();
+      else found.set(worker, { socket, worker, received: [] });
+    }
+    clients = [...found.values()].sort((a, b) => a.worker - b.worker);
+    [one, two, three] = clients as [Client, Client, Client];
+    for (const { socket, received } of clients) {
+      socket.onAny((event, ...values) => {
+        if (event !== 'question') received.push([event, ...values]);
+      });
+    }
+  }
+
+  beforeEach(async () => {
+    if (clients.some(({ socket }) => !socket.connected)) await connectAll();
+    await chain(one, ['socketsLeave', ['room1', 'room2']]);
+    await fence();
+    for (const { received } of clients) received.length = 0;
+  });
+
+  /** Calls methods of the server on the worker of a client. */
+  async function on(client: Client, target: string, ...steps: Step[]): Promise<unknown> {
+    const { value, error } = (await client.socket.emitWithAck('chain', target, steps)) as Record<string, unknown>;
+    if (error !== undefined) throw new Error(String(error));
+    return value;
+  }
+  const chain = (client: Client, ...steps: Step[]) => on(client, 'server', ...steps);
+  const roomsOf = async ({ socket }: Client) => ((await socket.emitWithAck('rooms')) as string[]).sort();
+
+  /** Waits until all clients have what the workers sent them until now. */
+  async function fence(): Promise<void> {
+    for (const client of clients) await chain(client, ['emit', 'fence', client.worker]);
+    await until(() =>
+      clients.every(({ received }) => received.filter(([event]) => event === 'fence').length >= WORKERS),
+    );
+    for (const { received } of clients) {
+      const kept = received.filter(([event]) => event !== 'fence');
+      received.splice(0, received.length, ...kept);
+    }
+  }
+
+  /** What each client has received. */
+  async function received(): Promise<unknown[][][]> {
+    await fence();
+    return clients.map((client) => client.received.splice(0));
+  }
+
+  describe('broadcasts', () => {
+    test('reach all clients, with binary content', async () => {
+      await chain(one, ['emit', 'test', 1, '2', Buffer.from([3, 4])]);
+      const event = ['test', 1, '2', Buffer.from([3, 4])];
+      expect(await received()).toEqual([[event], [event], [event]]);
+    });
+
+    test('reach the clients of a namespace', async () => {
+      const others = clients.map(({ socket }) => socket.io.socket('/custom'));
+      await Promise.all(others.map((socket) => nextEvent(socket, 'connect')));
+      const events = others.map((socket) => nextEvent(socket, 'test'));
+      await on(one, '/custom', ['emit', 'test', 1]);
+      expect(await Promise.all(events)).toEqual([[1], [1], [1]]);
+      for (const socket of others) socket.disconnect();
+      expect(await received()).toEqual([[], [], []]);
+    });
+
+    test('reach the members of a room', async () => {
+      await on(two, 'socket', ['join', 'room1']);
+      await chain(one, ['to', 'room1'], ['emit', 'test']);
+      expect(await received()).toEqual([[], [['test']], []]);
+    });
+
+    test('reach a member of two rooms once', async () => {
+      await on(two, 'socket', ['join', ['room1', 'room2']]);
+      await chain(one, ['to', ['room1', 'room2']], ['emit', 'test']);
+      expect(await received()).toEqual([[], [['test']], []]);
+    });
+
+    test('leave out the members of a room', async () => {
+      await on(two, 'socket', ['join', 'room1']);
+      await chain(one, ['except', 'room1'], ['emit', 'test']);
+      expect(await received()).toEqual([[['test']], [], [['test']]]);
+    });
+
+    test('of a socket leave out that socket', async () => {
+      await chain(one, ['socketsJoin', 'room1']);
+      await fence();
+      await on(one, 'socket', ['to', 'room1'], ['emit', 'test']);
+      expect(await received()).toEqual([[], [['test']], [['test']]]);
+    });
+
+    test('reach a socket of another worker by its id', async () => {
+      await chain(one, ['to', three.socket.id], ['emit', 'test']);
+      expect(await received()).toEqual([[], [], [['test']]]);
+    });
+
+    test('with local stay on the worker', async () => {
+      await chain(one, ['local'], ['emit', 'test']);
+      expect(await received()).toEqual([[['test']], [], []]);
+    });
+  });
+
+  describe('broadcasts with acknowledgements', () => {
+    /** Lets the clients answer a question. */
+    function answering(...answers: unknown[]): void {
+      for (const [index, { socket }] of clients.entries()) {
+        socket.off('question');
+        socket.on('question', (answer: (value: unknown) => void) => {
+          if (answers[index] !== undefined) answer(answers[index]);
+        });
+      }
+    }
+
+    test('collect the answers of all clients', async () => {
+      answering(1, 2, 3);
+      const answers = (await chain(one, ['timeout', 5000], ['emitWithAck', 'question'])) as number[];
+      expect(answers.sort()).toEqual([1, 2, 3]);
+    });
+
+    test('collect binary answers', async () => {
+      answering(Buffer.from([1]), Buffer.from([2]), Buffer.from([3]));
+      const answers = (await chain(one, ['timeout', 5000], ['emitWithAck', 'question'])) as Buffer[];
+      expect(answers.sort(Buffer.compare)).toEqual([Buffer.from([1]), Buffer.from([2]), Buffer.from([3])]);
+    });
+
+    test('end at once without a client', async () => {
+      const asked = [
+        ['to', 'nowhere'],
+        ['timeout', 5000],
+        ['emitWithAck', 'question'],
+      ] as const;
+      expect(await chain(one, ...asked)).toEqual([]);
+    });
+
+    test('fail after the timeout, with the answers that came', async () => {
+      answering(1, 2, undefined);
+      const steps = [
+        ['timeout', 300],
+        ['emitWithAck', 'question'],
+      ];
+      const answer = await one.socket.emitWithAck('chain', 'server', steps);
+      expect(answer.error).toBe('operation has timed out');
+      expect(answer.responses.sort()).toEqual([1, 2]);
+    });
+  });
+
+  describe('socketsJoin and socketsLeave', () => {
+    const rooms = () => Promise.all(clients.map(roomsOf));
+
+    test('move all sockets', async () => {
+      await chain(one, ['socketsJoin', 'room1']);
+      await fence();
+      expect(await rooms()).toEqual([['room1'], ['room1'], ['room1']]);
+      await chain(two, ['socketsLeave', 'room1']);
+      await fence();
+      expect(await rooms()).toEqual([[], [], []]);
+    });
+
+    test('move the sockets of a room', async () => {
+      await on(one, 'socket', ['join', 'room1']);
+      await on(three, 'socket', ['join', 'room1']);
+      await chain(one, ['in', 'room1'], ['socketsJoin', 'room2']);
+      await fence();
+      expect(await rooms()).toEqual([['room1', 'room2'], [], ['room1', 'room2']]);
+      await on(three, 'socket', ['leave', 'room1']);
+      await chain(two, ['in', 'room1'], ['socketsLeave', 'room2']);
+      await fence();
+      expect(await rooms()).toEqual([['room1'], [], ['room2']]);
+    });
+  });
+
+  describe('fetchSockets', () => {
+    test('returns the sockets of all workers, with their rooms, data and handshake', async () => {
+      await Promise.all(clients.map(({ socket }, index) => socket.emitWithAck('name', `client ${index}`)));
+      const sockets = (await chain(one, ['fetchSockets'])) as { id: string }[];
+      const expected = clients.map(({ socket }, index) => ({
+        ...{ id: socket.id, rooms: [socket.id], data: { name: `client ${index}` }, auth: { key: 'mine' } },
+      }));
+      const inOrder = (list: { id?: string | undefined }[]) => list.sort((a, b) => a.id!.localeCompare(b.id!));
+      expect(inOrder(sockets)).toEqual(inOrder(expected));
+    });
+
+    test('returns the sockets of a room', async () => {
+      await on(three, 'socket', ['join', 'room1']);
+      const sockets = (await chain(one, ['in', 'room1'], ['fetchSockets'])) as { id: string }[];
+      expect(sockets.map(({ id }) => id)).toEqual([three.socket.id]);
+      expect(await chain(one, ['in', 'nowhere'], ['fetchSockets'])).toEqual([]);
+    });
+
+    test('returns sockets of other workers that can be used', async () => {
+      await one.socket.emitWithAck('remote', two.socket.id, [
+        ['emit', 'test', 1],
+        ['join', 'room1'],
+      ]);
+      expect(await received()).toEqual([[], [['test', 1]], []]);
+      expect(await roomsOf(two)).toEqual(['room1']);
+    });
+  });
+
+  describe('serverSideEmit', () => {
+    const heard = () => Promise.all(clients.map(({ socket }) => socket.emitWithAck('heard')));
+
+    test('reaches the other workers', async () => {
+      await chain(one, ['serverSideEmit', 'tell', 'world', 1, '2']);
+      await fence();
+      expect(await heard()).toEqual([[], [['world', 1, '2']], [['world', 1, '2']]]);
+    });
+
+    test('collects the answers of the other workers', async () => {
+      const answers = (await chain(one, ['serverSideEmitWithAck', 'ask', 'how is'])) as string[];
+      expect(answers.sort()).toEqual([`how is ${two.worker}`, `how is ${three.worker}`].sort());
+    });
+  });
+
+  test('disconnectSockets disconnects the sockets of all workers', async () => {
+    const reasons = clients.map(({ socket }) => nextEvent(socket, 'disconnect'));
+    void on(one, 'server', ['disconnectSockets', true]).catch(() => {});
+    for (const [reason] of await Promise.all(reasons)) expect(reason).toBe('io server disconnect');
+  });
+});
