@@ -14,7 +14,7 @@ import { messageOf, numbersMessage, numbersOf, types } from './wire/message.js';
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
  * about a fifth. The rest gathers more messages at moderate rates, where each frame would carry one.
  */
-const FRAME_COST_MS = 0.5;
+const FRAME_COST_MS = 0.2;
 /** Above this number of bytes, messages do not wait for the window. */
 const MAX_HELD_BYTES = 1024 * 1024;
 /** How often workers compare what they know of each other's rooms, in ms. */
