@@ -22,3 +22,9 @@ export interface WorkerLinks {
   /** Calls back with the id of each worker that is gone. */
   onLeave(listener: (id: number) => void): void;
 }
+
+/** The name of a worker among several machines: its number and the id of its machine. */
+export const workerName = (worker: number, machine: string): string => `${worker}.${machine}`;
+
+/** What {@link workerName} returns. Session ids begin with it. */
+export const WORKER_NAME = /^\d{1,9}\.[A-Za-z0-9_-]{8}/;

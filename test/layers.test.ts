@@ -21,7 +21,7 @@ const layers: Record<string, readonly string[]> = {
   parser: ['engine'],
   compat: ['errors'],
   rooms: ['compat', 'engine', 'errors', 'worker-links'],
-  cluster: ['engine', 'errors'],
+  cluster: ['engine', 'errors', 'worker-links'],
   http: ['compat', 'engine', 'errors'],
   operations: ['cluster', 'compat', 'descriptors', 'engine', 'errors', 'http', 'rooms'],
   runtime: [

@@ -13,7 +13,8 @@ export const cluster = {
     'socketio-nodes-2': stock,
     'gjallar-nodes-1': gjallar({ nodes: 1, processes: 1 }),
     'gjallar-nodes-2-redis': gjallar({ bus: 'redis' }),
-    'gjallar-nodes-2': gjallar({}),
+    'gjallar-nodes-2-frames': gjallar({ bus: 'redis-frames' }),
+    'gjallar-nodes-2-nats': gjallar({ bus: 'nats' }),
   },
   cells: (quick) =>
     (quick ? [10] : [10, 2, 100]).flatMap((members) => [

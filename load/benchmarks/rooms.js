@@ -41,9 +41,10 @@ function roomsResult(measured, { perSecond, members }, peer) {
   const [seen] = measured.groups;
   const deliveries = seen.perSecond.received;
   const messages = deliveries / members;
+  const broker = measured.helpers.redis ?? measured.helpers.nats;
   return {
     cpuPerMessage: (measured.server * 1e6) / messages,
-    brokerPerMessage: measured.helpers.redis === undefined ? undefined : (measured.helpers.redis * 1e6) / messages,
+    brokerPerMessage: broker === undefined ? undefined : (broker * 1e6) / messages,
     messages,
     deliveries,
     offered: perSecond,

@@ -13,6 +13,7 @@ export const provenance = {
     ws: installed('ws'),
     'uWebSockets.js': installed('uWebSockets.js'),
     redis: output('redis-server', ['--version'])?.match(/v=(\S+)/)?.[1],
+    nats: output('nats-server', ['--version'])?.match(/v(\S+)/)?.[1],
     go: output('go', ['version'])?.match(/go(\d\S*)/)?.[1],
     java: output('java', ['--version'])?.split(' ')[1],
     rust: output('rustc', ['--version'])?.split(' ')[1],

@@ -1,4 +1,4 @@
-// Starts a server program once or several times, with a Redis of its own between the copies where it needs one. The child
+// Starts a server program once or several times, with a Redis or NATS of its own between the copies where it needs one. The child
 // that does it stays idle: what is measured are the processes it has started.
 
 import { spawn } from 'node:child_process';
@@ -14,7 +14,7 @@ import { addressIn } from '../harness/service.js';
 import { settings, unavailable } from './control.js';
 import { freePort } from './free-port.js';
 
-const { host, nodes = 1, redis = nodes > 1 } = settings;
+const { host, nodes = 1, bus, redis = nodes > 1 && bus !== 'nats' } = settings;
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
 const children = [];
@@ -39,17 +39,27 @@ function kill(pid) {
  * @param {string[]} args of the program
  */
 export async function runNodes(file, env = {}, args = []) {
-  const redisPort = redis ? await startRedis() : undefined;
-  if (redisPort === null) return unavailable('redis-server is not installed');
   const common = { HOST: host, PORT: '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
-  if (redisPort) common.REDIS_URL = `redis://${host}:${redisPort}`;
+  const helpers = {};
+  if (redis) {
+    const { port, pid } = await startBroker('redis-server', '--bind', host, '--save', '', '--dir', folder);
+    if (!port) return unavailable('redis-server is not installed');
+    common.REDIS_URL = `redis://${host}:${port}`;
+    helpers.redis = pid;
+  }
+  if (bus === 'nats') {
+    const { port, pid } = await startBroker('nats-server', '--addr', host);
+    if (!port) return unavailable('nats-server is not installed');
+    common.NATS_URL = `nats://${host}:${port}`;
+    helpers.nats = pid;
+  }
   const started = [];
   for (let i = 0; i < nodes; i++) started.push(await startNode(file, common, args));
   process.send({
     ready: true,
     ports: started.map(({ port }) => port),
     pids: started.flatMap(({ pid }) => familyOf(pid)),
-    helpers: redisPort ? { redis: children[0].pid } : {},
+    helpers,
   });
 }
 
@@ -79,17 +89,17 @@ function portFrom(child) {
   });
 }
 
-/** @returns {Promise<number | null>} its port, or null where Redis is not installed */
-async function startRedis() {
+/** @returns {Promise<{ port?: number, pid?: number }>} nothing where the program is not installed */
+async function startBroker(name, ...args) {
   const port = await freePort(host);
-  const child = spawn('redis-server', ['--port', port, '--bind', host, '--save', '', '--dir', folder], {
-    stdio: 'ignore',
-  });
+  // Debian installs nats-server where an account that is not root often does not look.
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+  const child = spawn(name, ['--port', port, ...args], { stdio: 'ignore', env });
   const missing = await Promise.race([once(child, 'error').then(() => true), once(child, 'spawn').then(() => false)]);
-  if (missing) return null;
+  if (missing) return {};
   children.push(child);
   while (!(await answers(port))) await sleep(50);
-  return port;
+  return { port, pid: child.pid };
 }
 
 function answers(port) {

@@ -155,11 +155,9 @@ export function startChat(
       hasUser: (name) => hasRoom(ioRoomOfUser(name)),
       onRead: (client, cost) => onHistoryRead?.(client, cost),
     });
-  const plainMembers = new PlainMembers(plain);
-  const deliver = (room: string, message: Said) => {
+  const plainMembers = new PlainMembers(plain, io.of('/').adapter);
+  const deliver = (room: string, message: Said) =>
     io.local.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
-    plainMembers.deliver(room, message.text);
-  };
   const context: ChatContext = {
     io,
     presenceRegistry,
@@ -182,9 +180,6 @@ export function startChat(
     {
       roster: (message) => presenceRegistry.receive(message),
       news: (messages) => conversations?.receive(messages),
-      said: (room, messages) => {
-        for (const message of messages) deliver(room, message);
-      },
       heads: (positions) => conversations?.receivePositions(positions),
       revoked: () => onRevocation(),
     },

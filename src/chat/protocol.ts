@@ -1,7 +1,6 @@
 import type { Server, Socket } from 'socket.io';
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
-import type { NewMessage } from '../history/store.js';
 import type { NamesByUser } from '../presence/display-names.js';
 import type { PresenceRegistryMessage } from '../presence/messages.js';
 import type { AnnouncedMessages, AnnouncedPositions } from './conversations/announcer.js';
@@ -180,7 +179,6 @@ export interface ServerEvents {
 export interface InterServerEvents {
   roster: (message: PresenceRegistryMessage) => void;
   news: (messages: AnnouncedMessages) => void;
-  said: (room: string, messages: NewMessage[]) => void;
   heads: (positions: AnnouncedPositions) => void;
   /** The list of revoked tokens has changed. */
   revoked: () => void;

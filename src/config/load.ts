@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../errors.js';
+import { requireNatsClient } from '../rooms/backplanes/nats/client.js';
 import { backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 import { type RunConfig, runOptionKeys } from './run-options.js';
@@ -70,15 +71,39 @@ function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError
   return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
 }
 
-function checkBus({ bus, redisUrl }: RunConfig): void {
-  if (bus !== 'auto' && backplaneKindOf(bus).needsRedis && !redisUrl)
+function checkBus(config: RunConfig): void {
+  const { bus, redisUrl } = config;
+  const name = backplaneNameOf(config);
+  const { server } = backplaneKindOf(name);
+  if (server === 'Redis' && !redisUrl) {
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
-  if (redisUrl?.includes(',') && bus !== 'redis-sharded') {
+  }
+  if (redisUrl?.includes(',') && name !== 'redis-sharded' && name !== 'nats') {
     throw new GjallarError(
       'BAD_CONFIG',
       'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
     );
   }
+  checkNats(config, server === 'NATS');
+}
+
+function checkNats({ bus, natsUrl, natsCreds }: RunConfig, isUsed: boolean): void {
+  if (isUsed && !natsUrl) {
+    throw new GjallarError('BAD_CONFIG', 'BUS=nats requires NATS_URL; set it, or use BUS=embedded');
+  }
+  if (natsUrl && !isUsed) {
+    throw new GjallarError('BAD_CONFIG', `BUS=${bus} does not use NATS_URL; unset it, or use BUS=nats`);
+  }
+  if (natsCreds && !natsUrl) {
+    throw new GjallarError('BAD_CONFIG', 'NATS_CREDS requires NATS_URL; set it, or unset NATS_CREDS');
+  }
+  if (natsCreds && /@/.test(natsUrl!)) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'NATS_CREDS and a user or token in NATS_URL cannot be set together; remove one of them',
+    );
+  }
+  if (isUsed) requireNatsClient();
 }
 
 function checkAdmin({ adminUser, adminPassword }: RunConfig): void {
@@ -112,10 +137,17 @@ function checkHistoryStore(config: Config): void {
     throw new GjallarError('BAD_CONFIG', 'HISTORY_STORE=redis requires REDIS_URL; set it, or use HISTORY_STORE=sqlite');
   }
   const name = backplaneNameOf(config);
-  if (historyStore === 'sqlite' && historyTtl > 0 && backplaneKindOf(name).spansMachines) {
+  if (historyTtl === 0 || !backplaneKindOf(name).spansMachines) return;
+  if (historyStore === 'sqlite') {
     throw new GjallarError(
       'BAD_CONFIG',
       `BUS=${name} joins several machines, and HISTORY_STORE=sqlite does not; use HISTORY_STORE=redis, or BUS=embedded`,
+    );
+  }
+  if (!redisUrl) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `BUS=${name} joins several machines, whose history must be in Redis; set REDIS_URL too, or HISTORY_TTL=0`,
     );
   }
 }

@@ -9,6 +9,7 @@ import {
   integer,
   line,
   matching,
+  natsUrls,
   oneOf,
   optionalInteger,
   origins,
@@ -86,12 +87,44 @@ export const options = {
     accepts: '1 to 64 letters, digits and the characters . _ - :',
     schema: matching(/^[0-9A-Za-z._:-]{1,64}$/),
   }),
+  natsUrl: option({
+    name: 'NATS_URL',
+    isSecret: true,
+    description:
+      'NATS that connects several machines: nats://[user:password@]host[:port], nats://token@host or tls://…; ' +
+      'several servers of a cluster are separated by commas.',
+    default: 'none',
+    accepts:
+      'a URL that begins with nats:// or tls://, or several such URLs with the same user, password or token, ' +
+      'separated by commas',
+    schema: natsUrls(),
+  }),
+  natsCreds: option({
+    name: 'NATS_CREDS',
+    isSecret: true,
+    description:
+      'Credentials for NATS: the content of a credentials file (JWT and key); NATS_CREDS_FILE names the file instead.',
+    default: 'none',
+    accepts: 'the content of a credentials file of NATS',
+    schema: matching(/-----BEGIN NATS USER JWT-----[\s\S]*-----BEGIN USER NKEY SEED-----/),
+  }),
+  natsPrefix: option({
+    name: 'NATS_PREFIX',
+    description: 'Beginning of all subjects on NATS; servers with different prefixes do not hear each other.',
+    default: 'gjallar',
+    accepts: 'parts of 1 to 64 letters, digits and the characters _ -, separated by dots',
+    schema: z
+      .string()
+      .regex(/^(?=.{1,64}$)[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$/)
+      .default('gjallar'),
+  }),
   bus: option({
     name: 'BUS',
     description:
-      'How workers exchange messages: embedded (this machine only), redis, redis-sharded (requires a Redis ' +
-      'Cluster) or redis-streams; auto means redis if REDIS_URL is set (redis-sharded if it names a node of a ' +
-      'cluster), and embedded otherwise.',
+      'How workers exchange messages: embedded (this machine only), redis, redis-frames (between gjallar servers ' +
+      'only, at a lower cost), redis-sharded (requires a Redis Cluster), redis-streams or nats; auto means nats if ' +
+      'NATS_URL is set, redis if only REDIS_URL is (redis-sharded if it names a node of a cluster), and embedded ' +
+      'otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),

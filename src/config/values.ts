@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hasControlCharacters } from '../control-characters.js';
+import { readNatsUrls } from '../rooms/backplanes/nats/address.js';
 
 /** Parses a variable; the input is undefined if the variable is unset or empty. */
 export type Value<T> = z.ZodType<T, string | undefined>;
@@ -66,6 +67,11 @@ export function redisUrls(): Value<string | undefined> {
   return text().refine(
     (value) => value === undefined || value.split(',').every((url) => one.safeParse(url.trim()).success),
   );
+}
+
+/** One or more URLs of NATS, separated by commas. */
+export function natsUrls(): Value<string | undefined> {
+  return text().refine((value) => value === undefined || readNatsUrls(value) !== undefined);
 }
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\*\.)?[^/\s*]+$/;

@@ -31,6 +31,8 @@ const MAX_SHOWN_NAME = 256;
 /**
  * Turns the rooms of an adapter into uWebSockets.js topics. It works with the adapter of any backplane.
  *
+ * The adapter emits `broadcast` with each packet that is delivered here and its options, for members that are no sockets.
+ *
  * A room becomes a topic with the first broadcast to it. Rooms that never have more than one or two members, such as
  * each socket's own, cost nothing.
  */
@@ -114,6 +116,7 @@ class NativeRooms {
       this.broadcast = undefined;
       // Without clients, the server may not have its engine yet.
       if (adapter.sids.size > 0 && this.engine.busyRooms.isDue()) this.countRoom(options);
+      if (broadcast && adapter.listenerCount('broadcast') > 0) adapter.emit('broadcast', broadcast.packet, options);
       if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
         apply.call(adapter, options, deliver);
       }

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
 import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
 import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
+import { redisNamesOf } from '../config/redis-names.js';
+import type { RunConfig } from '../config/run-options.js';
 import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
+import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import type { WorkerLinks } from '../worker-links.js';
 import type { MalformedMessages, MalformedSource } from './malformed.js';
 
@@ -31,11 +34,11 @@ export async function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> 
   clearTimeout(timer);
 }
 
-/** What an outage of Redis is called in the log and among the problems. */
+/** What an outage of Redis or NATS is called in the log and among the problems. */
 interface OutageTexts {
-  /** What follows while Redis is unreachable. */
+  /** What follows while the server is unreachable. */
   down: string;
-  /** What follows while Redis rejects a command. */
+  /** What follows while the server rejects a command. */
   rejected: string;
   /** The message when the outage is over. */
   up: string;
@@ -43,9 +46,11 @@ interface OutageTexts {
 
 /**
  * Logs the start and the end of each outage once, and lists the outage among the worker's problems meanwhile.
+ * @param server the server that the workers depend on
  * @param fields further fields of the log lines
  */
 export function outageEvents(
+  server: 'Redis' | 'NATS',
   fields: object,
   texts: OutageTexts,
   { problems, log }: { problems: Set<string>; log: Logger },
@@ -55,10 +60,10 @@ export function outageEvents(
     onDown: (reason, rejected) => {
       problems.delete(problem);
       problem = rejected
-        ? `Redis rejects the command ${rejected}: ${texts.rejected}`
-        : `Redis is unreachable: ${texts.down}`;
+        ? `${server} rejects the command ${rejected}: ${texts.rejected}`
+        : `${server} is unreachable: ${texts.down}`;
       problems.add(problem);
-      // Only the log has the words of Redis, which may name users and channels.
+      // Only the log has the words of the server, which may name users and channels.
       log.error({ ...fields, reason }, problem);
     },
     onUp: (unsent) => {
@@ -70,7 +75,7 @@ export function outageEvents(
 
 /** The events of the backplane of a worker. */
 export function backplaneEvents(
-  bus: string,
+  bus: BackplaneName,
   worker: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
 ): BackplaneEvents {
   const texts = {
@@ -78,7 +83,26 @@ export function backplaneEvents(
     rejected: 'rooms do not fully span workers and machines',
     up: 'the backplane is up',
   };
-  return { ...outageEvents({ bus }, texts, worker), onMalformed: (reason) => worker.malformed.note('bus', reason) };
+  const { problems, malformed, log } = worker;
+  return {
+    ...outageEvents(backplaneKindOf(bus).server ?? 'Redis', { bus }, texts, worker),
+    onOtherWire: (other, isThere) => {
+      const problem =
+        `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear each ` +
+        'other. Set the same BUS on all servers; stock servers and emitters require BUS=redis';
+      if (!isThere) problems.delete(problem);
+      else {
+        problems.add(problem);
+        log.error({ bus, other }, problem);
+      }
+    },
+    onMalformed: (reason) => malformed.note('bus', reason),
+  };
+}
+
+/** The prefix of the channels of workers and machines, on the server that the backplane depends on. */
+export function channelPrefixOf(config: RunConfig): string {
+  return backplaneNameOf(config) === 'nats' ? config.natsPrefix : redisNamesOf(config).channels;
 }
 
 /** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */

@@ -6,7 +6,6 @@ import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
 import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
-import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
 import { isAllowedOrigin } from '../engine/limits/origin.js';
@@ -25,8 +24,9 @@ import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
+import { ownWindow, type SharedWindow } from '../rooms/backplanes/frames/window.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
-import { backplaneEvents, linksOf, readyInTime, reportMalformed } from './backplane.js';
+import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
 import { type OtherMachines, openMachines } from './machines/open.js';
@@ -72,7 +72,7 @@ export class MachineWorker implements EngineHost {
     private readonly config: RunConfig,
     version: string,
     readonly mesh: Mesh,
-    machine: string,
+    private readonly machine: string,
     readonly orders: Orders,
   ) {
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine);
@@ -158,16 +158,21 @@ export class MachineWorker implements EngineHost {
     logSockets(io, this.log);
   }
 
-  /** Opens a backplane for one more Socket.IO server. */
-  openBackplane(): Backplane {
+  /**
+   * Opens a backplane for one more Socket.IO server.
+   * @param window the window of the outbox of its engine; by default, one of its own
+   */
+  openBackplane(window: SharedWindow = ownWindow(this.config.flushMs)): Backplane {
     const { config, backplanes } = this;
     const count = backplanes.length;
-    const { channels } = redisNamesOf(config);
+    const prefix = channelPrefixOf(config);
     const links = this.nextPart(count, 'Socket.IO servers');
     const backplane = openBackplane(config, {
       links: linksOf(links),
+      machine: this.machine,
+      window,
       recovery: { links: linksOf(links, kinds.recovery) },
-      prefix: count === 0 ? channels : `${channels}:${count}`,
+      prefix: count === 0 ? prefix : `${prefix}:${count}`,
       events: backplaneEvents(backplaneNameOf(config), this),
     });
     backplanes.push(backplane);

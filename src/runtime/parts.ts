@@ -22,7 +22,7 @@ export function buildEngine(config: Config): { app: TemplatedApp; secure: boolea
 export async function buildServer(worker: MachineWorker, engine: Engine): Promise<Server> {
   const io = new Server({ serveClient: false, parser });
   worker.addServer(io);
-  const backplane = worker.openBackplane();
+  const backplane = worker.openBackplane(engine.outbox);
   io.adapter(withNativeRooms(backplane.factory, engine) as never);
   io.bind(engine);
   await worker.ready();

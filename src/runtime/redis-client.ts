@@ -12,8 +12,8 @@ const RETRY_INTERVAL_MS = 5000;
  * @param onLate called later if Redis was unreachable, and turns out to be a node of a cluster
  */
 export async function chooseBackplane(choice: BackplaneChoice, onLate: () => void): Promise<BackplaneName> {
-  const { bus, redisUrl } = choice;
-  if (bus !== 'auto' || !redisUrl) return backplaneNameOf(choice);
+  const { bus, redisUrl, natsUrl } = choice;
+  if (bus !== 'auto' || natsUrl || !redisUrl) return backplaneNameOf(choice);
   const isCluster = await isClusterNode(redisUrl);
   if (isCluster) return 'redis-sharded';
   if (isCluster === undefined) askLater(redisUrl, onLate);

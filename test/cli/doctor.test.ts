@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { NatsProcess } from '../support/nats.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
 import { runToEnd, startServer } from '../support/server.js';
@@ -114,4 +115,35 @@ describe('with a Redis', () => {
       .filter(({ user, what }) => user === 'gjallar' && !what?.startsWith('client'));
     expect(rejected).toEqual([]);
   });
+});
+
+test('NATS: rights that are missing, and a server that is down, are named with what to do', async () => {
+  const permissions = 'permissions: { publish: "gjallar.frames.>", subscribe: "gjallar.>" }';
+  const nats = await NatsProcess.start(
+    'max_payload: 1024',
+    `authorization { users = [ { user: lacking, password: secret, ${permissions} }, { user: chat, password: secret } ] }`,
+  );
+  try {
+    const url = (user: string) => nats.url.replace('//', `//${user}:secret@`);
+    const good = await examine({ NATS_URL: url('chat'), HISTORY_TTL: '0' });
+    expect(good).toMatchObject({ code: 0, failed: [] });
+    expect(good.lines.join('\n')).toMatch(
+      /NATS at 127\.0\.0\.1:\d+ answers[\s\S]*accepts 1024 bytes[\s\S]*allows the subjects/,
+    );
+    const lacking = await examine({ NATS_URL: url('lacking'), HISTORY_TTL: '0' });
+    expect(lacking.code).toBe(1);
+    expect(lacking.failed.map((line) => /Publish to "(.+)"/.exec(line)?.[1])).toEqual([
+      'gjallar.frames',
+      'gjallar.relay.doctor',
+    ]);
+    const wrong = await examine({ NATS_URL: nats.url.replace('//', '//nobody:secret@'), HISTORY_TTL: '0' });
+    expect(wrong.failed).toEqual([
+      expect.stringMatching(/cannot be used: .*Authorization Violation.* Check NATS_URL/i),
+    ]);
+    expect(JSON.stringify([good, lacking, wrong])).not.toContain('secret');
+  } finally {
+    await nats.remove();
+  }
+  const down = await examine({ NATS_URL: nats.url, HISTORY_TTL: '0' });
+  expect(down.failed).toEqual([expect.stringMatching(/NATS at .* cannot be used: .*ECONNREFUSED/)]);
 });

@@ -5,7 +5,15 @@ import { expect, test } from '@jest/globals';
 import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { idPrefixOf } from '../../src/cluster/relay/relay.js';
 import { closeWebSockets, openWebSocket, type RawWebSocket } from '../engine/support/raw.js';
-import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';
+import {
+  type ChatClient,
+  connect,
+  connected,
+  disconnectAll,
+  expectOk,
+  nextEvent,
+  workerOf,
+} from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
 
@@ -49,11 +57,13 @@ test('a worker that does not read what it is sent is replaced before that fills 
       clients.set(await workerOf(client), client);
     }
     const [other, member] = [clients.get(1)!, clients.get(2)!];
+    // Messages go only to workers that have members.
+    expectOk(await member.emitWithAck('join', 'hall'));
     const flood = await startFlood(server, 1);
     const back = nextEvent(member, 'connect');
     process.kill(await server.pidOfWorker(2), 'SIGSTOP');
     const died = server.logged(({ msg }) => msg === 'a worker died and will be replaced');
-    // More than 64 MiB, which are two bytes a character on the link. Then worker 1 has nothing to do but to notice.
+    // More than 64 MiB, which are three bytes a character on the link. Then worker 1 has nothing to do but to notice.
     for (let floods = 0; floods < 36; floods++) await flood();
     expect(await died).toMatchObject({ worker: 2, signal: 'SIGKILL' });
     const reasons = server.log.filter(({ msg }) => String(msg).endsWith('and is killed'));

@@ -20,7 +20,10 @@ async function readiness(server: RunningServer): Promise<{ status: number; state
 /** Resolves when the server says, after its first `seen` lines, that the bus is up or down. */
 function busIs(server: RunningServer, isUp: boolean, seen = 0): Promise<LogLine> {
   return server.logged(
-    (line) => line.bus === 'redis' && (line.level === 'info') === isUp && server.log.indexOf(line) >= seen,
+    (line) =>
+      /^redis(-frames)?$/.test(String(line.bus)) &&
+      (line.level === 'info') === isUp &&
+      server.log.indexOf(line) >= seen,
   );
 }
 
@@ -30,7 +33,9 @@ describe('two servers on one Redis', () => {
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
-    servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '2', REDIS_URL: redis.url })));
+    servers = await Promise.all(
+      [1, 2].map(() => startServer({ WORKERS: '2', BUS: 'redis-frames', REDIS_URL: redis.url })),
+    );
   });
 
   afterAll(async () => {
@@ -39,7 +44,7 @@ describe('two servers on one Redis', () => {
   });
 
   test('say so at the start', () => {
-    for (const { greeting } of servers) expect(greeting).toMatch(/ with 2 workers on the redis bus$/);
+    for (const { greeting } of servers) expect(greeting).toMatch(/ with 2 workers on the redis-frames bus$/);
   });
 
   test('40 default clients over both hear each message once and in order', async () => {
@@ -117,7 +122,7 @@ test('a server that keeps no history starts without its Redis and joins it when 
   const redis = await RedisProcess.start();
   await redis.stop();
   const servers = await Promise.all(
-    [1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: redis.url, HISTORY_TTL: '0' })),
+    [1, 2].map(() => startServer({ WORKERS: '1', BUS: 'redis-frames', REDIS_URL: redis.url, HISTORY_TTL: '0' })),
   );
   try {
     for (const server of servers) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfig } from '../../src/config/load.js';
 import { allOptions, type Config, options } from '../../src/config/options.js';
 import { runToEnd } from '../support/server.js';
-import { expectations } from './support/expectations.js';
+import { expectations, natsCreds } from './support/expectations.js';
 import { cert, key, otherKey, removeFiles, writeFiles } from './support/files.js';
 
 beforeAll(writeFiles);
@@ -50,6 +50,17 @@ describe('options that go together', () => {
     [{ BUS: 'redis' }, 'BUS=redis requires REDIS_URL; set it, or use BUS=embedded'],
     [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded requires REDIS_URL; set it, or use BUS=embedded'],
     [{ BUS: 'redis-streams' }, 'BUS=redis-streams requires REDIS_URL; set it, or use BUS=embedded'],
+    [{ BUS: 'nats' }, 'BUS=nats requires NATS_URL; set it, or use BUS=embedded'],
+    [{ BUS: 'embedded', NATS_URL: 'nats://a' }, 'BUS=embedded does not use NATS_URL; unset it, or use BUS=nats'],
+    [
+      { NATS_URL: 'nats://a' },
+      'BUS=nats joins several machines, whose history must be in Redis; set REDIS_URL too, or HISTORY_TTL=0',
+    ],
+    [
+      { NATS_URL: 'nats://user:secret@a', NATS_CREDS: natsCreds, HISTORY_TTL: '0' },
+      'NATS_CREDS and a user or token in NATS_URL cannot be set together; remove one of them',
+    ],
+    [{ NATS_CREDS: natsCreds }, 'NATS_CREDS requires NATS_URL; set it, or unset NATS_CREDS'],
     [
       { REDIS_URL: 'redis://a,redis://b' },
       'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',

@@ -35,6 +35,9 @@ const facts: PrimaryFacts = {
   ...{ uptime: 10, recent: [] },
 };
 
+/** What the parts of the texts stand for. */
+const names: Record<string, string> = { name: 'DATA_DIR', server: 'NATS' };
+
 const byId = <Sample extends WorkerSample | undefined>(...entries: [number, Sample][]) => new Map(entries);
 const room = { namespace: '/', room: 'hall', name: 'hall', members: 3, perSecond: 5 };
 
@@ -121,7 +124,7 @@ test('every problem that the code can name has a remedy', () => {
       ...readFileSync(join(source, name), 'utf8').matchAll(/(?:problem\w*|FULL|OVERLOADED)\b[^;]*?;/gs),
     ])
     .flatMap(([statement]) => [...statement.matchAll(/['`]([^'`\n]{15,}: ?[^'`\n]+)['`]/g)].map(([, text]) => text!))
-    .map((text) => text.replaceAll(/\$\{(name|rejected|.*?)\}/g, (_, what) => (what === 'name' ? 'DATA_DIR' : '1')));
+    .map((text) => text.replaceAll(/\$\{(name|server|.*?)\}/g, (_, what) => names[what as string] ?? '1'));
   expect(texts.length).toBeGreaterThan(8);
   expect(texts.filter((text) => !hasRemedy(text))).toEqual([]);
   expect(['worker 7 does not respond', '1 of 2 workers is not running'].filter((text) => !hasRemedy(text))).toEqual([]);

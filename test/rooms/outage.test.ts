@@ -5,25 +5,39 @@ import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
 import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
 import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
 import { nextEvent } from '../support/clients.js';
+import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
-import { startMember, type TestNode } from './support/node.js';
+import { onNats, onRedisFrames, startMember, type TestNode } from './support/node.js';
 
 type Told = ['down', string] | ['up', number];
 type Member = TestNode & { bus: Backplane; told: Told[] };
 type Open = (url: string, events: BackplaneEvents) => Backplane;
+/** What the bus depends on. */
+interface Broker {
+  readonly url: string;
+  readonly processes: readonly Pick<RedisProcess, 'start' | 'stop' | 'signal'>[];
+  remove(): Promise<void>;
+}
 
 const single = async () => {
   const redis = await RedisProcess.start();
   return { url: redis.url, processes: [redis], remove: () => redis.remove() };
 };
 
-describe.each<[string, Open, () => Promise<Pick<RedisCluster, 'url' | 'processes' | 'remove'>>]>([
+const singleNats = async () => {
+  const nats = await NatsProcess.start();
+  return { url: nats.url, processes: [nats], remove: () => nats.remove() };
+};
+
+describe.each<[string, Open, () => Promise<Broker>]>([
   ['redis', redisBackplane, single],
+  ['redis-frames', onRedisFrames, single],
+  ['nats', onNats, singleNats],
   ['redis-streams', redisStreamsBackplane, single],
   ['redis-sharded', redisShardedBackplane, () => RedisCluster.start()],
-])('the %s bus while Redis is away', (_name, open, start) => {
-  let redis: Awaited<ReturnType<typeof start>>;
+])('the %s bus while its server is away', (_name, open, start) => {
+  let redis: Broker;
   let members: [Member, Member];
   let pairs: Pair[];
 

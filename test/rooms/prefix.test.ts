@@ -7,7 +7,7 @@ import { connect, disconnectAll as disconnectClients, expectOk, upgraded } from 
 import { RedisProcess, until } from '../support/redis.js';
 import { startServer } from '../support/server.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
-import { startMember } from './support/node.js';
+import { onRedisFrames, startMember } from './support/node.js';
 
 let redis: RedisProcess;
 
@@ -38,6 +38,7 @@ test.each([
 
 test.each([
   ['redis', redisBackplane],
+  ['redis-frames', onRedisFrames],
   ['redis-streams', redisStreamsBackplane],
 ])('on the %s bus, servers hear those with the same prefix only', async (_name, open) => {
   const quiet = { onDown: () => {}, onUp: () => {} };

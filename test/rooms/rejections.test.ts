@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane, BackplaneEvents } from '../../src/rooms/backplanes/backplane.js';
@@ -7,7 +8,7 @@ import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { startServer } from '../support/server.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
-import { startMember, type TestNode } from './support/node.js';
+import { onRedisFrames, startMember, type TestNode } from './support/node.js';
 
 afterEach(disconnectAll);
 
@@ -40,6 +41,7 @@ interface Case {
 
 test.each<[string, Case]>([
   ['redis', { open: redisBackplane, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
+  ['redis-frames', { open: onRedisFrames, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
   ['redis-streams', { open: redisStreamsBackplane, start: single, subscribe: 'SUBSCRIBE', publish: 'XADD' }],
   [
     'redis-sharded',
@@ -100,6 +102,29 @@ test.each<[string, Case]>([
     const pairs: Pair[] = await Promise.all(members.map((member) => pairOn(member)));
     for (const [index, { io }] of members.entries()) io.emit('from', index);
     await until(() => pairs.every(({ received }) => received.filter(([event]) => event === 'from').length === 2));
+  }
+});
+
+test('the rights that docs/operations.md lists for frames suffice', async () => {
+  const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const [, rights] = /^ {4}ACL SETUSER chat on >secret (.*)$/m.exec(docs)!;
+  const redis = await RedisProcess.start();
+  const told: unknown[][] = [];
+  const events = { onDown: (...values: unknown[]) => told.push(values), onUp: () => told.push(['up']) };
+  const members: (TestNode & { bus: Backplane })[] = [];
+  try {
+    await allow([redis], 'reset', 'on', '>secret', ...rights!.split(' '));
+    for (let count = 0; count < 2; count++) members.push(await startMember(onRedisFrames(asChat(redis.url), events)));
+    const pair = await pairOn(members[0]!);
+    await pair.socket.join('room');
+    members[1]!.io.to('room').emit('hello');
+    await until(() => pair.received.length > 0);
+    await pair.socket.leave('room');
+    expect(told).toEqual([['up'], ['up']]);
+  } finally {
+    disconnectAll();
+    for (const member of members) await member.close();
+    await redis.remove();
   }
 });
 

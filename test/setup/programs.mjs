@@ -22,6 +22,12 @@ export const PROGRAMS = [
     ],
   },
   {
+    package: 'nats-server',
+    found: () => inPath('nats-server'),
+    services: ['nats-server'],
+    usedBy: ['support/nats.ts'],
+  },
+  {
     package: 'chromium',
     found: () => isProgram(process.env.CHROMIUM || '/usr/bin/chromium'),
     services: [],

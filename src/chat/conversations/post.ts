@@ -26,7 +26,7 @@ export function asDirectMessage(
  * @throws GjallarError HISTORY_… if the history does not store them; no member receives them then
  */
 export async function postToRoom(
-  { io, conversations, deliver, counters, isOverloaded }: ChatContext,
+  { io, conversations, counters, isOverloaded }: ChatContext,
   room: string,
   messages: readonly NewMessage[],
   options?: AppendOptions,
@@ -40,9 +40,7 @@ export async function postToRoom(
     return results;
   }
   counters.roomMessages += messages.length;
-  // Each worker delivers to its own members. Plain WebSockets are not reached by the rooms of Socket.IO.
-  io.serverSideEmit('said', room, [...messages]);
-  for (const message of messages) deliver(room, message);
+  for (const message of messages) io.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
   return messages.map(() => ({}));
 }
 

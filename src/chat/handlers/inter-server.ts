@@ -20,7 +20,6 @@ const schemas: Record<keyof Listeners, readonly z.ZodType[]> = {
   roster: [presenceMessage],
   news: [z.array(z.looseObject({ key, messages: z.array(stored).min(1) }))],
   heads: [z.array(z.looseObject({ key, first: position, last: position }))],
-  said: [z.string().min(1), z.array(said)],
   revoked: [],
 };
 

@@ -3,6 +3,7 @@ import { GjallarError } from '../../errors.js';
 import type { Command } from '../command.js';
 import { type Finding, ok, warn } from './finding.js';
 import { checkMachine } from './machine.js';
+import { checkNats } from './nats.js';
 import { checkCertificate, checkKeys, checkPort } from './network.js';
 import { checkRedis } from './redis.js';
 import { checkArchive, checkDataDir } from './storage.js';
@@ -13,7 +14,7 @@ import { checkArchive, checkDataDir } from './storage.js';
  */
 export const doctor: Command = {
   usage: '',
-  description: 'Checks the configuration, limits, Redis, databases, clock and port, and says what to do.',
+  description: 'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.',
   async run(args, config, environment) {
     if (args.length > 0) throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor');
     const findings: Finding[] = [
@@ -27,6 +28,7 @@ export const doctor: Command = {
       ...(await checkKeys(config)),
       ...checkDataDir(config),
       ...(await checkRedis(config)),
+      ...(await checkNats(config)),
       ...(await checkArchive(config)),
     ];
     for (const { level, message } of findings) console.log(`${level.padEnd(4)}  ${message}`);

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
+import { framesChannel } from '../../rooms/backplanes/frames/machines/machine-frame-links.js';
 import { redisUrls } from '../../rooms/backplanes/redis/urls.js';
 import { type BackplaneName, backplaneNameOf } from '../../rooms/backplanes/registry.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
@@ -113,6 +114,7 @@ async function rights(redis: Redis, name: string, info: string | undefined, conf
 
 function busCommands(bus: BackplaneName, channels: string): string[][] {
   if (bus === 'redis') return [['PUBLISH', `${channels}#doctor`, 'x']];
+  if (bus === 'redis-frames') return [['PUBLISH', framesChannel(channels), 'x']];
   if (bus === 'redis-sharded') return [['SPUBLISH', `${channels}#doctor`, 'x']];
   if (bus === 'redis-streams') {
     return [
@@ -130,6 +132,12 @@ function subscriptions(bus: BackplaneName, channels: string): [string, string][]
       // Redis compares a pattern with the allowed ones literally, so it must be the one that the backplane uses.
       ['PSUBSCRIBE', `${channels}#/#*`],
       ['SUBSCRIBE', `${channels}-request#/doctor#`],
+    ];
+  }
+  if (bus === 'redis-frames') {
+    return [
+      ['PSUBSCRIBE', `${channels}#/*`],
+      ['SUBSCRIBE', framesChannel(channels)],
     ];
   }
   return bus === 'redis-sharded' ? [['SSUBSCRIBE', `${channels}#/doctor#`]] : [];

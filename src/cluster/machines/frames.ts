@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../errors.js';
+import { WORKER_NAME } from '../../worker-links.js';
 
 /**
  * The frames between workers of different machines: version (1 byte), type (1 byte), epoch (4 bytes), number (4 bytes),
@@ -32,12 +33,6 @@ export interface Frame {
 
 const VERSION = 1;
 const HEADER = 12;
-
-/** The name of a worker among several machines: its number and the id of its machine. */
-export const workerName = (worker: number, machine: string): string => `${worker}.${machine}`;
-
-/** What {@link workerName} returns. Session ids begin with it. */
-export const WORKER_NAME = /^\d{1,9}\.[A-Za-z0-9_-]{8}/;
 
 export function encodeFrame({ type, from, epoch, number, part, payload }: Frame): Buffer {
   const bytes = Buffer.allocUnsafe(HEADER + from.length + payload.length);

@@ -55,6 +55,8 @@ export class Outbox {
   private readonly held = new Map<string, number>();
   private cancelFlush: (() => void) | undefined;
   private heldUntil = 0;
+  /** Other senders that hold something for the same window. Each returns the approximate cost of its flush, in ms. */
+  private readonly others = new Set<() => number>();
   /** The number of bytes held for single WebSockets. */
   private readonly heldBytes = new Map<WebSocketConnection, number>();
 
@@ -77,6 +79,19 @@ export class Outbox {
   /** Whether messages are held. Single messages must then wait behind them. */
   get isHolding(): boolean {
     return this.entries.length > 0;
+  }
+
+  /**
+   * Lets another sender use this window: what it sends leaves together with the messages to sockets.
+   * @param flush sends what the sender holds; returns the approximate cost, in ms
+   * @returns call it when the sender holds something
+   */
+  share(flush: () => number): () => void {
+    return () => {
+      this.others.add(flush);
+      if (this.longest === 0) this.flush();
+      else if (!this.cancelFlush) this.planFlush();
+    };
   }
 
   /** Sends to all subscribers of a topic except those in `except`. */
@@ -135,8 +150,13 @@ export class Outbox {
     this.cancelFlush?.();
     this.cancelFlush = undefined;
     const { entries } = this;
-    if (entries.length === 0) return;
+    if (entries.length === 0 && this.others.size === 0) return;
     this.entries = [];
+    let otherCost = 0;
+    for (const flush of this.others) {
+      this.others.delete(flush);
+      otherCost += flush();
+    }
     let writes = 0;
     for (const [topic, messages] of this.held) {
       const subscribers = this.publisher.numSubscribers(topic);
@@ -157,7 +177,8 @@ export class Outbox {
       }
     }
     writes += sendSingles(singles);
-    this.heldUntil = this.clock.now() + Math.min(this.longest, (writes * WRITE_COST_MS) / SHARE_OF_TIME);
+    const cost = writes * WRITE_COST_MS + otherCost;
+    this.heldUntil = this.clock.now() + Math.min(this.longest, cost / SHARE_OF_TIME);
   }
 
   private planFlush(): void {

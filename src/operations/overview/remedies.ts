@@ -11,6 +11,15 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     'Check that Redis runs and that REDIS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
   ],
   [
+    /^NATS is unreachable/,
+    'Check that NATS runs and that NATS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
+  ],
+  [/^NATS rejects the command/, 'Grant the subject to the user of NATS_URL. The log line of the same words names it.'],
+  [
+    /^servers or emitters on this Redis use BUS=/,
+    'Give all servers and emitters on this Redis the same BUS, or a REDIS_PREFIX of their own.',
+  ],
+  [
     /^Redis rejects the command/,
     'Grant the command to the user of REDIS_URL. gjallar doctor names every command and channel that is missing.',
   ],

@@ -1,5 +1,8 @@
+import type { WorkerLinks } from '../../worker-links.js';
 import type { AdapterFactory } from '../native-rooms.js';
 import type { RecoveryState } from '../recovery/outcomes.js';
+import type { RecoveryOptions } from '../recovery/recovery.js';
+import type { SharedWindow } from './frames/window.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
@@ -45,6 +48,31 @@ export interface BackplaneEvents {
    * @param unsent how many messages were dropped since it was last up
    */
   onUp(unsent: number): void;
+  /**
+   * Servers or emitters on the same Redis use another wire, so that this worker and they do not hear each other; or they
+   * have been silent for a minute.
+   * @param bus the value of the option BUS that they use
+   */
+  onOtherWire?(bus: string, isThere: boolean): void;
   /** A message from the backplane was malformed and has been dropped. */
   onMalformed?(reason: string): void;
+}
+
+/** The parts that a backplane is opened with. */
+export interface BackplaneSurroundings {
+  /** The links to the other workers of this machine. */
+  links: WorkerLinks;
+  /** The id of this machine, unique among all machines. */
+  machine: string;
+  /** The window of this worker's outbox. */
+  window: SharedWindow;
+  /** The URL of the server that it depends on; empty if there is none. */
+  url: string;
+  /** The credentials for it that are not in the URL. */
+  credentials?: string | undefined;
+  /** The prefix of the channels, and the name of the stream. */
+  prefix: string;
+  events: BackplaneEvents;
+  /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
+  recovery?: Pick<RecoveryOptions, 'links' | 'maxBytes' | 'maxSessions'>;
 }

@@ -93,8 +93,9 @@ export class ConnectionHealth implements BackplaneTraffic {
    * Sends a message, or counts it as unsent. Callers may ignore the promise, as the adapters do: its rejection does not
    * end the process.
    * @param name the command and its first argument, to which Redis may object
+   * @param messages how many messages it carries
    */
-  send<T>(bytes: number, send: () => Promise<T>, name?: Command): Promise<T> {
+  send<T>(bytes: number, send: () => Promise<T>, name?: Command, messages = 1): Promise<T> {
     const sent = this.pendingBytes + bytes > this.maxPendingBytes ? refuse<T>() : send();
     this.pendingBytes += bytes;
     sent.then(
@@ -104,7 +105,7 @@ export class ConnectionHealth implements BackplaneTraffic {
       },
       (error) => {
         this.pendingBytes -= bytes;
-        this.unsent++;
+        this.unsent += messages;
         if (name) this.rejections.note(name, error);
       },
     );

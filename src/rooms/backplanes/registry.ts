@@ -1,27 +1,15 @@
-import type { WorkerLinks } from '../../worker-links.js';
-import { openRecovery, type RecoveryOptions } from '../recovery/recovery.js';
-import type { Backplane, BackplaneEvents } from './backplane.js';
+import { openRecovery } from '../recovery/recovery.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
 import { embeddedBackplane } from './embedded/embedded.js';
+import { natsBackplane } from './nats/nats.js';
 import { redisBackplane } from './redis/classic.js';
 import { redisShardedBackplane } from './redis/sharded.js';
 import { redisStreamsBackplane } from './redis/streams.js';
-
-/** The parts that a backplane is opened with. */
-export interface BackplaneSurroundings {
-  /** The links to the other workers of this machine. */
-  links: WorkerLinks;
-  /** The URL of the server that it depends on; empty if there is none. */
-  url: string;
-  /** The prefix of the channels, and the name of the stream. */
-  prefix: string;
-  events: BackplaneEvents;
-  /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Pick<RecoveryOptions, 'links' | 'maxBytes' | 'maxSessions'>;
-}
+import { redisFramesBackplane } from './redis-frames/redis-frames.js';
 
 interface BackplaneKind {
-  /** Whether it needs REDIS_URL. */
-  needsRedis: boolean;
+  /** The server that it depends on; undefined if there is none. */
+  server: 'Redis' | 'NATS' | undefined;
   /** Whether it connects several machines. */
   spansMachines: boolean;
   /** Whether every worker can be told of every broadcast, so that each can keep them for recovery. */
@@ -32,29 +20,31 @@ interface BackplaneKind {
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
 const kinds = {
   embedded: {
-    needsRedis: false,
+    server: undefined,
     spansMachines: false,
     keepsPackets: true,
-    open: ({ links, events }) => embeddedBackplane(links, events),
+    open: ({ links, window, events }) => embeddedBackplane(links, window, events),
   },
+  'redis-frames': { server: 'Redis', spansMachines: true, keepsPackets: true, open: redisFramesBackplane },
   redis: {
-    needsRedis: true,
+    server: 'Redis',
     spansMachines: true,
     keepsPackets: true,
     open: ({ url, events, prefix }) => redisBackplane(url, events, prefix),
   },
   'redis-sharded': {
-    needsRedis: true,
+    server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
     open: ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix),
   },
   'redis-streams': {
-    needsRedis: true,
+    server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
     open: ({ url, events, prefix }) => redisStreamsBackplane(url, events, prefix),
   },
+  nats: { server: 'NATS', spansMachines: true, keepsPackets: true, open: natsBackplane },
 } as const satisfies Record<string, BackplaneKind>;
 
 export type BackplaneName = keyof typeof kinds;
@@ -64,11 +54,17 @@ export const backplaneNames = Object.keys(kinds) as BackplaneName[];
 export interface BackplaneChoice {
   readonly bus: BackplaneName | 'auto';
   readonly redisUrl: string | undefined;
+  readonly natsUrl?: string | undefined;
+  readonly natsCreds?: string | undefined;
 }
 
-/** The backplane that the configuration selects. `auto` means Redis if there is one, and otherwise embedded. */
-export function backplaneNameOf({ bus, redisUrl }: BackplaneChoice): BackplaneName {
+/**
+ * The backplane that the configuration selects. `auto` means NATS if there is one, otherwise Redis if there is one, and
+ * otherwise embedded.
+ */
+export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice): BackplaneName {
   if (bus !== 'auto') return bus;
+  if (natsUrl) return 'nats';
   return redisUrl ? 'redis' : 'embedded';
 }
 
@@ -82,17 +78,19 @@ export function backplaneKindOf(name: BackplaneName): Omit<BackplaneKind, 'open'
  * with the option `connectionStateRecovery`, the workers keep sessions and packets, unless the backplane does.
  */
 export function openBackplane(choice: BackplaneChoice, surroundings: Omit<BackplaneSurroundings, 'url'>): Backplane {
-  const { open, keepsPackets, spansMachines }: BackplaneKind = kinds[backplaneNameOf(choice)];
+  const name = backplaneNameOf(choice);
+  const { open, keepsPackets, spansMachines }: BackplaneKind = kinds[name];
+  const { redisUrl = '', natsUrl = '', natsCreds } = choice;
+  const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
   const { events, recovery: options } = surroundings;
-  const url = choice.redisUrl ?? '';
-  if (!keepsPackets) return open({ ...surroundings, url });
+  if (!keepsPackets) return open({ ...surroundings, ...address });
   const recovery = openRecovery({
     ...options,
     spansMachines,
     subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
     onMalformed: (reason) => events.onMalformed?.(reason),
   });
-  const backplane = open({ ...surroundings, url, events: reporting(events, () => recovery.lost()) });
+  const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
   return {
     ...backplane,
     get recovery() {

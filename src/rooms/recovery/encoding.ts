@@ -1,7 +1,7 @@
 import type { Namespace } from 'socket.io';
 import { PacketType } from 'socket.io-parser';
 import { decoderOf } from '../../compat/socket-io.js';
-import { decodePackets } from '../backplanes/embedded/codec.js';
+import { decodePackets } from '../backplanes/frames/wire/cluster-message.js';
 import type { EncodedPackets } from '../encoded-packet.js';
 
 /** Adds offsets to encoded packets, as one more argument. */
@@ -27,9 +27,4 @@ export class OffsetWriter {
   decode(packets: EncodedPackets): unknown[] {
     return decodePackets(packets, decoderOf(this.nsp.server));
   }
-}
-
-/** Whether a room may be the own room of a socket. */
-export function looksLikeSocketId(room: unknown): room is string {
-  return typeof room === 'string' && /^[\w-]{20}$/.test(room);
 }

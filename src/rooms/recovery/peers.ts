@@ -1,4 +1,4 @@
-import { looksLikeSocketId } from './encoding.js';
+import { looksLikeSocketId } from '../socket-id.js';
 import type { RecoveryHost } from './host.js';
 import type { PacketLog, StreamState } from './kept/packet-log.js';
 import type { KeptSession, Sessions } from './kept/sessions.js';

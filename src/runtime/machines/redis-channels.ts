@@ -1,20 +1,12 @@
 import { Redis } from 'ioredis';
-import type { MachineChannels } from '../../cluster/machines/machine-links.js';
-import type { BackplaneEvents, BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
+import type { BackplaneEvents } from '../../rooms/backplanes/backplane.js';
 import { ConnectionHealth } from '../../rooms/backplanes/connection-health.js';
 import { observe } from '../../rooms/backplanes/redis/classic.js';
 import { connectionOptions, keepWatch } from '../../rooms/backplanes/redis/connection.js';
 import { type Command, wouldAccept } from '../../rooms/backplanes/redis/rejections.js';
 import { connectCluster } from '../../rooms/backplanes/redis/sharded.js';
 import { Subscriptions } from '../../rooms/backplanes/redis/subscriptions.js';
-
-/** The channels of the workers of all machines, on Redis. */
-export interface RedisChannels extends MachineChannels {
-  readonly traffic: BackplaneTraffic;
-  /** Resolves when this worker's channel is subscribed to. Never rejects. */
-  ready(): Promise<void>;
-  close(): void;
-}
+import type { WorkerChannels } from './channels.js';
 
 interface ChannelOptions {
   /** The URL of Redis; for a cluster one or more, separated by commas. */
@@ -36,7 +28,7 @@ interface Connections {
 }
 
 /** Opens this worker's channel, and sends to those of others. */
-export function redisChannels({ url, isCluster, prefix, name, events }: ChannelOptions): RedisChannels {
+export function redisChannels({ url, isCluster, prefix, name, events }: ChannelOptions): WorkerChannels {
   let onMessage: (bytes: Buffer) => void = () => {};
   let onLoss = () => {};
   const channelOf = (worker: string) => `${prefix}-relay#${worker}`;

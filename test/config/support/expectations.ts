@@ -3,6 +3,12 @@ import { memoryLimit } from '../../../src/config/memory-limit.js';
 import type { Config } from '../../../src/config/options.js';
 import { cert, key, text } from './files.js';
 
+/** Looks like the content of a credentials file. */
+export const natsCreds = [
+  '-----BEGIN NATS USER JWT-----\neyJ0\n------END NATS USER JWT------',
+  '-----BEGIN USER NKEY SEED-----\nSUA\n------END USER NKEY SEED------',
+].join('\n\n');
+
 export interface Expectation {
   /** What an unset variable means, where the help describes it instead of showing the value. */
   default?: unknown;
@@ -68,15 +74,36 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['a b', 'a#', '{a}', 'a*', 'a'.repeat(65)],
   },
+  natsUrl: {
+    default: undefined,
+    good: [
+      ['nats://localhost', 'nats://localhost', { HISTORY_TTL: '0' }],
+      ['tls://a:1, tls://b:2', 'tls://a:1, tls://b:2', { HISTORY_TTL: '0' }],
+    ],
+    bad: ['localhost:4222', 'nats://a,tls://b'],
+  },
+  natsCreds: {
+    default: undefined,
+    good: [[natsCreds, natsCreds, { NATS_URL: 'nats://localhost', HISTORY_TTL: '0' }]],
+    bad: ['user.creds'],
+  },
+  natsPrefix: {
+    good: [
+      ['staging', 'staging'],
+      ['a.b-c_d.1', 'a.b-c_d.1'],
+    ],
+    bad: ['a..b', 'a:b'],
+  },
   bus: {
     good: [
       ['auto', 'auto'],
       ['embedded', 'embedded'],
-      ...['redis', 'redis-sharded', 'redis-streams'].map((bus): Expectation['good'][number] => [
+      ...['redis', 'redis-frames', 'redis-sharded', 'redis-streams'].map((bus): Expectation['good'][number] => [
         bus,
         bus,
         { REDIS_URL: 'redis://localhost' },
       ]),
+      ['nats', 'nats', { NATS_URL: 'nats://localhost', REDIS_URL: 'redis://localhost' }],
     ],
     bad: ['kafka', 'Redis'],
   },

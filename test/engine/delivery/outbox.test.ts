@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { Outbox } from '../../../src/engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../../src/engine/http/exchange.js';
 import type { Session } from '../../../src/engine/session/session.js';
 import type { WebSocketTransport } from '../../../src/engine/transports/websocket.js';
@@ -40,4 +41,25 @@ test('what is held for a client that goes meanwhile is forgotten, and the others
   clock.advance(1000);
   expect(await staying.next()).toBe('4second');
   expect(await staying.next()).toBe('4to the one that stays');
+});
+
+test('other senders share the window: a lone message leaves at once, and what follows leaves together', () => {
+  const clock = new TestClock();
+  const outbox = new Outbox({ publish: () => true, numSubscribers: () => 0 }, 25, clock);
+  const flushed: string[] = [];
+  const senders = ['first', 'second'].map((name) =>
+    outbox.share(() => {
+      flushed.push(name);
+      return 0.5;
+    }),
+  );
+  senders[0]!();
+  clock.advance(0);
+  expect(flushed.splice(0)).toEqual(['first']);
+  // A flush that took half a millisecond is followed by a window of ten.
+  for (const hold of [...senders, ...senders]) hold();
+  clock.advance(9);
+  expect(flushed).toEqual([]);
+  clock.advance(1);
+  expect(flushed).toEqual(['first', 'second']);
 });

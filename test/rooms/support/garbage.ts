@@ -1,7 +1,11 @@
 import { serialize } from 'node:v8';
+import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
-import { encodeBroadcast, encodeMessage } from '../../../src/rooms/backplanes/embedded/codec.js';
+import { encodeBroadcast } from '../../../src/rooms/backplanes/frames/wire/broadcast.js';
+import { encodeMessage } from '../../../src/rooms/backplanes/frames/wire/cluster-message.js';
+import { messageOf, types } from '../../../src/rooms/backplanes/frames/wire/message.js';
+import { subjectOf } from '../../../src/rooms/backplanes/nats/pub-sub.js';
 
 const msgpack = defaultParser().encode;
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
@@ -45,18 +49,37 @@ const clusterMessages: unknown[] = [
   { uid: 'x', nsp: '/', type: 9, data: { packet: 'sum' } },
 ];
 
+const broadcast = encodeBroadcast({
+  ...{ nsp: '/', packetType: 2, rooms: ['room'], except: ['other'], flags: { volatile: true } },
+  encoded: ['2["a"]', Buffer.from('bytes')],
+});
+
+/** What a broadcast must not be: incomplete, or with flags that are none. */
+const notBroadcasts = [
+  ...Array.from({ length: broadcast.length - 5 }, (_, length) => broadcast.subarray(5, 5 + length)),
+  Buffer.concat([broadcast.subarray(5), Buffer.of(0)]),
+  ...['x', 'null', '5', '{'].map((flags) => {
+    const bytes = encodeBroadcast({ nsp: '/', packetType: 2, rooms: [], except: [], flags: { x: flags }, encoded: [] });
+    const text = Buffer.from(JSON.stringify({ x: flags }));
+    return Buffer.from(bytes.subarray(5)).fill(flags.padEnd(text.length), 10, 10 + text.length);
+  }),
+];
+
+/** Messages within frames. */
+const messages = [
+  ...[null, undefined, 5, [], {}, ['2{'], [null], ['5']].map((value) => messageOf(types.cluster, serialize(value))),
+  messageOf(types.cluster, Buffer.from('noise')),
+  ...clusterMessages.filter((message) => message).map((message) => encodeMessage(message as never)),
+  ...notBroadcasts.map((body) => messageOf(types.broadcast, body)),
+  ...[types.added, types.removed, types.rooms, types.ping].map((type) => messageOf(type, Buffer.of(1, 2, 3))),
+  messageOf(99, Buffer.alloc(4)),
+];
+
 /** Frames for the embedded backplane. */
 export const frames: Uint8Array[] = [
   ...noise.map((bytes) => Buffer.from(bytes)),
-  ...[null, undefined, 5, [], {}, { nsp: '/' }, { message: null }, { message: ['2{'] }].map((value) =>
-    serialize(value),
-  ),
-  ...clusterMessages.filter((message) => message).map((message) => encodeMessage(message as never)),
-  ...notOptions.map((opts) =>
-    encodeBroadcast({ nsp: '/', uid: '9', packetType: 2, opts, encoded: ['2["a"]'] } as never),
-  ),
-  encodeBroadcast({ nsp: '/', uid: '9', packetType: 2, opts, encoded: [5] } as never),
-  encodeBroadcast({ nsp: '/', uid: '9', packetType: 2, opts, encoded: 'x' } as never),
+  ...messages.map((message) => Buffer.concat([Buffer.of(1), message])),
+  Buffer.concat([Buffer.of(1), messages[0]!.subarray(0, -1)]),
 ];
 
 /** Publishes on the channels of `@socket.io/redis-adapter`. */
@@ -91,6 +114,50 @@ export async function onClassicRedis(url: string): Promise<number> {
     return all.length - 1;
   });
 }
+
+/** Messages for the channels of machines, and for the one where their workers meet. */
+function machineFrames(machines: readonly string[]): {
+  all: [channel: string, bytes: Buffer | string][];
+  each: number;
+} {
+  const head = Buffer.concat([Buffer.of(1, 10), Buffer.from('9.machine2')]);
+  const forAll = Buffer.from([4, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
+  const frames = [
+    ...noise.map((bytes) => Buffer.from(bytes)),
+    ...messages.map((message) => Buffer.concat([head, forAll, message])),
+    Buffer.concat([head, forAll]),
+    Buffer.concat([Buffer.of(1, 3), Buffer.from('x y')]),
+  ];
+  const all: [string, Buffer | string][] = [];
+  for (const machine of machines) for (const frame of frames) all.push([`socket.io:frames:${machine}`, frame]);
+  for (const message of noise) all.push(['socket.io:frames', message]);
+  return { all, each: frames.length + noise.length };
+}
+
+/** Publishes on the channels of machines, and on the one where their workers meet. */
+export async function onMachineFrames(url: string, machines: readonly string[]): Promise<number> {
+  const { all, each } = machineFrames(machines);
+  return publishing(url, async (redis) => {
+    for (const [channel, bytes] of all) await redis.publish(channel, bytes);
+    return each;
+  });
+}
+
+/** The same on NATS, with payloads that are no messages besides. */
+export async function onNatsFrames(url: string, machines: readonly string[]): Promise<number> {
+  const { all, each } = machineFrames(machines);
+  const connection = await connect({ servers: url });
+  const payloads = notPayloads.map((payload) => Buffer.from(payload));
+  for (const [channel, bytes] of all) {
+    connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), Buffer.from(bytes)]));
+  }
+  for (const payload of payloads) connection.publish('socket.io.frames', payload);
+  await connection.drain();
+  return each + payloads.length;
+}
+
+/** Empty, of an unknown kind, parts without the one before, and parts of too many. */
+const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
 
 /** Publishes on the sharded channels. */
 export async function onShardedRedis(url: string): Promise<number> {

@@ -1,14 +1,19 @@
 import { App, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
-import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/rooms/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';
+import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../../src/rooms/backplanes/nats/nats.js';
+import { redisFramesBackplane } from '../../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
+import type { WorkerLinks } from '../../../src/worker-links.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {
@@ -70,16 +75,20 @@ export class Machine {
     return new Machine(await mkdtemp(join(tmpdir(), 'gjallar-mesh-')));
   }
 
-  /** The embedded bus of one more worker. Closing it is what its death is to the others. */
-  async openBackplane(): Promise<Backplane> {
+  /**
+   * The bus of one more worker, by default the embedded one. Closing it is what its death is to the others.
+   * @param open opens a bus that uses the mesh
+   */
+  async openBackplane(open: (links: WorkerLinks) => Backplane = embeddedBackplane): Promise<Backplane> {
     const mesh = new Mesh(++this.ids, this.directory);
     await mesh.listen();
     await mesh.join(this.meshes.map((other) => other.id));
     this.meshes.push(mesh);
-    const bus = embeddedBackplane(linksOf(mesh));
+    const bus = open(linksOf(mesh));
     return {
       ...bus,
       close: () => {
+        bus.close();
         this.meshes.splice(this.meshes.indexOf(mesh), 1);
         mesh.close();
       },
@@ -99,4 +108,29 @@ export class Machine {
     for (const mesh of this.meshes.splice(0)) mesh.close();
     await rm(this.directory, { recursive: true, force: true });
   }
+}
+
+/** A bus of frames over Redis, of the only worker of a machine of its own. */
+export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
+  return redisFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+}
+
+/** A worker that is alone on its machine, on NATS. */
+export function onNats(
+  url: string,
+  events: BackplaneEvents,
+  options: Partial<Pick<BackplaneSurroundings, 'prefix' | 'credentials'>> = {},
+): Backplane {
+  return natsBackplane({ ...aloneOnMachine(), url, prefix: 'gjallar', events, ...options });
+}
+
+function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {
+  const links: WorkerLinks = {
+    ...{ id: 1, members: [] },
+    send: () => false,
+    broadcast: () => {},
+    onMessage: () => {},
+    onLeave: () => {},
+  };
+  return { links, machine, window: ownWindow() };
 }

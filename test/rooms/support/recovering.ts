@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
-import { openBackplane } from '../../../src/rooms/backplanes/registry.js';
+import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
+import { type BackplaneChoice, openBackplane } from '../../../src/rooms/backplanes/registry.js';
 import type { RecoveryOptions } from '../../../src/rooms/recovery/recovery.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import { nextEvent } from '../../support/clients.js';
@@ -20,6 +22,8 @@ export async function joinMesh(directory: string, id: number, others: readonly n
     { bus: 'embedded', redisUrl: undefined },
     {
       links: linksOf(mesh),
+      machine: 'machine-',
+      window: ownWindow(),
       prefix: '',
       events: quiet,
       recovery: { links: linksOf(mesh, kinds.recovery), ...bounds },
@@ -38,16 +42,24 @@ export async function joinMesh(directory: string, id: number, others: readonly n
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
-export function joinRedis(redisUrl: string, bounds: Bounds = {}): Backplane {
-  return openBackplane(
-    { bus: 'redis', redisUrl },
-    {
-      links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
-      prefix: 'socket.io',
-      events: quiet,
-      recovery: bounds,
-    },
-  );
+export function joinRedis(redisUrl: string, bounds: Bounds = {}, bus: 'redis' | 'redis-frames' = 'redis'): Backplane {
+  return joinServer({ bus, redisUrl }, bounds);
+}
+
+/** The same on NATS. */
+export function joinNats(natsUrl: string): Backplane {
+  return joinServer({ bus: 'nats', redisUrl: undefined, natsUrl }, {});
+}
+
+function joinServer(choice: BackplaneChoice, bounds: Bounds): Backplane {
+  return openBackplane(choice, {
+    machine: randomBytes(6).toString('base64url'),
+    window: ownWindow(),
+    links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
+    prefix: 'socket.io',
+    events: quiet,
+    recovery: bounds,
+  });
 }
 
 /** What a client has heard: the sender and the number of each message. */

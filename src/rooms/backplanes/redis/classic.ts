@@ -3,6 +3,8 @@ import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { framesChannel } from '../frames/machines/machine-frame-links.js';
+import { OtherWire } from '../other-wire.js';
 import { classicParser, classicReceiver } from './classic-message.js';
 import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { wouldAccept } from './rejections.js';
@@ -27,7 +29,14 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
-  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, classicReceiver(prefix, outage.inbox));
+  const receive = classicReceiver(prefix, outage.inbox);
+  const otherWire = new OtherWire('redis-frames', events);
+  const frames = Buffer.from(framesChannel(prefix));
+  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, (channel, ...message) => {
+    if (channel.equals(frames)) otherWire.note();
+    else receive(channel, ...message);
+  });
+  subscriptions.subscribe(frames.toString());
   const answers = observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
   outage.wouldAccept = (command) => wouldAccept(publisher, command);
@@ -42,6 +51,7 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     traffic: outage,
     close: () => {
       endWatch();
+      otherWire.close();
       outage.close();
       for (const connection of redis) connection.disconnect();
     },

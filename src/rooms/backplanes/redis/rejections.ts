@@ -10,9 +10,12 @@ const RETRY_INTERVAL_MS = 1000;
 /** What Redis answers while it starts or while a cluster chooses another master. It ends without an operator. */
 const TRANSIENT = /^(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|TRYAGAIN)/;
 
-/** Whether Redis has rejected a command for a reason that an operator must remove, such as missing rights. */
+/** The names of the errors with which ioredis, and the client of NATS, report a rejected command. */
+const REJECTIONS: readonly string[] = ['ReplyError', 'PermissionViolationError'];
+
+/** Whether the server has rejected a command for a reason that an operator must remove, such as missing rights. */
 export function isRejection(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'ReplyError' && !TRANSIENT.test(error.message);
+  return error instanceof Error && REJECTIONS.includes(error.name) && !TRANSIENT.test(error.message);
 }
 
 interface Rejection {

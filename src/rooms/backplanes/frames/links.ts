@@ -1,0 +1,33 @@
+/** Collects the messages of one window for one destination, which may be several workers, and sends them as one frame. */
+export interface Route {
+  /** Adds a message for a worker. A message that is for several is added for each, one after the other. */
+  add(worker: string, message: Buffer): void;
+  /** Sends what was added. Never waits; what cannot be sent is dropped and counted. */
+  send(): void;
+}
+
+/**
+ * The way to other workers, here or on other machines. An implementation
+ *
+ * - must deliver the messages of one worker to another in order and at most once each;
+ * - must call `onJoin` with a worker that appears, and when messages of it or to it may have been lost. A worker that
+ *   sends a message need not be reported;
+ * - must report a worker that is gone once.
+ */
+export interface FrameLinks {
+  /** This worker's id, unique among all workers that can reach each other. */
+  readonly id: string;
+  /** The other workers at the start. */
+  workers(): Iterable<string>;
+  routeTo(worker: string): Route;
+  listen(listener: FrameListener): void;
+  /** Call this with a message that no other worker is known for. It is counted if there may be some. */
+  lose(): void;
+}
+
+export interface FrameListener {
+  onMessage(from: string, type: number, body: Buffer): void;
+  onMalformed(error: unknown): void;
+  onJoin(worker: string): void;
+  onLeave(worker: string): void;
+}

@@ -1,0 +1,119 @@
+import { MalformedMessage } from '../../../../errors.js';
+import type { PubSub } from './pub-sub.js';
+
+/** How often a worker says that it is there, in ms. */
+const INTERVAL_MS = 2000;
+/** After this number of intervals without a message, a worker counts as gone. */
+const MAX_MISSED = 3;
+/** How long the answers to a hello are waited for, in ms. */
+const TIMEOUT_MS = 1000;
+/** The same where the server does not say how many there will be. */
+const UNCOUNTED_MS = 200;
+
+const words = { hello: 'hello', here: 'here', bye: 'bye' } as const;
+type Word = (typeof words)[keyof typeof words];
+
+interface Hello {
+  readonly answers: Set<string>;
+  /** How many workers will answer. */
+  expected: number;
+  end(): void;
+}
+
+interface PresenceEvents {
+  /** The worker is new, or messages may have been lost. */
+  onJoin(worker: string): void;
+  onLeave(worker: string): void;
+  /** The worker waits for an answer. */
+  onHello(worker: string): void;
+}
+
+/**
+ * How the workers of all machines find each other: on a channel that all of them hear, each says hello when it has
+ * subscribed, then that it is here every two seconds, and bye.
+ */
+export class Presence {
+  /** The intervals that each other worker was silent for. */
+  private readonly missed = new Map<string, number>();
+  private readonly timer: NodeJS.Timeout;
+  /** The hello that is being answered. */
+  private hello: Hello | undefined;
+
+  constructor(
+    private readonly id: string,
+    private readonly pubSub: PubSub,
+    private readonly channel: string,
+    private readonly events: PresenceEvents,
+  ) {
+    this.timer = setInterval(() => this.turn(), INTERVAL_MS).unref();
+  }
+
+  /**
+   * Call this when all subscriptions are there, for the first time or again. Resolves when the workers that hear the hello
+   * have answered, or after a second.
+   */
+  async begin(): Promise<void> {
+    for (const worker of this.missed.keys()) this.events.onJoin(worker);
+    this.hello?.end();
+    const hello: Hello = { answers: new Set(), expected: Number.POSITIVE_INFINITY, end: () => {} };
+    const ended = new Promise<void>((resolve) => {
+      hello.end = resolve;
+    });
+    this.hello = hello;
+    const count = await this.say(words.hello);
+    // This worker has subscribed, too.
+    if (count !== undefined) hello.expected = count - 1;
+    const timer = setTimeout(hello.end, count === undefined ? UNCOUNTED_MS : TIMEOUT_MS);
+    this.review();
+    await ended;
+    clearTimeout(timer);
+  }
+
+  /** Call this with the sender of each frame. */
+  heard(worker: string): void {
+    if (worker === this.id) return;
+    const isNew = !this.missed.has(worker);
+    this.missed.set(worker, 0);
+    if (isNew) this.events.onJoin(worker);
+    if (this.hello?.answers.add(worker)) this.review();
+  }
+
+  receive(bytes: Buffer): void {
+    const [, word, worker] = /^(hello|here|bye) (\d{1,9}\.[\w-]{8})$/.exec(bytes.toString('latin1')) ?? [];
+    if (!worker) throw new MalformedMessage('a worker must say who it is');
+    if (worker === this.id) return;
+    if (word === words.bye) return this.remove(worker);
+    const isKnown = this.missed.has(worker);
+    this.missed.set(worker, 0);
+    if (!isKnown || word === words.hello) this.events.onJoin(worker);
+    if (word === words.hello) this.events.onHello(worker);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    void this.say(words.bye);
+    this.hello?.end();
+  }
+
+  private say(word: Word): Promise<number | undefined> {
+    return this.pubSub.publish(this.channel, Buffer.from(`${word} ${this.id}`, 'latin1'), 0);
+  }
+
+  /** Silence is counted in turns of this timer: a worker that is itself held up takes no other worker for gone. */
+  private turn(): void {
+    if (!this.pubSub.health.isUp) return;
+    void this.say(words.here);
+    for (const [worker, missed] of this.missed) {
+      if (missed < MAX_MISSED) this.missed.set(worker, missed + 1);
+      else this.remove(worker);
+    }
+  }
+
+  private remove(worker: string): void {
+    if (this.missed.delete(worker)) this.events.onLeave(worker);
+  }
+
+  private review(): void {
+    if (this.hello && this.hello.answers.size >= this.hello.expected) this.hello.end();
+  }
+}

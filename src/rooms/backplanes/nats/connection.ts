@@ -1,0 +1,230 @@
+import { randomInt } from 'node:crypto';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
+import type { NatsConnection as Client, Msg, PermissionViolationError } from '@nats-io/transport-node';
+import type { BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
+import { malformed } from '../inbox.js';
+import type { NatsAddress } from './address.js';
+import { dial } from './dial.js';
+import { PartReader, PROBE, splitMessage } from './parts.js';
+import { Receipts } from './receipts.js';
+
+/** How often a ping is sent, in ms, unless one waits for its answer. */
+const PING_INTERVAL_MS = 500;
+/** After this number of intervals without an answer, the server counts as down. */
+const MAX_SILENT_TURNS = 5;
+/** How long closing waits until the server has received everything, in ms. */
+const CLOSE_TIMEOUT_MS = 500;
+/** The status with which a server answers a message that reaches no subscription, if it names a subject for a reply. */
+const NO_RESPONDERS = 503;
+
+const delayOf = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 6), 1000);
+
+interface NatsListener {
+  /**
+   * Gets each message.
+   * @param subject the subject that was subscribed to
+   */
+  onMessage(subject: string, bytes: Buffer): unknown;
+  /** A message has reached no subscription. Called with the subject that it names for a reply. */
+  onNoResponders?(reply: string): void;
+  /**
+   * The connection is there, for the first time or again, with all its subscriptions. It counts as up once the promise has
+   * resolved.
+   */
+  onRenewed(): Promise<void>;
+}
+
+/** What belongs to one connection, until it is lost. */
+interface Current {
+  readonly client: Client;
+  readonly receipts: Receipts;
+  /** What this server does not allow this user: `publish` or `subscription`, and the subject. */
+  readonly rejected: Map<string, PermissionViolationError>;
+}
+
+/**
+ * A connection with NATS that is made again whenever it is lost. Connecting again is not left to the library: it would
+ * keep what cannot be sent, without a bound, and it waits for the outgoing bytes of a server that hangs.
+ */
+export class NatsConnection {
+  readonly health: ConnectionHealth;
+  private readonly subjects = new Set<string>();
+  private readonly reader = new PartReader();
+  private readonly closing = new AbortController();
+  private current: Current | undefined;
+  private nextNumber = randomInt(2 ** 32);
+
+  constructor(
+    private readonly address: NatsAddress,
+    events: BackplaneEvents,
+    private readonly listener: NatsListener,
+  ) {
+    this.health = new ConnectionHealth(events);
+    this.health.wouldAccept = () => this.wouldAccept();
+    void this.run();
+  }
+
+  /**
+   * Publishes, or counts the messages as unsent.
+   * @param messages how many messages the bytes carry
+   * @param reply where the server answers if the subject has no subscription
+   * @returns a promise that resolves when the server has the bytes, and rejects if it is not known to have them
+   */
+  publish(subject: string, bytes: Buffer, messages: number, reply?: string): Promise<void> {
+    return this.health.send(bytes.length, () => this.send(subject, bytes, reply), undefined, messages);
+  }
+
+  /** Subscribes now and whenever the connection is made again. */
+  subscribe(subject: string): void {
+    this.subjects.add(subject);
+    if (this.current) this.subscribeOn(this.current.client, subject);
+  }
+
+  close(): void {
+    this.closing.abort();
+    this.health.close();
+    const { current } = this;
+    this.current = undefined;
+    if (!current) return;
+    // What was published before must leave first.
+    void Promise.race([current.receipts.ping(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
+      .catch(() => {})
+      .then(() => current.client.close());
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.closing;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        const client = await dial(this.address);
+        if (signal.aborted) return void client.close();
+        attempt = 0;
+        await this.use(client);
+      } catch (error) {
+        this.health.reason = (error as Error).message || String(error);
+      }
+      if (signal.aborted) return;
+      this.health.update(false);
+      await wait(delayOf(attempt), undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** Resolves when the connection is lost. */
+  private async use(client: Client): Promise<void> {
+    const current: Current = { client, receipts: new Receipts(client), rejected: new Map() };
+    this.current = current;
+    this.reader.clear();
+    const endWatch = this.keepWatch(current);
+    void this.readStatus(current);
+    for (const subject of this.subjects) this.subscribeOn(client, subject);
+    void this.renew(current);
+    const error = await client.closed();
+    endWatch();
+    const { health } = this;
+    if (error) health.reason = error.message;
+    current.receipts.lose(new Error('the connection with NATS was lost'));
+    if (this.current === current) this.current = undefined;
+  }
+
+  private async renew(current: Current): Promise<void> {
+    try {
+      await current.receipts.ping();
+    } catch {
+      // The connection is lost.
+      return;
+    }
+    await this.listener.onRenewed();
+    if (this.current === current && !current.client.isClosed()) this.health.update(true);
+  }
+
+  /** Silence is counted in turns of this timer: a worker that is itself held up takes no server for down. */
+  private keepWatch({ client, receipts }: Current): () => void {
+    let silentTurns = 0;
+    const timer = setInterval(() => {
+      if (!receipts.isWaiting) {
+        silentTurns = 0;
+        receipts.ping().catch(() => {});
+      } else if (++silentTurns >= MAX_SILENT_TURNS) {
+        this.health.reason = 'NATS does not answer';
+        void client.close();
+      }
+    }, PING_INTERVAL_MS).unref();
+    return () => clearInterval(timer);
+  }
+
+  private async readStatus({ client, rejected }: Current): Promise<void> {
+    for await (const status of client.status()) {
+      if (status.type !== 'error') continue;
+      const { error } = status;
+      if (error.name !== 'PermissionViolationError') this.health.reason = error.message;
+      else {
+        const violation = error as PermissionViolationError;
+        const { operation, subject } = violation;
+        rejected.set(`${operation} ${subject}`, violation);
+        this.health.rejections.note([operation === 'subscription' ? 'SUB' : 'PUB', subject], violation);
+      }
+    }
+  }
+
+  private subscribeOn(client: Client, subject: string): void {
+    const callback = (error: Error | null, message: Msg) => {
+      if (!error) this.receive(subject, message);
+    };
+    client.subscribe(subject, { callback });
+  }
+
+  /** An exception must not reach the library, which would stop reading. */
+  private receive(subscribed: string, { data, headers, subject }: Msg): void {
+    try {
+      if (headers?.code === NO_RESPONDERS) return this.listener.onNoResponders?.(subject);
+      const bytes = this.reader.read(Buffer.from(data.buffer, data.byteOffset, data.length));
+      if (bytes) this.listener.onMessage(subscribed, bytes);
+    } catch (error) {
+      this.health.inbox.drop(malformed(error));
+    }
+  }
+
+  private send(subject: string, bytes: Buffer, reply?: string): Promise<void> {
+    const { current } = this;
+    if (!current) return Promise.reject(new Error('NATS is unreachable'));
+    const { client, receipts, rejected } = current;
+    const rejection = rejected.get(`publish ${subject}`);
+    if (rejection) return Promise.reject(rejection);
+    const maxPayload = client.info?.max_payload ?? 0;
+    const payloads = splitMessage(bytes, this.nextNumber++, maxPayload);
+    if (!payloads) return Promise.reject(new Error('the message is too long'));
+    try {
+      for (const payload of payloads) client.publish(subject, payload, reply ? { reply } : undefined);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return receipts.receipt(bytes.length);
+  }
+
+  /**
+   * Tries what the server has rejected before. If it allows everything now, the connection is made again, because messages
+   * were lost meanwhile.
+   */
+  private async wouldAccept(): Promise<boolean> {
+    const { current } = this;
+    if (!current) return false;
+    const { client, receipts, rejected } = current;
+    for (const [key, { operation, subject }] of [...rejected]) {
+      rejected.delete(key);
+      if (operation === 'subscription') this.subscribeOn(client, subject);
+      else client.publish(subject, PROBE);
+    }
+    try {
+      await receipts.ping();
+    } catch {
+      return false;
+    }
+    // The errors have come before the pong, but are reported by an iterator.
+    await setImmediate();
+    if (rejected.size > 0) return false;
+    this.health.update(false);
+    void client.close();
+    return true;
+  }
+}

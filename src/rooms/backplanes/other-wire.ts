@@ -1,0 +1,32 @@
+import type { BackplaneEvents } from './backplane.js';
+
+/** How long another wire counts as present after its last message, in ms. */
+const MEMORY_MS = 60_000;
+
+/**
+ * Notices servers and emitters on the same Redis that use another wire, which this worker does not understand: frames
+ * where it uses the channels of `@socket.io/redis-adapter`, or the other way round.
+ */
+export class OtherWire {
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param name the value of the option BUS that the others use */
+  constructor(
+    private readonly name: string,
+    private readonly events: Pick<BackplaneEvents, 'onOtherWire'>,
+  ) {}
+
+  /** Call this with each message of the other wire. */
+  note(): void {
+    if (this.timer) return void this.timer.refresh();
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.events.onOtherWire?.(this.name, false);
+    }, MEMORY_MS).unref();
+    this.events.onOtherWire?.(this.name, true);
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+  }
+}

@@ -1,0 +1,79 @@
+import { Redis } from 'ioredis';
+import type { BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
+import type { PubSub } from '../frames/machines/pub-sub.js';
+import { OtherWire } from '../other-wire.js';
+import { observe } from '../redis/classic.js';
+import { connectionOptions, keepWatch } from '../redis/connection.js';
+import { wouldAccept } from '../redis/rejections.js';
+import { Subscriptions } from '../redis/subscriptions.js';
+
+/** Pub/sub of one Redis. */
+export class RedisPubSub implements PubSub {
+  readonly health: ConnectionHealth;
+  private readonly publisher: Redis;
+  private readonly subscriber: Redis;
+  private readonly subscriptions: Subscriptions;
+  private readonly otherWire: OtherWire;
+  private readonly endWatch: () => void;
+  private onMessage: (channel: string, bytes: Buffer) => void = () => {};
+  private onRenewed: () => Promise<void> = () => Promise.resolve();
+
+  /** @param prefix the prefix of the channels of stock servers and emitters, which are noticed */
+  constructor(url: string, events: BackplaneEvents, prefix: string) {
+    const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+    const [publisher, subscriber] = redis;
+    this.publisher = publisher;
+    this.subscriber = subscriber;
+    const health = new ConnectionHealth(events);
+    this.health = health;
+    health.wouldAccept = (command) => wouldAccept(publisher, command);
+    /** The connection state that the listener was told of last. */
+    let renewal: { isDone: boolean } | undefined;
+    const update = () => {
+      if (!answers(publisher) || !this.subscriptions.isRenewed) renewal = undefined;
+      else if (!renewal) {
+        const begun = { isDone: false };
+        renewal = begun;
+        void this.onRenewed().then(() => {
+          begun.isDone = true;
+          update();
+        });
+      }
+      health.update(renewal?.isDone === true);
+    };
+    this.otherWire = new OtherWire('redis', events);
+    this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes, isClassic) => {
+      if (isClassic) this.otherWire.note();
+      else this.onMessage(channel.toString(), bytes);
+    });
+    this.subscriptions.psubscribe(`${prefix}#/*`);
+    const answers = observe(redis, health, update);
+    this.endWatch = keepWatch(() => redis);
+  }
+
+  publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
+    return this.health
+      .send(bytes.length, () => this.publisher.publish(channel, bytes), ['PUBLISH', channel, 'x'], messages)
+      .catch(() => undefined);
+  }
+
+  subscribe(channel: string): void {
+    this.subscriptions.subscribe(channel);
+  }
+
+  listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void {
+    this.onMessage = onMessage;
+    this.onRenewed = onRenewed;
+  }
+
+  close(): void {
+    this.endWatch();
+    this.otherWire.close();
+    this.health.close();
+    // What was published before must leave first.
+    if (this.publisher.status === 'ready') this.publisher.quit().catch(() => {});
+    else this.publisher.disconnect();
+    this.subscriber.disconnect();
+  }
+}

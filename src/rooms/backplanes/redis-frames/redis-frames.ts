@@ -1,0 +1,9 @@
+import type { Backplane, BackplaneSurroundings } from '../backplane.js';
+import { framesBackplane } from '../frames/machines/open.js';
+import { RedisPubSub } from './pub-sub.js';
+
+/** Frames between gjallar servers on any machines, over pub/sub of Redis. */
+export function redisFramesBackplane(surroundings: BackplaneSurroundings): Backplane {
+  const { url, events, prefix } = surroundings;
+  return framesBackplane('redis-frames', surroundings, new RedisPubSub(url, events, prefix));
+}
