@@ -18,6 +18,7 @@ export const runOptionKeys = [
   'maxBuffered',
   'slowPolicy',
   'drainTimeout',
+  'reloadHold',
   'rateLimit',
   'maxConnectionsPerIp',
   'allowedHosts',
