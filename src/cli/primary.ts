@@ -38,9 +38,9 @@ export interface Started {
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
   const recent = new RecentEvents();
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
-  const { workers, drainTimeout } = config;
+  const { workers, drainTimeout, reloadHold } = config;
   const { address, started, ...what } = launch;
-  const primary = new Primary({ workers, drainTimeout, log, ...what });
+  const primary = new Primary({ workers, drainTimeout, reloadHold, log, ...what });
   const admin = adminServer(config, primary, log, recent);
   const stop = stopOnce(primary, admin);
   obeySignals(primary, stop);

@@ -43,12 +43,22 @@ export type FromWorker =
   | { type: 'alive' }
   /** Another worker does not read messages from this one, and their link is closed. */
   | { type: 'stuck'; worker: number }
+  /** This worker has handed its sessions over, and only holds their WebSockets. */
+  | { type: 'holding' }
   /** The operator has asked to drain this machine. */
   | { type: 'leave' }
   /** The answer to `ask`; undefined if the worker cannot answer. */
   | { type: 'answer'; id: number; answer: unknown }
   /** This worker cannot run, and a replacement could not either. */
   | { type: 'failed'; reason: string };
+
+/** How a worker hands its sessions over instead of disconnecting their clients. */
+export interface HandoverOrder {
+  /** The ids of the workers that get the sessions. */
+  successors: number[];
+  /** How long the worker then holds their WebSockets, in ms. */
+  hold: number;
+}
 
 /** `leave` and `stop` are sent to workers that listen. */
 export type FromPrimary =
@@ -65,7 +75,9 @@ export type FromPrimary =
   /** Accept no new clients, because a successor listens. */
   | { type: 'retire' }
   /** Accept no new clients, drain over `over` ms, and exit. */
-  | { type: 'stop'; over: number }
+  | { type: 'stop'; over: number; handover: HandoverOrder | undefined }
+  /** Hand over nothing more, disconnect the clients whose WebSockets this worker holds over `over` ms, and exit. */
+  | { type: 'release'; over: number }
   /** Exit at once. */
   | { type: 'stopNow' };
 

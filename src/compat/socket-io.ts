@@ -82,6 +82,56 @@ export function packetStepsOf(socket: Socket): PacketSteps {
   return socket as unknown as PacketSteps;
 }
 
+interface AnsweringSocket {
+  /** Acknowledgements that the server waits for. */
+  readonly acks: ReadonlyMap<number, unknown>;
+  /** Creates the function that answers an event of the client. */
+  ack(id: number): (...values: unknown[]) => void;
+}
+
+const unanswered = new WeakMap<Socket, number>();
+
+/** Counts the events of a socket that wait for their answer. */
+export function countAnswers(socket: Socket): void {
+  const answering = socket as unknown as AnsweringSocket;
+  const { ack } = answering;
+  const add = (change: number) => unanswered.set(socket, (unanswered.get(socket) ?? 0) + change);
+  answering.ack = (id) => {
+    const answer = ack.call(answering, id);
+    let isAnswered = false;
+    add(1);
+    return (...values) => {
+      if (!isAnswered) add(-1);
+      isAnswered = true;
+      answer(...values);
+    };
+  };
+}
+
+/**
+ * Whether an exchange with a client has begun and not ended: one of the two waits for an acknowledgement, or the server
+ * for the attachments of a packet.
+ */
+export function isMidExchange(socket: Socket): boolean {
+  const { acks } = socket as unknown as AnsweringSocket;
+  return acks.size > 0 || (unanswered.get(socket) ?? 0) > 0 || Boolean(clientOf(socket).decoder.reconstructor);
+}
+
+interface ClientParts {
+  readonly nsps: ReadonlyMap<string, Socket>;
+  /** `reconstructor` is set while attachments are missing. */
+  readonly decoder: { readonly reconstructor?: unknown };
+}
+
+function clientOf(socket: Socket): ClientParts {
+  return socket.client as unknown as ClientParts;
+}
+
+/** The sockets of the same client, by namespace. */
+export function socketsOfClient(socket: Socket): ReadonlyMap<string, Socket> {
+  return clientOf(socket).nsps;
+}
+
 /**
  * Stops an adapter from adding offsets of its own, and from ignoring broadcasts to rooms without members here. The
  * methods belong to ClusterAdapter and to `@socket.io/redis-adapter`.

@@ -21,6 +21,7 @@ export const runOptionKeys = [
   'maxBuffered',
   'slowPolicy',
   'drainTimeout',
+  'reloadHold',
   'rateLimit',
   'maxConnectionsPerIp',
   'allowedHosts',

@@ -76,6 +76,11 @@ export class Decoder {
     this.decoded?.(packet);
   }
 
+  /** What waits for attachments, under the name that it has in socket.io-parser. */
+  get reconstructor(): object | undefined {
+    return this.full;
+  }
+
   destroy(): void {
     this.full?.destroy();
     this.full = undefined;

@@ -49,6 +49,7 @@ export async function startHostedWorker(): Promise<void> {
     {
       engines: worker.engines,
       relays: worker.relays,
+      servers: worker.servers,
       application: { isBusy: () => false, drainGroups: () => [] },
       stopListening: () => stopListening(() => listening.retire()),
       isIdle: () => listening.isIdle,
@@ -74,6 +75,6 @@ export async function startHostedWorker(): Promise<void> {
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
   void departure
-    .untilStopped((clients, left) => log.info({ clients, left }, 'stopping'))
+    .untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'))
     .then(() => endApplication(servers));
 }

@@ -48,6 +48,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     {
       engines: worker.engines,
       relays: worker.relays,
+      servers: worker.servers,
       application: running,
       stopListening: () => stopListening(() => us_listen_socket_close(listenSocket!)),
       isIdle: () => true,
@@ -70,7 +71,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   departure.listening();
   sendToPrimary({ type: 'listening' });
 
-  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
+  await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
   running.stop();
   await io.close();
   await running.close();

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { decodeOffset, encodeOffset } from '../../src/rooms/recovery/kept/offset.js';
 import { PacketLog } from '../../src/rooms/recovery/kept/packet-log.js';
-import { PacketMemory } from '../../src/rooms/recovery/kept/stream.js';
+import { PacketMemory, Stream } from '../../src/rooms/recovery/kept/stream.js';
+import { missedBy, returningOf } from '../../src/rooms/recovery/missed.js';
 
 const content = { rooms: [], except: [], packets: ['2["x"]'] };
 
@@ -101,4 +102,32 @@ test('a log takes no more memory than it may', () => {
   expect(missed(log, start, Date.now() - 1000)).toBeUndefined();
   log.close();
   expect([memory.bytes, memory.size]).toEqual([0, 0]);
+});
+
+test('an offset that a worker has named for a client counts once the client has answered a ping', () => {
+  const memory = new PacketMemory(1e6);
+  const log = logOf('3');
+  log.since = 0;
+  const at = Date.now();
+  for (const number of [1, 2, 3]) log.add(['1', number, at + number], content);
+  const sent = encodeOffset(at, '1', 4, [['1', 1]]);
+  const named = encodeOffset(at + 10, '1', 5, [['1', 2]]);
+  const direct = new Stream(memory);
+  direct.add({ number: 1, at: at + 20, ...content });
+  const back = (aliveAt: number, offset: string, resumedFrom = named) => {
+    const times = { disconnectedAt: at + 1000, aliveAt };
+    const session = { pid: 'p', sid: 's', rooms: [], data: {}, worker: '2', resumedFrom, ...times, direct, bytes: 0 };
+    return returningOf(session, decodeOffset(offset)!, offset);
+  };
+  const returning = back(at + 10, sent)!;
+  expect(missedBy(returning, log, [])?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
+    ['1', 3],
+    [undefined, 1],
+  ]);
+  // The next worker compares with the later offset, too.
+  expect(returning.resumedFrom).toBe(named);
+  // The client may have missed what was sent before.
+  expect(back(at + 9, sent)).toBeUndefined();
+  expect(back(at + 10, sent, '')).toBeUndefined();
+  expect(back(at + 10, encodeOffset(at + 11, '1', 4, []))).toBeUndefined();
 });

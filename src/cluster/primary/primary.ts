@@ -11,6 +11,7 @@ import {
   type Envelope,
   type FromPrimary,
   type FromWorker,
+  type HandoverOrder,
   MACHINE_ID,
   MESH_DIRECTORY,
   opened,
@@ -31,6 +32,8 @@ export interface PrimaryOptions {
   nodeFlags: readonly string[];
   /** How long a drain may take when workers stop or are replaced, in ms. */
   drainTimeout: number;
+  /** How long workers that are replaced hold the WebSockets of sessions that they have handed over, in ms. */
+  reloadHold: number;
   log: Logger;
   /** Called with the messages that the application on a worker sends to its parent process. */
   onMessage?: ((message: unknown) => void) | undefined;
@@ -45,8 +48,13 @@ const STOP_TIMEOUT_MS = 10_000;
 /** The same for an immediate stop. */
 const STOP_NOW_TIMEOUT_MS = 3000;
 
+/** After this number of further reloads, a worker does not hold WebSockets any more. */
+const MAX_HELD_RELOADS = 2;
+
 /** How long workers may take to answer a question, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
+
+const none = { onStarted: undefined, onHolding: undefined, isHolder: false };
 
 /** A worker, as the primary sees it. */
 interface WorkerRecord {
@@ -56,6 +64,9 @@ interface WorkerRecord {
   isListening: boolean;
   /** Whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends. */
   isSpare: boolean;
+  /** Called once it has handed its sessions over and only holds their WebSockets. */
+  onHolding: (() => void) | undefined;
+  isHolder: boolean;
   /** Called once it listens or is gone. */
   onStarted: (() => void) | undefined;
 }
@@ -133,7 +144,8 @@ export class Primary {
 
   /** The ids of the workers that listen. */
   get listening(): number[] {
-    return [...this.members.values()].filter(({ isListening }) => isListening).map(({ worker }) => worker.id);
+    const serving = [...this.members.values()].filter(({ isListening, isHolder }) => isListening && !isHolder);
+    return serving.map(({ worker }) => worker.id);
   }
 
   /** Whether all clients are being moved to other machines. */
@@ -161,13 +173,13 @@ export class Primary {
    * workers drain: their clients reconnect to new workers.
    */
   async reload(): Promise<void> {
-    const { log, drainTimeout } = this.options;
+    const { log, drainTimeout, reloadHold: hold } = this.options;
     if (this.stopping || this.isReloading)
       return log.warn('reload ignored: a reload or shutdown is already in progress');
     this.isReloading = true;
     this.isLeaving = false;
     log.info({ movesConnections: movesConnections() }, 'reload started');
-    const old = [...this.members.values()];
+    const old = [...this.members.values()].filter(({ isHolder }) => !isHolder);
     const retired: WorkerRecord[] = [];
     for (const member of old) {
       // The worker has died meanwhile and was replaced.
@@ -182,9 +194,22 @@ export class Primary {
       send(member.worker, { type: 'retire' });
       retired.push(member);
     }
-    await Promise.all(retired.map((member) => this.stopMember(member, drainTimeout)));
+    const leaving = new Set(retired.map(({ worker }) => worker.id));
+    const successors = this.listening.filter((id) => !leaving.has(id));
+    // Sessions are handed over as they are drained.
+    const isHanded = hold > 0 && drainTimeout > 0 && successors.length > 0;
+    const handover = isHanded ? { successors, hold } : undefined;
+    await Promise.all(retired.map((member) => this.stopMember(member, drainTimeout, handover)));
+    this.releaseHolders();
     this.isReloading = false;
     log.info({ replaced: retired.length, workers: old.length }, 'reload finished');
+  }
+
+  /** Bounds the memory of workers that only hold WebSockets, when reloads follow each other quickly. */
+  private releaseHolders(): void {
+    const holders = [...this.members.values()].filter(({ isHolder }) => isHolder);
+    const surplus = holders.slice(0, Math.max(0, holders.length - MAX_HELD_RELOADS * this.options.workers));
+    for (const { worker } of surplus) send(worker, { type: 'release', over: this.options.drainTimeout });
   }
 
   /** Drains the machine: readiness fails, and clients are disconnected. Clients that return are still served. */
@@ -214,26 +239,34 @@ export class Primary {
     }
   }
 
-  private stopMember({ worker, isListening }: WorkerRecord, over: number): Promise<void> {
+  /** Resolves when the worker is gone, or only holds WebSockets. */
+  private stopMember(member: WorkerRecord, over: number, handover?: HandoverOrder): Promise<void> {
+    const { worker, isListening } = member;
     return new Promise((resolve) => {
       if (worker.isDead()) return resolve();
-      const timer = setTimeout(() => {
-        this.options.log.warn({ worker: worker.id }, 'a worker did not stop in time and is killed');
-        worker.process.kill('SIGKILL');
-      }, over + STOP_TIMEOUT_MS);
+      const timer = setTimeout(
+        () => {
+          this.options.log.warn({ worker: worker.id }, 'a worker did not stop in time and is killed');
+          worker.process.kill('SIGKILL');
+        },
+        over + (handover?.hold ?? 0) + STOP_TIMEOUT_MS,
+      );
+      timer.unref();
+      if (handover) member.onHolding = resolve;
       worker.once('exit', () => {
         clearTimeout(timer);
         resolve();
       });
-      if (isListening) send(worker, { type: 'stop', over });
       // A worker that is still starting has no clients, and may not read its messages yet.
-      else worker.process.kill('SIGKILL');
+      if (!isListening) return void worker.process.kill('SIGKILL');
+      send(worker, { type: 'stop', over, handover });
+      if (!handover) send(worker, { type: 'release', over });
     });
   }
 
   private fork(isSpare: boolean): WorkerRecord {
     const worker = cluster.fork(this.environment);
-    const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, onStarted: undefined };
+    const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, ...none };
     this.members.set(worker.id, member);
     this.watchdog.began(worker.id);
     return member;
@@ -275,6 +308,9 @@ export class Primary {
         });
       case 'answer':
         return this.questions.answered(id, message.id, message.answer);
+      case 'holding':
+        member.isHolder = true;
+        return member.onHolding?.();
       case 'leave':
         return this.leave();
       case 'stuck':

@@ -1,10 +1,18 @@
 import type { Closing } from '../../engine/delivery/closing.js';
-import type { FrameReceiver, HttpExchange, UpgradeExchange, WebSocketConnection } from '../../engine/http/exchange.js';
+import {
+  type FrameReceiver,
+  type HttpExchange,
+  isNative,
+  type UpgradeExchange,
+  type WebSocketConnection,
+} from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
-import { asClose, asHeaders, asResponse } from './checks.js';
+import { asClose, asHandover, asHeaders, asResponse } from './checks.js';
+import { HeldExchange } from './held.js';
 import {
   decodeBody,
   encodeBody,
+  type HandoverMessage,
   type Op,
   ops,
   parseJson,
@@ -78,11 +86,19 @@ export class ReceivedRequest implements ReceivedConnection {
   }
 }
 
+/** The parts of the relay that a received WebSocket uses. */
+export interface ReceiverHost {
+  readonly closing: Closing;
+  /** Passes a WebSocket that this worker holds on to another worker. Returns false if that one is gone. */
+  handOver(owner: number, exchange: UpgradeExchange): boolean;
+}
+
 /** A WebSocket whose session is on another worker. */
 export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   private webSocket: WebSocketConnection | undefined;
   private received = 0;
   private reported: RelayedProgress = { received: 0, waiting: 0 };
+  private held: HeldExchange | undefined;
 
   constructor(
     private readonly exchange: UpgradeExchange,
@@ -90,7 +106,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     private readonly onEnd: () => void,
     /** Adopts the session on this worker, and then handles the request. */
     private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
-    private readonly closing: Closing,
+    private readonly host: ReceiverHost,
   ) {}
 
   start(): void {
@@ -119,12 +135,12 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
       case ops.end: {
         const { code, reason } = asClose(parseJson(body.toString()));
         this.onEnd();
-        if (this.webSocket) this.closing.end(this.webSocket, code, reason);
+        if (this.webSocket) this.host.closing.end(this.webSocket, code, reason);
         return;
       }
       case ops.dismiss:
         this.onEnd();
-        if (this.webSocket) this.closing.dismiss(this.webSocket);
+        if (this.webSocket) this.host.closing.dismiss(this.webSocket);
         return;
       case ops.destroy:
         this.onEnd();
@@ -133,7 +149,24 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         return;
       case ops.response:
         return answer(this.exchange, body, this.onEnd);
+      case ops.pause:
+        return this.pause();
+      case ops.handOver:
+        return this.handOver(decodeBody(body, asHandover).value);
     }
+  }
+
+  private pause(): void {
+    if (!this.webSocket || !isNative(this.webSocket)) return;
+    this.held = new HeldExchange(this.webSocket, this.exchange.request, this.host.closing, () => {});
+    this.forward(ops.paused);
+  }
+
+  private handOver({ successor, resumptions }: HandoverMessage): void {
+    this.onEnd();
+    this.webSocket = undefined;
+    this.held?.expect(resumptions);
+    if (this.held && !this.host.handOver(successor, this.held)) this.held.destroy();
   }
 
   private send(op: Op, body: Buffer): void {
@@ -160,7 +193,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   leave(): void {
-    if (this.webSocket) this.closing.dismiss(this.webSocket);
+    if (this.webSocket) this.host.closing.dismiss(this.webSocket);
   }
 
   onOpen(webSocket: WebSocketConnection): void {

@@ -92,8 +92,19 @@ export class Relay {
   upgrade(sid: string, exchange: UpgradeExchange): boolean {
     return this.passOn(sid, exchange, (forward, onEnd, owner) => {
       const adopt = (body: Buffer) => this.adopt(owner, body, exchange);
-      return new ReceivedUpgrade(exchange, forward, onEnd, adopt, this.target.closing);
+      return new ReceivedUpgrade(exchange, forward, onEnd, adopt, this);
     });
+  }
+
+  /** Passes a WebSocket that this worker holds on to another worker, which opens a session for it. */
+  handOver(owner: Peer, exchange: UpgradeExchange): boolean {
+    return this.passOnTo(owner, (forward, onEnd) => {
+      return new ReceivedUpgrade(exchange, forward, onEnd, () => exchange.destroy(), this);
+    });
+  }
+
+  get closing(): Closing {
+    return this.target.closing;
   }
 
   /** Connections on this worker's port whose sessions are on other workers. */
@@ -136,7 +147,14 @@ export class Relay {
     // otherwise pass it back and forth endlessly.
     const owner =
       this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid, this.links.machine));
-    if (owner === undefined || !this.links.has(owner)) return false;
+    return owner !== undefined && this.passOnTo(owner, make);
+  }
+
+  private passOnTo(
+    owner: Peer,
+    make: (forward: SendOp, over: () => void, owner: Peer) => ReceivedConnection & { start(): void },
+  ): boolean {
+    if (!this.links.has(owner)) return false;
     this.passedOn[scopeOf(owner)]++;
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
     const requestId = this.lastRequestId;
@@ -174,6 +192,8 @@ export class Relay {
       }
       case ops.progress:
         return this.webSocketOf(key)?.onProgress(asProgress(parseJson(body.toString())));
+      case ops.paused:
+        return this.webSocketOf(key)?.onPaused?.();
       case ops.overflow:
         return this.webSocketOf(key)?.receiver.onOverflow();
       case ops.clientText:
@@ -202,6 +222,7 @@ export class Relay {
     const reply: SendOp = (op, answer) => this.links.send(from, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
+    if (exchange instanceof RelayedUpgrade) exchange.isOnThisMachine = typeof from === 'number';
     this.relayed.set(key, { receiver: from, exchange });
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');

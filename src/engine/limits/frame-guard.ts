@@ -77,6 +77,11 @@ export class FrameGuard {
     }
   }
 
+  /** Whether frames of a WebSocket wait. */
+  isWaiting(receiver: FrameReceiver): boolean {
+    return this.queues.has(receiver);
+  }
+
   /** Counts a ping or pong. */
   control(receiver: FrameReceiver): void {
     this.enter(receiver);

@@ -1,4 +1,4 @@
-import type { Offset } from './kept/offset.js';
+import { decodeOffset, type Offset } from './kept/offset.js';
 import type { PacketLog } from './kept/packet-log.js';
 import type { KeptSession } from './kept/sessions.js';
 import type { KeptPacket } from './kept/stream.js';
@@ -7,7 +7,22 @@ import type { KeptPacket } from './kept/stream.js';
 export interface Returning {
   readonly session: KeptSession;
   readonly offset: Offset;
+  /** The offset as text. */
   readonly resumedFrom: string;
+  /** How many packets to it alone it has received from the worker that served it last. */
+  readonly direct: number;
+}
+
+/** What a client that sends this offset has received; undefined if that is not known. */
+export function returningOf(session: KeptSession, offset: Offset, resumedFrom: string): Returning | undefined {
+  // The client has received nothing from the worker that recovered it last.
+  if (resumedFrom === session.resumedFrom) return { session, offset, resumedFrom, direct: 0 };
+  if (offset.worker === session.worker) return { session, offset, resumedFrom, direct: offset.direct };
+  // The same, but the worker that handed the session over had named a later offset. The client has confirmed that one if
+  // it has answered a ping since.
+  const named = session.resumedFrom === undefined ? undefined : decodeOffset(session.resumedFrom);
+  if (!named || named.at < offset.at || named.at > session.aliveAt) return undefined;
+  return { session, offset: named, resumedFrom: session.resumedFrom!, direct: 0 };
 }
 
 /** A packet that a client lacks. */
@@ -25,7 +40,7 @@ export interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
 
 /** What a client lacks, in order, or undefined if this worker cannot know all of it. */
 export function missedBy(
-  { session, offset, resumedFrom }: Returning,
+  { session, offset, direct: received }: Returning,
   log: PacketLog,
   foreign: readonly ForeignMessage[],
 ): Missed[] | undefined {
@@ -34,11 +49,8 @@ export function missedBy(
   const isFor = (packet: Pick<KeptPacket, 'rooms' | 'except'>) =>
     (packet.rooms.length === 0 || rooms.some((room) => packet.rooms.includes(room))) &&
     rooms.every((room) => !packet.except.includes(room));
-  // The client has received nothing from the worker that recovered it last.
-  const isUnheard = resumedFrom === session.resumedFrom;
-  if (!isUnheard && offset.worker !== session.worker) return undefined;
   if (foreign.some((message) => message.at >= offset.at && isFor(message))) return undefined;
-  const direct = stream.after(isUnheard ? 0 : offset.direct, aliveAt);
+  const direct = stream.after(received, aliveAt);
   const broadcasts = log.after(offset, aliveAt);
   if (!direct || !broadcasts) return undefined;
   const missed: Missed[] = direct.map((packet) => ({ sender: undefined, packet }));

@@ -1,7 +1,13 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, Room, Session, SocketId } from 'socket.io-adapter';
 import { PacketType } from 'socket.io-parser';
-import { broadcastStepsOf, packetStepsOf, passEverything, recoveryTimesOf } from '../../compat/socket-io.js';
+import {
+  broadcastStepsOf,
+  countAnswers,
+  packetStepsOf,
+  passEverything,
+  recoveryTimesOf,
+} from '../../compat/socket-io.js';
 import { EncodedPacket, type EncodedPackets } from '../encoded-packet.js';
 import { type EventPacket, isKept, type MarkedFlags, markOf, textsOf } from './broadcasts.js';
 import { OffsetWriter } from './encoding.js';
@@ -12,7 +18,7 @@ import { Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
-import { type ForeignMessage, type Missed, missedBy, type Returning } from './missed.js';
+import { type ForeignMessage, type Missed, missedBy, type Returning, returningOf } from './missed.js';
 import type { RecoveryOutcome } from './outcomes.js';
 import { type Owner, Peers } from './peers.js';
 
@@ -170,6 +176,7 @@ export class NamespaceRecovery implements Owner {
   private onConnect(socket: Socket): void {
     const returning = this.returning.get(socket.id);
     this.returning.delete(socket.id);
+    countAnswers(socket);
     const session = this.live.add(socket, returning?.resumedFrom, returning?.session.aliveAt ?? Date.now());
     if (!returning) return;
     for (const room of socket.rooms) if (room !== socket.id) this.peers.joined(String(room));
@@ -206,11 +213,11 @@ export class NamespaceRecovery implements Owner {
     await this.peers.ready;
     const session = await this.peers.findSession(pid);
     if (!session) return this.fail('session unknown');
-    const isKnown = await this.log.reached(offset);
-    const returning = { session, offset, resumedFrom };
+    const returning = returningOf(session, offset, resumedFrom);
+    const isKnown = returning !== undefined && (await this.log.reached(returning.offset));
     if (!isKnown || !this.missed(returning)) {
       session.direct.release();
-      return this.fail(isKnown ? 'packets missing' : 'worker behind');
+      return this.fail(returning && !isKnown ? 'worker behind' : 'packets missing');
     }
     this.returning.set(session.sid, returning);
     const { sid, rooms, data } = session;
@@ -259,6 +266,12 @@ export class NamespaceRecovery implements Owner {
     const kept: Mark = [sender, number, at];
     const packet = new EncodedPacket(PacketType.EVENT, this.nsp.name, packets, () => this.writer.decode(packets));
     this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });
+  }
+
+  /** The key to a connected socket, as of now. */
+  keyOf({ id }: Socket): { pid: string; offset: string } | undefined {
+    const session = this.live.of(id);
+    return session && { pid: session.pid, offset: this.log.offset(this.log.nextTime()) };
   }
 
   receive(from: number | undefined, message: RecoveryMessage): void {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Namespace } from 'socket.io';
+import type { Namespace, Socket } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { wantsRecovery } from '../../compat/socket-io.js';
 import { MalformedMessage } from '../../errors.js';
@@ -63,6 +63,13 @@ export function openRecovery(options: RecoveryOptions = {}): Recovery {
   return new WorkerRecovery(options);
 }
 
+const installed = new WeakMap<Adapter, NamespaceRecovery>();
+
+/** What a client that has received everything would send to recover a socket; undefined if it cannot be recovered. */
+export function recoveryKeyOf(socket: Socket): { pid: string; offset: string } | undefined {
+  return installed.get(socket.nsp.adapter)?.keyOf(socket);
+}
+
 class WorkerRecovery implements Recovery, RecoveryHost {
   readonly name: string;
   readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
@@ -105,6 +112,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     adapter.init = () => {
       const namespace = new NamespaceRecovery(adapter, nsp, this);
       this.namespaces.set(nsp.name, namespace);
+      installed.set(adapter, namespace);
       if (this.spansMachines) nsp.on(EVENT as never, ((text: unknown) => this.receiveText(nsp.name, text)) as never);
       return init.call(adapter);
     };

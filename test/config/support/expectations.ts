@@ -196,6 +196,15 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['10', '-1s', '25h', 'soon'],
   },
+  reloadHold: {
+    default: 0,
+    good: [
+      ['0', 0],
+      ['90s', 90_000],
+      ['1h', 3_600_000],
+    ],
+    bad: ['10', '-1s', '25h', 'long'],
+  },
   rateLimit: {
     default: { events: { amount: 2000, per: 1000 }, bytes: { amount: 4_000_000, per: 1000 } },
     good: [
