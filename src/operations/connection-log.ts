@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Server, Socket } from 'socket.io';
+import { privateParts } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session/session.js';
 import { fieldsOf } from './refusals.js';
@@ -37,6 +38,9 @@ export function logSockets(io: Server, log: Logger): void {
     log.debug({ ...named, user: (data as { name?: unknown }).name }, 'socket connected');
     socket.on('disconnect', (reason) => log.debug({ ...named, reason }, 'socket disconnected'));
   };
-  io.on('connection', onSocket);
-  io.on('new_namespace', (namespace) => namespace.on('connection', onSocket));
+  // The server may still be in its constructor, without namespaces.
+  queueMicrotask(() => {
+    for (const namespace of privateParts(io)._nsps.values()) namespace.on('connection', onSocket);
+    io.on('new_namespace', (namespace) => namespace.on('connection', onSocket));
+  });
 }

@@ -34,10 +34,11 @@ const pidsOf = (sockets: Socket[]) =>
 
 describe('an unmodified application on three workers', () => {
   test('has rooms, answers and questions that span the workers', async () => {
-    const app = await runApp('chat.mjs', { args: ['--workers', '3'] });
+    const app = await runApp('chat.mjs', { args: ['--workers', '3'], env: { LOG_LEVEL: 'debug' } });
     // A line of the log, like all others.
     expect(app.greeting).toMatch(/chat\.mjs listens on port \d+ with 3 workers on the embedded bus$/);
     expect(app.output).toEqual([]);
+    const logged = app.logged(({ msg, namespace }) => msg === 'socket connected' && namespace === '/');
     const sockets = await connectMany(app.url, 18);
     const pids = new Set(await pidsOf(sockets));
     expect(pids.size).toBe(3);
@@ -51,6 +52,7 @@ describe('an unmodified application on three workers', () => {
     const others = (await sockets[0]!.emitWithAck('shout')) as number[];
     expect(others).toHaveLength(2);
     expect(others.every((pid) => pids.has(pid))).toBe(true);
+    await logged;
   });
 
   test('answers HTTP requests on every worker', async () => {

@@ -40,8 +40,8 @@ export class Operator {
       const acted = this.act(action);
       if (typeof reply === 'function') reply(acted);
     };
-    // The server may still be in its constructor, without an adapter.
-    queueMicrotask(() => io.of('/').on(EVENT as never, onAction as never));
+    // The server may still be in its constructor, without an adapter. If that fails, it never gets one.
+    queueMicrotask(() => io.sockets?.on(EVENT as never, onAction as never));
   }
 
   /** Acts on the clients of this worker. */
