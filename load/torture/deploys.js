@@ -7,16 +7,18 @@ import { progress } from './support/scenario.js';
 export const about = 'reloads of an application under many clients: events lost and repeated, reconnects, pauses';
 
 export const options = {
-  'times n': 'number of reloads, with connectionStateRecovery and without it (20; 2 with --short)',
-  'minutes n': 'time limit of each half (15)',
+  'times n': 'number of reloads, without connectionStateRecovery, with it, and with RELOAD_HOLD too (20; 2 with --short)',
+  'minutes n': 'time limit of each of these parts (15)',
   'clients n': 'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling (5,000)',
-  'recovery on|off': 'only with or without connectionStateRecovery',
+  'recovery off|on|hold': 'only one of these parts',
 };
 
 export const parameters = { clients: { type: 'string' }, recovery: { type: 'string' } };
 
 const app = fileURLToPath(new URL('deploys/app.mjs', import.meta.url));
-const MODES = ['off', 'on'];
+/** What the environment of the application is in each part. */
+const environments = { off: { RECOVERY: 'off' }, on: { RECOVERY: 'on' }, hold: { RECOVERY: 'on', RELOAD_HOLD: '1h' } };
+const MODES = Object.keys(environments);
 const WORKERS = 2;
 /** How long it may take until all clients are connected again after a reload, in ms. */
 const MAX_RECOVERY_MS = 60_000;
@@ -36,7 +38,7 @@ export async function run({ short, times = short ? 2 : 20, minutes = 15, own = {
 }
 
 async function runMode(mode, { short, times, minutes, clients }) {
-  const environment = { DRAIN_TIMEOUT: short ? '1s' : '10s', RECOVERY: mode };
+  const environment = { DRAIN_TIMEOUT: short ? '1s' : '10s', ...environments[mode] };
   const hosted = await Hosted.start({ app, workers: WORKERS, environment });
   const end = Date.now() + minutes * 60_000;
   let audience;
