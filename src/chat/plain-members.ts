@@ -55,11 +55,6 @@ export class PlainMembers {
     return this.rooms.get(room) ?? 0;
   }
 
-  /** The rooms with members. */
-  get all(): Iterable<string> {
-    return this.rooms.keys();
-  }
-
   has(room: string): boolean {
     return this.rooms.has(room);
   }

@@ -44,11 +44,8 @@ export interface HostedWorker {
 export interface ApplicationView {
   /** The name of a room of Socket.IO; undefined for a room that is not the users'. */
   nameOf(namespace: string, room: string): string | undefined;
-  /** The members of rooms that are not sockets. */
-  readonly others?: {
-    membersOf(namespace: string, room: string): number;
-    roomsOf(namespace: string): Iterable<string>;
-  };
+  /** The number of members of a room besides those that its adapter counts. */
+  moreMembersOf?(namespace: string, room: string): number;
   /** The users that send the most messages. */
   readonly users?: TopKeys;
 }

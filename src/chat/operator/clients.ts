@@ -23,15 +23,17 @@ export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<
     },
     closeRoom: (room) => {
       const { adapter, sockets } = io.of('/');
-      const ids = [...(adapter.rooms.get(ioRoomOf(room)) ?? [])];
-      for (const id of ids) {
+      let count = refuseAll(plain, ({ member }) => member.room === room, 'ROOM_CLOSED');
+      for (const id of [...(adapter.rooms.get(ioRoomOf(room)) ?? [])]) {
         const socket = sockets.get(id);
+        // The plain members, or a socket that has just disconnected.
         if (!socket) continue;
+        count++;
         tellEnded(socket, 'ROOM_CLOSED', room);
         void socket.leave(ioRoomOf(room));
         presenceRegistry.remove(room, socket.data.name);
       }
-      return ids.length + refuseAll(plain, ({ member }) => member.room === room, 'ROOM_CLOSED');
+      return count;
     },
   };
 }

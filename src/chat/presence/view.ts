@@ -1,6 +1,6 @@
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { ApplicationView } from '../../runtime/application.js';
-import { chatRoomOf, ioRoomOf } from '../context.js';
+import { chatRoomOf } from '../context.js';
 import type { PlainMembers } from '../plain-members.js';
 
 /** The namespace of the chat. */
@@ -12,12 +12,8 @@ export function viewOf(plainMembers: PlainMembers, users: TopKeys): ApplicationV
     namespace === NAMESPACE ? chatRoomOf(room) : undefined;
   return {
     nameOf,
-    others: {
-      membersOf: (namespace, room) => plainMembers.in(nameOf(namespace, room) ?? ''),
-      roomsOf: function* (namespace) {
-        if (namespace === NAMESPACE) for (const room of plainMembers.all) yield ioRoomOf(room);
-      },
-    },
+    // The adapter counts all plain members of this worker as one.
+    moreMembersOf: (namespace, room) => Math.max(0, plainMembers.in(nameOf(namespace, room) ?? '') - 1),
     users,
   };
 }

@@ -67,17 +67,14 @@ export class LargestRooms {
 
   /** All rooms; undefined for one that is not the users'. */
   private *all(): Iterable<RoomSize | undefined> {
-    const { others, nameOf } = this.view;
+    const { view } = this;
     for (const server of this.servers) {
       for (const [namespace, { adapter }] of privateParts(server)._nsps) {
         for (const [room, { size }] of adapter.rooms) {
           // Each socket has a room of its own.
-          const isShown = !adapter.sids.has(room) && room.length <= MAX_NAME && nameOf(namespace, room) !== undefined;
-          yield isShown ? { namespace, room, members: size + (others?.membersOf(namespace, room) ?? 0) } : undefined;
-        }
-        for (const room of others?.roomsOf(namespace) ?? []) {
-          if (adapter.rooms.has(room)) continue;
-          yield { namespace, room, members: others!.membersOf(namespace, room) };
+          const isShown =
+            !adapter.sids.has(room) && room.length <= MAX_NAME && view.nameOf(namespace, room) !== undefined;
+          yield isShown ? { namespace, room, members: size + (view.moreMembersOf?.(namespace, room) ?? 0) } : undefined;
         }
       }
     }

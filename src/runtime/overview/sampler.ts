@@ -85,7 +85,7 @@ export class OverviewSampler {
 
   private membersOf(servers: readonly Server[], namespace: string, room: string): number {
     const sockets = sumOver(servers, (io) => privateParts(io)._nsps.get(namespace)?.adapter.rooms.get(room)?.size ?? 0);
-    return sockets + (this.view.others?.membersOf(namespace, room) ?? 0);
+    return sockets + (this.view.moreMembersOf?.(namespace, room) ?? 0);
   }
 }
 
