@@ -7,7 +7,8 @@ import { progress } from './support/scenario.js';
 export const about = 'reloads of an application under many clients: events lost and repeated, reconnects, pauses';
 
 export const options = {
-  'times n': 'number of reloads, without connectionStateRecovery, with it, and with RELOAD_HOLD too (20; 2 with --short)',
+  'times n':
+    'number of reloads, without connectionStateRecovery, with it, and with RELOAD_HOLD too (20; 2 with --short)',
   'minutes n': 'time limit of each of these parts (15)',
   'clients n': 'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling (5,000)',
   'recovery off|on|hold': 'only one of these parts',
