@@ -167,7 +167,7 @@ const secrets = Object.values(allOptions).filter(({ isSecret }) => isSecret);
 test('every option that sounds like a secret is one', () => {
   const names = secrets.map(({ name }) => name);
   const all = Object.values(allOptions).map(({ name }) => name);
-  expect(names).toEqual(all.filter((name) => /URL|SECRET|PASSWORD|API_KEY/.test(name)));
+  expect(names).toEqual(all.filter((name) => /URL|SECRET|PASSWORD|API_KEY|CREDS/.test(name)));
 });
 
 test.each(secrets.map(({ name }) => name))('a bad %s stops the start, and is not shown', async (name) => {
