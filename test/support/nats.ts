@@ -1,21 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { endWithFile } from './children.js';
+import { OwnedProcess } from './owned-process.js';
 import { freePort } from './ports.js';
 
 /** A NATS server of the test's own, on the loopback interface. */
-export class NatsProcess {
-  private child: ChildProcess | undefined;
-
-  private constructor(
-    readonly port: number,
-    private readonly directory: string,
-  ) {}
-
+export class NatsProcess extends OwnedProcess {
   /** @param settings lines of its configuration file */
   static async start(...settings: string[]): Promise<NatsProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-nats-'));
@@ -46,25 +39,6 @@ export class NatsProcess {
     const child = endWithFile(spawn('nats-server', args, { stdio: ['ignore', 'ignore', 'pipe'], env: withSbin() }));
     this.child = child;
     await this.line('Server is ready');
-  }
-
-  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    const { child } = this;
-    this.child = undefined;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    await exit;
-  }
-
-  /** `SIGSTOP` lets it hang, `SIGCONT` go on. */
-  signal(signal: NodeJS.Signals): void {
-    this.child?.kill(signal);
-  }
-
-  async remove(): Promise<void> {
-    await this.stop();
-    await rm(this.directory, { recursive: true, force: true });
   }
 
   private get file(): string {

@@ -1,25 +1,25 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { endWithFile } from './children.js';
+import { OwnedProcess } from './owned-process.js';
 import { freePort } from './ports.js';
 import { until } from './until.js';
 
 export { until } from './until.js';
 
 /** A Redis process of the test's own, on the loopback interface and with a directory of its own. */
-export class RedisProcess {
-  private child: ChildProcess | undefined;
-
+export class RedisProcess extends OwnedProcess {
   private constructor(
-    readonly port: number,
-    private readonly directory: string,
+    port: number,
+    directory: string,
     private readonly settings: readonly string[],
-  ) {}
+  ) {
+    super(port, directory);
+  }
 
   static async start(...settings: string[]): Promise<RedisProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
@@ -43,26 +43,6 @@ export class RedisProcess {
       child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
       createInterface(child.stdout!).on('line', (line) => line.includes('Ready to accept connections') && resolve());
     });
-  }
-
-  /** Ends the process; what it had only in its memory is gone. */
-  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    const { child } = this;
-    this.child = undefined;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    await exit;
-  }
-
-  /** `SIGSTOP` lets it hang, `SIGCONT` go on. */
-  signal(signal: NodeJS.Signals): void {
-    this.child?.kill(signal);
-  }
-
-  async remove(): Promise<void> {
-    await this.stop();
-    await rm(this.directory, { recursive: true, force: true });
   }
 }
 

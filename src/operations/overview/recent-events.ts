@@ -10,7 +10,7 @@ export interface RecentEvent {
   /** When it happened for the first and for the last time, in ms since 1970. */
   since: number;
   at: number;
-  /** Who or what the latest one was about: such as `address`, `path`, `user`, `worker` and `error`. */
+  /** The details of the latest one, such as `address`, `path`, `user`, `worker` and `error`. */
   details: Record<string, string>;
 }
 
