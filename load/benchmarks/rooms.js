@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measure, usageOf } from '../harness/measure.js';
+import { HOST } from '../harness/peer.js';
 import { keptUp } from '../harness/verdict.js';
 import { CHAT, REST } from './room.js';
 import { saturate } from './saturation.js';
@@ -34,7 +35,19 @@ export async function runRooms({ peer, fleet, cell, quick }) {
       resultOf,
     });
   await publish(perSecond);
-  return resultOf(await measure({ peer, fleet, warmUp, window: quick ? 4 : 10 }), perSecond);
+  const before = await sentFrames(peer);
+  const result = resultOf(await measure({ peer, fleet, warmUp, window: quick ? 4 : 10 }), perSecond);
+  const after = await sentFrames(peer);
+  return { ...result, frames: before && ((after.count - before.count) * 1000) / (after.at - before.at) };
+}
+
+/** How many frames the nodes have sent each other so far; undefined of a server that gathers nothing in frames. */
+async function sentFrames({ name, ports }) {
+  if (name !== 'gjallar-nodes') return undefined;
+  const pages = await Promise.all(ports.map(async (port) => (await fetch(`http://${HOST}:${port}/metrics`)).text()));
+  const counts = pages.flatMap((page) => [...page.matchAll(/^gjallar_bus_frames_total\{.*\} (\d+)$/gm)]);
+  if (counts.length === 0) return undefined;
+  return { count: counts.reduce((sum, [, count]) => sum + Number(count), 0), at: Date.now() };
 }
 
 function roomsResult(measured, { perSecond, members }, peer) {
@@ -69,6 +82,7 @@ function busyOf({ server, helpers }, peer) {
 export const roomsColumns = [
   { key: 'cpuPerMessage', title: 'CPU µs/message', digits: 1, ratio: true },
   { key: 'brokerPerMessage', title: 'broker µs/message', digits: 1 },
+  { key: 'frames', title: 'frames/s', digits: 0 },
   { key: 'messages', title: 'messages/s', digits: 0, ratio: true },
   { key: 'average', title: 'average ms', digits: 2 },
   { key: 'p99', title: 'p99 ms', digits: 2 },

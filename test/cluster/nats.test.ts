@@ -32,6 +32,8 @@ async function metric(server: RunningServer, name: string): Promise<number[]> {
   return lines.map((line) => Number(line.split(' ').at(-1)));
 }
 
+const sumOf = (values: number[][]) => values.flat().reduce((sum, value) => sum + value, 0);
+
 test('members on all machines and transports hear each message once and in order, and no request fails', async () => {
   for (const { greeting } of servers) expect(greeting).toMatch(/ on the nats bus$/);
   const errors: string[] = [];
@@ -45,7 +47,13 @@ test('members on all machines and transports hear each message once and in order
   expect(errors).toEqual([]);
   // Sessions on polling, whose requests come to either machine.
   const relayed = await Promise.all(servers.map((server) => metric(server, 'gjallar_relayed_requests_total')));
-  expect(relayed.flat().reduce((sum, count) => sum + count, 0)).toBeGreaterThan(20);
+  expect(sumOf(relayed)).toBeGreaterThan(20);
+  const counts = ['gjallar_bus_messages_total', 'gjallar_bus_frames_total'];
+  const [messages, frames] = await Promise.all(
+    counts.map(async (name) => sumOf(await Promise.all(servers.map((server) => metric(server, name))))),
+  );
+  expect(messages).toBeGreaterThanOrEqual(100);
+  expect(frames).toBeGreaterThan(0);
 });
 
 test('a session of a machine that is gone is reported to its client at once', async () => {

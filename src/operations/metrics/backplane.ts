@@ -1,5 +1,5 @@
 import type { Mesh } from '../../cluster/mesh/mesh.js';
-import type { Backplane, BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
+import type { Backplane, BackplaneTraffic, SentFrames } from '../../rooms/backplanes/backplane.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /**
@@ -20,6 +20,12 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
           .slice(0, 1)
           .map(({ name }) => [name, Number(backplanes.every(({ traffic }) => traffic.isUp))] as const),
     },
+    counter('gjallar_bus_messages_total', 'Messages to other workers that were sent in frames.', () =>
+      sentBy(backplanes, ({ messages }) => messages),
+    ),
+    counter('gjallar_bus_frames_total', 'Frames that carried them: one for each destination and window.', () =>
+      sentBy(backplanes, ({ frames }) => frames),
+    ),
     counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),
     counter(
       'gjallar_bus_unsent_total',
@@ -35,4 +41,10 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
       () => mesh.pendingBytes,
     ),
   ];
+}
+
+/** Has no value on a backplane without frames. */
+function sentBy(backplanes: readonly Backplane[], valueIn: (sent: SentFrames) => number): number | undefined {
+  const counts = backplanes.flatMap(({ sent }) => (sent ? [valueIn(sent)] : []));
+  return counts.length > 0 ? counts.reduce((a, b) => a + b) : undefined;
 }

@@ -15,9 +15,19 @@ export interface Backplane {
    */
   ready(): Promise<void>;
   readonly traffic: BackplaneTraffic;
+  /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
+  readonly sent?: SentFrames | undefined;
   /** The state of connection state recovery; undefined if the server does not use it, or the backplane does it itself. */
   readonly recovery?: RecoveryState | undefined;
   close(): void;
+}
+
+/** What a worker has sent to others since the start. */
+export interface SentFrames {
+  /** Messages, each counted once, however many workers it is for. */
+  readonly messages: number;
+  /** The frames that carried them: one for each destination and window. */
+  readonly frames: number;
 }
 
 /** The counts of a backplane. */

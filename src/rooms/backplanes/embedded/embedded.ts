@@ -20,6 +20,7 @@ export function embeddedBackplane(
     name: 'embedded',
     factory,
     ready: () => bus.announced(),
+    sent: bus.sent,
     traffic: {
       ...{ isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
       get malformed() {

@@ -65,7 +65,7 @@ export class FrameBus {
     () => this.announceSoon(),
     () => this.hold(),
   );
-  /** Messages that were published, and frames that were sent. */
+  /** What the metrics of the backplane count. */
   readonly sent = { messages: 0, frames: 0 };
   private readonly peers = new Map<string, Peer>();
   private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));

@@ -26,6 +26,7 @@ export function framesBackplane(
       await bus.announced();
     },
     traffic: pubSub.health,
+    sent: bus.sent,
     close: () => {
       bus.close();
       machines.close();
