@@ -16,9 +16,7 @@ export default {
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
     ],
   },
-  // For `npm run coverage`. What runs only in processes that tests start is not counted.
   collectCoverageFrom: ['src/**/*.ts'],
-  coverageReporters: ['text', 'html'],
   testTimeout: 30_000,
   // Many tests wait for heartbeats and time-outs; jest's default leaves one of two cores idle.
   maxWorkers: '100%',

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { TestEnvironment } from 'jest-environment-node';
 
 /** How long a process that was told to end may take before the file is blamed for it. */
@@ -16,6 +17,9 @@ export default class extends TestEnvironment {
   #brokenBlocks = new Set();
 
   async setup() {
+    // For `npm run coverage`: each process that a test starts writes what it ran.
+    const { PROCESS_COVERAGE } = process.env;
+    if (PROCESS_COVERAGE) process.env.NODE_V8_COVERAGE = resolve(PROCESS_COVERAGE);
     await super.setup();
     this.global.testChildren = this.#children;
   }
