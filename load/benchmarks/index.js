@@ -1,6 +1,6 @@
 import backpressure from './backpressure.js';
 import broadcast, { windows } from './broadcast.js';
-import { cluster } from './cluster.js';
+import { cluster, frames } from './cluster.js';
 import connect from './connect.js';
 import connections from './connections.js';
 import correspondence from './correspondence.js';
@@ -25,6 +25,7 @@ export const benchmarks = {
   windows,
   nodes,
   cluster,
+  frames,
   workers,
   correspondence,
   history,

@@ -79,6 +79,25 @@ const sources = {
     from: 'workers',
     read: (find) => share(joined(find, '-2-redis'), 'redisCpu') / figure(joined(find, '-2-redis'), 'published') / 2,
   },
+  framed: {
+    about: 'one message from one worker to another in a frame: CPU of both workers',
+    unit: 'µs',
+    from: 'frames',
+    read: (find) =>
+      crossing(find, 25) / figure(framing(find, '2-25ms'), 'messages') - perFrame(find) * framesPerMessage(find),
+  },
+  frame: {
+    about: 'one frame from one worker to another over Redis: CPU of both workers',
+    unit: 'µs',
+    from: 'frames',
+    read: (find) => perFrame(find),
+  },
+  brokerFrame: {
+    about: 'one frame over Redis: CPU of Redis for each receiving worker',
+    unit: 'µs',
+    from: 'frames',
+    read: (find) => share(framing(find, '2-2ms'), 'redisCpu') / figure(framing(find, '2-2ms'), 'frames'),
+  },
   memory: {
     about: 'memory of one connection, including the kernel’s memory for both of its ends',
     unit: 'bytes',
@@ -95,6 +114,16 @@ const sources = {
   },
 };
 
+const framing = (find, name) => find('frames', `gjallar-nodes-${name}`);
+/** CPU per second that two nodes with a window of so many ms need beyond what one needs. */
+const crossing = (find, ms) =>
+  share(framing(find, `2-${ms}ms`), 'server') - share(framing(find, `1-${ms}ms`), 'server');
+const framesPerMessage = (find) =>
+  figure(framing(find, '2-25ms'), 'frames') / figure(framing(find, '2-25ms'), 'messages');
+/** The same messages in more frames: what they cost more is the frames' cost. */
+const perFrame = (find) =>
+  (crossing(find, 2) - crossing(find, 25)) /
+  (figure(framing(find, '2-2ms'), 'frames') - figure(framing(find, '2-25ms'), 'frames'));
 const room = ({ subscribers, publishers }) => subscribers === 1000 && publishers === 10;
 const kept = (find) => find('correspondence', 'gjallar-kept-redis', (p) => p.perSecond !== undefined);
 const joined = (find, name) => find('workers', `gjallar-workers${name}`, (p) => p.subscribers === 10);

@@ -27,14 +27,15 @@ network card, and the kernel's memory where the table of costs says so.`,
     `"By CPU", "by memory" and "by network" give the number of machines that each resource alone would need. The largest of
 them is the number of machines. "Bus per worker" is how many messages each worker receives from others. On the classic
 bus, every worker reads every message, and a second shard takes no load off the first. On the sharded bus, a worker reads
-the rooms in which it has members, and one room stays on one shard. "Impossible" means that no number of machines is enough.
-Figures are rounded to two digits.`,
+the rooms in which it has members, and one room stays on one shard. The bus of frames carries the same messages, at most
+one frame for each window, worker and other machine; "frames" are those that the gateway of a machine sends and reads.
+"Impossible" means that no number of machines is enough. Figures are rounded to two digits.`,
     ...known.map((name) => planTable(name, base)),
     ...missing(known),
     '### Next bottlenecks',
     bottlenecks(known, base),
     '### Sensitivity',
-    `Machines for ${shown(MIDDLE, 0)} users on the sharded bus, with one assumption changed at a time.`,
+    `Machines for ${shown(MIDDLE, 0)} users, one assumption changed at a time, on the bus that needs the fewest.`,
     sensitivity(known, costs),
   ].join('\n\n');
 }

@@ -16,6 +16,7 @@ interface Plan {
   limits: Record<'CPU' | 'memory' | 'network', number>;
   first: string;
   perWorker: number;
+  frames: number;
   shards: number;
 }
 
@@ -24,8 +25,8 @@ const { plan } = (await import(new URL('../report/scaling/model.js', import.meta
 };
 
 const machine = { cores: 4, memory: 1e9, network: 1e6, headroom: 0.5 };
-const parameters = { machine, wire: { overhead: 100 } };
-const cost = { bus: 0.001, redis: 0.0001 };
+const parameters = { machine, wire: { overhead: 100, window: 0.025, gateways: 1, readers: 2 } };
+const cost = { bus: 0.001, redis: 0.0001, framed: 0.0001, frame: 0.0002, brokerFrame: 0.001 };
 const demand: Demand = {
   cpu: 0.001,
   memory: 1000,
@@ -58,6 +59,18 @@ test('on the sharded bus a worker reads what it has members of', () => {
   // 20 workers' worth of clients, and 510 messages/s that 8 workers read each, at 1 ms: 4.08 cores of work.
   expect(machines).toBe(Math.ceil((10 + 4.08) / 2));
   expect(perWorker).toBeCloseTo((510 * 8) / (machines * 4));
+});
+
+test('on the bus of frames, the gateway of a machine reads one frame for each window, worker and other machine', () => {
+  // 510 messages/s of 24 workers, each to all 6 machines: 21.25/s from each worker to each other machine.
+  const few = planned(10_000, { messages: 0.051 }, 'frames');
+  // The gateway and its deputy get each frame.
+  expect(few).toMatchObject({ machines: 6, shards: Math.ceil((6 * 2 * 425 * 0.001) / 0.5) });
+  expect(few.perWorker).toBeCloseTo((510 * 8) / 24);
+  expect(few.frames).toBeCloseTo((4 + 1) * 5 * 21.25);
+  // 200 messages/s from each worker to each other machine leave in 40 frames/s.
+  const many = planned(400_000, { cpu: 1e-5, messages: 0.01, memory: 0, bytes: 0 }, 'frames');
+  expect(many).toMatchObject({ machines: 5, frames: (4 + 1) * 4 * 40 });
 });
 
 test('a machine alone needs no bus', () => {

@@ -1,7 +1,7 @@
 import { markdownTable } from '../table.js';
 import { assumptions } from './assumptions.js';
 import { demands } from './model.js';
-import { count, planned, workloads } from './plans.js';
+import { count, fewestMachines, workloads } from './plans.js';
 
 /** For how many users the table of changes is. */
 export const MIDDLE = 10_000_000;
@@ -27,6 +27,9 @@ const changes = {
   'rooms of 100 members with 4 messages/s': ({ rooms }) => {
     rooms.members = 100;
     rooms.perSecond = 4;
+  },
+  'frames shared by 16 gateways per machine': ({ wire }) => {
+    wire.gateways = 16;
   },
   'twice the message rate': (p) => {
     p.rooms.perSecond *= 2;
@@ -59,7 +62,7 @@ function scaleCpu(cost, factor) {
 export function sensitivity(known, costs) {
   const rows = Object.entries(changes).map(([name, change]) => {
     const changed = assume(costs, change);
-    return [name, ...known.map((workload) => count(planned(workload, 'sharded', MIDDLE, changed).machines))];
+    return [name, ...known.map((workload) => count(fewestMachines(workload, MIDDLE, changed)))];
   });
   return markdownTable(['', ...known.map((name) => workloads[name].title)], rows);
 }

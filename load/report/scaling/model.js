@@ -9,7 +9,7 @@
  *   messages: number, that each user adds to the bus per second; 0 where workers answer their own clients alone
  *   fixed: number, messages per second on the bus however many users there are
  *   size: number, bytes of a message on the bus
- *   readers: (workers: number) => number, how many of the workers a message has to reach on a sharded bus
+ *   readers: (workers: number) => number, how many of these workers or machines have members that a message is for
  *   store: number, seconds of a Redis per user and second for what is kept
  * }} Demand
  */
@@ -74,22 +74,59 @@ function wireBytes({ segment, overhead, frame, window }, perSecond, size) {
 }
 
 /**
+ * What workers have for each other, each second.
+ * @typedef {{
+ *   messages: number, that each worker reads
+ *   frames: number, that the worker which takes in the frames of its machine sends and reads
+ *   copies: number, what the server between the machines sends
+ *   copySize: number, bytes of such a copy
+ * }} Traffic
+ */
+
+/**
+ * @param {'classic' | 'sharded' | 'frames'} bus every worker reads everything; the rooms that it has members of, one
+ *   message at a time; or these in frames, one for each machine and window
+ * @returns {Traffic}
+ */
+function trafficOf(bus, published, { readers, size }, { machine: { cores }, wire }, machines) {
+  // A machine alone needs no bus between machines; its workers have their own, which is not counted.
+  if (machines <= 1 || published === 0) return { messages: 0, frames: 0, copies: 0, copySize: 0 };
+  const workers = machines * cores;
+  if (bus !== 'frames') {
+    const copies = published * (bus === 'classic' ? workers : readers(workers));
+    return { messages: copies / workers, frames: 0, copies, copySize: size + wire.overhead };
+  }
+  const others = machines - 1;
+  // Of one worker's messages, those for members on one other machine.
+  const toOne = (published / workers) * Math.min(1, readers(machines) / machines);
+  const framesToOne = Math.min(1 / wire.window, toOne);
+  const heard = cores * others * framesToOne;
+  return {
+    messages: (published * readers(workers)) / workers,
+    // Clients spread evenly: a gateway has as many of them as the other workers.
+    frames: heard / wire.gateways + others * framesToOne,
+    copies: heard * machines * Math.min(cores, wire.readers),
+    copySize: size * (toOne / framesToOne || 0) + wire.overhead,
+  };
+}
+
+/**
  * The smallest number of machines that carries `users`, with what limits it.
  * @param {number} users
  * @param {Demand} demand
- * @param {'classic' | 'sharded'} bus every worker reads everything, or the rooms that it has members of
- * @returns {{ machines: number, limits: Record<string, number>, first: string, perWorker: number, shards: number }}
- *   `limits` are the machines that each resource alone would need; Infinity where no number of machines is enough
+ * @param {'classic' | 'sharded' | 'frames'} bus
+ * @returns {{
+ *   machines: number, limits: Record<string, number>, first: string, perWorker: number, frames: number, shards: number
+ * }} `limits` are the machines that each resource alone would need; Infinity where no number of machines is enough
  */
-export function plan(users, demand, bus, { machine, wire }, cost) {
+export function plan(users, demand, bus, parameters, cost) {
+  const { machine } = parameters;
   const published = users * demand.messages + demand.fixed;
-  const reach = (workers) => (bus === 'classic' ? workers : demand.readers(workers));
-  // A machine alone needs no bus between machines; its workers have their own, which is not counted.
-  const received = (machines) =>
-    machines <= 1 ? 0 : (published * reach(machines * machine.cores)) / (machines * machine.cores);
+  const traffic = (machines) => trafficOf(bus, published, demand, parameters, machines);
+  const perMessage = bus === 'frames' ? cost.framed : cost.bus;
+  const ofBus = ({ messages, frames }) => messages * perMessage + (frames > 0 ? (frames * cost.frame) / 2 : 0);
   const needs = {
-    CPU: (machines) =>
-      (users * demand.cpu) / machines / machine.cores + (published > 0 ? received(machines) * cost.bus : 0),
+    CPU: (machines) => (users * demand.cpu) / machines / machine.cores + ofBus(traffic(machines)),
     memory: (machines) => (users * demand.memory) / machines,
     network: (machines) => (users * demand.bytes) / machines,
   };
@@ -102,21 +139,27 @@ export function plan(users, demand, bus, { machine, wire }, cost) {
   );
   const machines = Math.max(...Object.values(limits));
   const first = Object.keys(limits).reduce((a, b) => (limits[b] > limits[a] ? b : a));
-  const perWorker = machines === Infinity ? published : received(machines);
-  const copies = machines === Infinity ? Infinity : perWorker * machines * machine.cores;
-  const busy = users * demand.store + (copies > 0 ? copies * cost.redis : 0);
-  const sent = copies > 0 ? (copies * (demand.size + wire.overhead)) / machine.network : 0;
-  return { machines, limits, first, perWorker, shards: Math.ceil(Math.max(busy, sent) / machine.headroom) };
+  const { messages, frames, copies, copySize } =
+    machines === Infinity ? { messages: published, frames: 0, copies: Infinity, copySize: 1 } : traffic(machines);
+  const perCopy = bus === 'frames' ? cost.brokerFrame : cost.redis;
+  const busy = users * demand.store + (copies > 0 ? copies * perCopy : 0);
+  const sent = copies > 0 ? (copies * copySize) / machine.network : 0;
+  const shards = Math.ceil(Math.max(busy, sent) / machine.headroom);
+  return { machines, limits, first, perWorker: messages, frames, shards };
 }
 
-/** The smallest whole number from 1 on that is enough, for a condition that stays true once it is. */
+/** How much larger the next number of machines is that is tried. */
+const STEP = 1.02;
+
+/** The smallest whole number from 1 on that is enough. More machines send more frames, so a larger one may not be. */
 function fewest(isEnough) {
+  let low = 0;
   let high = 1;
   while (!isEnough(high)) {
-    high *= 2;
+    low = high;
+    high = Math.max(high + 1, Math.ceil(high * STEP));
     if (high > 2 ** 40) return Infinity;
   }
-  let low = high / 2;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (isEnough(middle)) high = middle;

@@ -6,8 +6,8 @@ const USERS = [1, 10, 100].map((millions) => millions * MILLION);
 
 /** The workloads by name, with the buses that make a difference to them. */
 export const workloads = {
-  rooms: { title: 'Chat rooms (workload 1)', buses: ['classic', 'sharded'] },
-  direct: { title: 'One to one (workload 2)', buses: ['classic', 'sharded'] },
+  rooms: { title: 'Chat rooms (workload 1)', buses: ['classic', 'sharded', 'frames'] },
+  direct: { title: 'One to one (workload 2)', buses: ['classic', 'sharded', 'frames'] },
   market: { title: 'Market data (workload 3)', buses: ['sharded'] },
   idle: { title: 'Idle connections (workload 4)', buses: ['sharded'] },
   slow: { title: 'Slow clients (workload 5)', buses: ['sharded'] },
@@ -16,11 +16,19 @@ export const workloads = {
 /** Machines and shards for so many users of a workload. */
 export const planned = (name, bus, users, { values, cost, demand }) => plan(users, demand[name], bus, values, cost);
 
+/** The buses of a workload whose costs are known. */
+const measuredBuses = (name, { cost }) =>
+  workloads[name].buses.filter((bus) => bus !== 'frames' || Number.isFinite(cost.framed + cost.frame));
+
+/** The fewest machines for so many users, whichever bus joins them. */
+export const fewestMachines = (name, users, base) =>
+  Math.min(...measuredBuses(name, base).map((bus) => planned(name, bus, users, base).machines));
+
 export function planTable(name, base) {
-  const { title, buses } = workloads[name];
+  const { title } = workloads[name];
   const rows = USERS.flatMap((users) =>
-    buses.map((bus) => {
-      const { machines, limits, first, perWorker, shards } = planned(name, bus, users, base);
+    measuredBuses(name, base).map((bus) => {
+      const { machines, limits, first, perWorker, frames, shards } = planned(name, bus, users, base);
       return [
         `${users / MILLION} million`,
         hasBus(name, base) ? bus : '–',
@@ -28,6 +36,7 @@ export function planTable(name, base) {
         `**${count(machines)}**`,
         first,
         hasBus(name, base) ? `${count(Math.round(perWorker))}/s` : '–',
+        frames > 0 ? `${count(Math.round(frames))}/s` : '–',
         shardsOf(base.demand[name], bus, shards),
       ];
     }),
@@ -41,6 +50,7 @@ export function planTable(name, base) {
     'machines',
     'limit',
     'bus per worker',
+    'frames',
     'Redis shards',
   ];
   return `**${title}**\n\n${markdownTable(head, rows)}`;
