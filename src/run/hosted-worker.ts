@@ -11,6 +11,7 @@ import { MachineWorker } from '../runtime/machine-worker.js';
 import { namespaceMetrics } from '../runtime/stats.js';
 import { onServer } from '../server/install.js';
 import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
+import { windowOf } from '../server/server-window.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
 import { warnOfLocalState } from './warnings.js';
@@ -20,7 +21,8 @@ const LISTEN_TIMEOUT_MS = 30_000;
 
 /** Makes this process a worker of `gjallar run`, before the application starts in it. */
 export async function startHostedWorker(): Promise<void> {
-  const worker = await MachineWorker.join(loadRunConfig(process.env), version);
+  const config = loadRunConfig(process.env);
+  const worker = await MachineWorker.join(config, version);
   const { orders, log, metrics, servers } = worker;
   holdSignals();
   warnOfLocalState(log);
@@ -28,7 +30,7 @@ export async function startHostedWorker(): Promise<void> {
   setDefaultBus((nsp) => backplaneOf(nsp.server).factory(nsp));
   const ofServer = new WeakMap<Server, Backplane>();
   const backplaneOf = (io: Server): Backplane => {
-    const backplane = ofServer.get(io) ?? worker.openBackplane();
+    const backplane = ofServer.get(io) ?? worker.openBackplane(windowOf(io, config.flushMs));
     ofServer.set(io, backplane);
     return backplane;
   };

@@ -24,7 +24,7 @@ import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
-import { ownWindow, type SharedWindow } from '../rooms/backplanes/frames/window.js';
+import type { SharedWindow } from '../rooms/backplanes/frames/window.js';
 import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
@@ -160,9 +160,9 @@ export class MachineWorker implements EngineHost {
 
   /**
    * Opens a backplane for one more Socket.IO server.
-   * @param window the window of the outbox of its engine; by default, one of its own
+   * @param window the window of the outbox of its engine
    */
-  openBackplane(window: SharedWindow = ownWindow(this.config.flushMs)): Backplane {
+  openBackplane(window: SharedWindow): Backplane {
     const { config, backplanes } = this;
     const count = backplanes.length;
     const prefix = channelPrefixOf(config);

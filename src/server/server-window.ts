@@ -1,0 +1,23 @@
+import type { Server } from 'socket.io';
+import { privateParts } from '../compat/socket-io-server.js';
+import { Engine } from '../engine/engine.js';
+import { ownWindow, type SharedWindow } from '../rooms/backplanes/frames/window.js';
+
+/**
+ * The window of the outbox of a server's engine, which the application may create after its namespaces.
+ * @param longestMs the longest time that a message is held until then
+ */
+export function windowOf(io: Server, longestMs: number): SharedWindow {
+  const own = ownWindow(longestMs);
+  return {
+    share: (flush) => {
+      const holdEarly = own.share(flush);
+      let hold: (() => void) | undefined;
+      return () => {
+        const { engine } = privateParts(io);
+        if (engine instanceof Engine) hold ??= engine.outbox.share(flush);
+        (hold ?? holdEarly)();
+      };
+    },
+  };
+}
