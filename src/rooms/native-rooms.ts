@@ -1,11 +1,12 @@
 import type { Namespace, Socket } from 'socket.io';
-import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
+import { Adapter, type BroadcastOptions, type SocketId } from 'socket.io-adapter';
 import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../compat/socket-io.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { Session } from '../engine/session/session.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
+import { withRoomSets } from './room-sets.js';
 import { ALL, type RoomKey, type Topic, Topics, topicNameOf } from './topics.js';
 
 /** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
@@ -39,7 +40,7 @@ const MAX_SHOWN_NAME = 256;
 export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: RoomsEngine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
   function nativeRooms(nsp: Namespace): Adapter {
-    const adapter = makeAdapter(factory, nsp);
+    const adapter = withRoomSets(makeAdapter(factory, nsp));
     new NativeRooms(adapter, nsp, engine).install();
     return adapter;
   }
@@ -80,6 +81,8 @@ class NativeRooms {
     const steps = broadcastStepsOf<EncodedPackets>(adapter);
     const { addAll, del, delAll } = adapter;
     const { apply } = steps;
+    // An adapter with a step of its own keeps it.
+    const hasStockApply = apply === broadcastStepsOf(Adapter.prototype).apply;
 
     adapter.addAll = (id, rooms) => {
       const result = addAll.call(adapter, id, rooms);
@@ -118,9 +121,24 @@ class NativeRooms {
       if (adapter.sids.size > 0 && this.engine.busyRooms.isDue()) this.countRoom(options);
       if (broadcast && adapter.listenerCount('broadcast') > 0) adapter.emit('broadcast', broadcast.packet, options);
       if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
-        apply.call(adapter, options, deliver);
+        if (hasStockApply) this.deliverToEach(options, deliver);
+        else apply.call(adapter, options, deliver);
       }
     };
+  }
+
+  /** Does what `Adapter.apply()` does, but creates no sets of own rooms. */
+  private deliverToEach(options: BroadcastOptions, deliver: Deliver): void {
+    const done = this.exceptedSids(options);
+    const rooms: Iterable<RoomKey> = options.rooms.size > 0 ? options.rooms : [ALL];
+    for (const room of rooms) for (const id of this.topics.membersOf(room)) this.deliverOnce(id, done, deliver);
+  }
+
+  private deliverOnce(id: SocketId, done: Set<SocketId>, deliver: Deliver): void {
+    const socket = done.has(id) ? undefined : this.nsp.sockets.get(id);
+    if (!socket) return;
+    deliver(socket);
+    done.add(id);
   }
 
   /** Counts a broadcast for its room. The rooms of single sockets do not count. */
@@ -165,15 +183,10 @@ class NativeRooms {
     for (const message of broadcast.encoded) this.publish(topic.name, message, compress, except);
     if (!this.listeners.isEmpty) this.callListeners(largest, topic, done, except, broadcast, options);
 
-    const send = (id: SocketId) => {
-      if (done.has(id)) return;
-      done.add(id);
-      const socket = this.nsp.sockets.get(id);
-      if (socket) deliver(socket);
-    };
-    for (const id of topic.directRecipients) send(id);
+    for (const id of topic.directRecipients) this.deliverOnce(id, done, deliver);
     for (const room of others) {
-      for (const id of this.topics.membersOf(room)) if (!this.topics.isMember(largest, id)) send(id);
+      for (const id of this.topics.membersOf(room))
+        if (!this.topics.isMember(largest, id)) this.deliverOnce(id, done, deliver);
     }
     return true;
   }

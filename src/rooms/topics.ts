@@ -3,6 +3,7 @@ import type { Adapter, Room, SocketId } from 'socket.io-adapter';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import type { Session } from '../engine/session/session.js';
+import { isMember, membersOf, sizeOf } from './room-sets.js';
 
 /** A room that was broadcast to: its topic, and the members that the topic does not reach. */
 export interface Topic {
@@ -40,15 +41,15 @@ export class Topics {
   ) {}
 
   membersOf(room: RoomKey): Iterable<SocketId> {
-    return room === ALL ? this.adapter.sids.keys() : (this.adapter.rooms.get(room) ?? []);
+    return room === ALL ? this.adapter.sids.keys() : membersOf(this.adapter.rooms, room);
   }
 
   sizeOf(room: RoomKey): number {
-    return room === ALL ? this.adapter.sids.size : (this.adapter.rooms.get(room)?.size ?? 0);
+    return room === ALL ? this.adapter.sids.size : sizeOf(this.adapter.rooms, room);
   }
 
   isMember(room: RoomKey, id: SocketId): boolean {
-    return room === ALL ? this.adapter.sids.has(id) : (this.adapter.rooms.get(room)?.has(id) ?? false);
+    return room === ALL ? this.adapter.sids.has(id) : isMember(this.adapter.rooms, room, id);
   }
 
   /** The topic of a room. A new topic is created with all present members. */
@@ -98,7 +99,7 @@ export class Topics {
   }
 
   roomsOf(id: SocketId): RoomKey[] {
-    return [ALL, ...(this.adapter.sids.get(id) ?? [])];
+    return [ALL, ...membersOf(this.adapter.sids, id)];
   }
 
   /** A client on polling stays a direct recipient until it has upgraded to a WebSocket. */

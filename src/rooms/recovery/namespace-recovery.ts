@@ -9,6 +9,7 @@ import {
   recoveryTimesOf,
 } from '../../compat/socket-io.js';
 import { EncodedPacket, type EncodedPackets } from '../encoded-packet.js';
+import { sizeOf } from '../room-sets.js';
 import { type EventPacket, isKept, type MarkedFlags, markOf, textsOf } from './broadcasts.js';
 import { OffsetWriter } from './encoding.js';
 import type { RecoveryHost } from './host.js';
@@ -147,7 +148,7 @@ export class NamespaceRecovery implements Owner {
     if (rooms.size !== 1 || (except && except.size > 0)) return undefined;
     const [room] = rooms as Set<SocketId>;
     const session = this.live.of(room!);
-    if (!session || this.adapter.rooms.get(room!)?.size !== 1 || this.peers.isShared(room!)) return undefined;
+    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.peers.isShared(room!)) return undefined;
     return session;
   }
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Server } from 'socket.io';
 import { privateParts } from '../../compat/socket-io-server.js';
+import { sizeOf } from '../../rooms/room-sets.js';
 import type { ApplicationView } from '../application.js';
 
 /** A room and its members on this worker. */
@@ -70,11 +71,13 @@ export class LargestRooms {
     const { view } = this;
     for (const server of this.servers) {
       for (const [namespace, { adapter }] of privateParts(server)._nsps) {
-        for (const [room, { size }] of adapter.rooms) {
+        for (const room of adapter.rooms.keys()) {
           // Each socket has a room of its own.
           const isShown =
             !adapter.sids.has(room) && room.length <= MAX_NAME && view.nameOf(namespace, room) !== undefined;
-          yield isShown ? { namespace, room, members: size + (view.moreMembersOf?.(namespace, room) ?? 0) } : undefined;
+          yield isShown
+            ? { namespace, room, members: sizeOf(adapter.rooms, room) + (view.moreMembersOf?.(namespace, room) ?? 0) }
+            : undefined;
         }
       }
     }

@@ -11,6 +11,7 @@ import {
 } from 'socket.io-adapter';
 import { decoderOf, namespaceOf } from '../../../compat/socket-io.js';
 import { EncodedPacket, type EncodedPackets } from '../../encoded-packet.js';
+import { addToRooms, useRoomSets } from '../../room-sets.js';
 import type { FrameBus } from './bus.js';
 import type { Broadcast } from './wire/broadcast.js';
 import { decodePackets, encodeMessage, type Message } from './wire/cluster-message.js';
@@ -36,6 +37,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
     private readonly onClose: () => void,
   ) {
     super(nsp, {});
+    useRoomSets(this);
     // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
     Object.assign(this, { uid: bus.id });
     this.name = nsp.name;
@@ -52,7 +54,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
   /** The promise resolves when the other workers know that the rooms have a member here. It costs nothing otherwise. */
   override addAll(id: SocketId, rooms: Set<Room>): Promise<void> | void {
     const { size } = this.rooms;
-    super.addAll(id, rooms);
+    addToRooms(this, id, rooms);
     // A socket's own room is never announced.
     if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
     return whenAwaited(() => this.bus.announced());

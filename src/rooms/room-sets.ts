@@ -1,0 +1,118 @@
+import { inspect } from 'node:util';
+import { Adapter, type Room, type SocketId } from 'socket.io-adapter';
+
+type Members = Set<string>;
+
+/** Stands for the set whose only member is its own key: a socket's own room, or the rooms of a socket in no other. */
+const OWN: Members = new Set();
+/** Stands for an empty set. A room is empty while the listeners of `create-room` run. */
+const EMPTY: Members = new Set();
+
+/**
+ * The `rooms` or the `sids` of an adapter. Each socket has a room of its own, and most sockets are in few others. Such a
+ * set is created when the application asks for it, and kept from then on, so the application may hold it or change it.
+ */
+export class RoomSets extends Map<string, Members> {
+  override get(key: string): Members | undefined {
+    const members = super.get(key);
+    if (members !== OWN && members !== EMPTY) return members;
+    const made = new Set(members === OWN ? [key] : []);
+    super.set(key, made);
+    return made;
+  }
+
+  override *entries(): Generator<[string, Members], undefined> {
+    for (const key of super.keys()) yield [key, this.get(key)!];
+    return undefined;
+  }
+
+  override *values(): Generator<Members, undefined> {
+    for (const key of super.keys()) yield this.get(key)!;
+    return undefined;
+  }
+
+  override forEach(callback: (members: Members, key: string, map: Map<string, Members>) => void, self?: unknown): void {
+    for (const [key, members] of this) callback.call(self, members, key, this);
+  }
+
+  override [Symbol.iterator](): Generator<[string, Members], undefined> {
+    return this.entries();
+  }
+
+  /** `console.log()` reads the entries without calling any method. */
+  [inspect.custom](): Map<string, Members> {
+    return new Map(this);
+  }
+
+  createEmpty(key: string): void {
+    super.set(key, EMPTY);
+  }
+
+  add(key: string, member: string): void {
+    const members = super.get(key);
+    if (members === EMPTY) super.set(key, member === key ? OWN : new Set([member]));
+    else if (members !== OWN || member !== key) this.get(key)!.add(member);
+  }
+
+  isMember(key: string, member: string): boolean {
+    const members = super.get(key);
+    return members === OWN ? member === key : (members?.has(member) ?? false);
+  }
+
+  sizeOf(key: string): number {
+    const members = super.get(key);
+    return members === OWN ? 1 : (members?.size ?? 0);
+  }
+
+  membersOf(key: string): Iterable<string> {
+    const members = super.get(key);
+    return members === OWN ? [key] : (members ?? []);
+  }
+}
+
+// Jest compares Maps by their constructor.
+Object.defineProperty(RoomSets.prototype, 'constructor', { value: Map });
+
+/** The same questions for the sets of any adapter. No set is created for the answer. */
+export function isMember(sets: Map<string, Members>, key: string, member: string): boolean {
+  return sets instanceof RoomSets ? sets.isMember(key, member) : (sets.get(key)?.has(member) ?? false);
+}
+
+export function sizeOf(sets: Map<string, Members>, key: string): number {
+  return sets instanceof RoomSets ? sets.sizeOf(key) : (sets.get(key)?.size ?? 0);
+}
+
+export function membersOf(sets: Map<string, Members>, key: string): Iterable<string> {
+  return sets instanceof RoomSets ? sets.membersOf(key) : (sets.get(key) ?? []);
+}
+
+/** Lets an adapter create the sets of own rooms on demand, unless its class has an `addAll()` of its own. */
+export function withRoomSets<T extends Adapter>(adapter: T): T {
+  if (adapter.addAll !== Adapter.prototype.addAll) return adapter;
+  useRoomSets(adapter);
+  adapter.addAll = (id, rooms) => addToRooms(adapter, id, rooms);
+  return adapter;
+}
+
+/** For an adapter whose `addAll()` calls {@link addToRooms}. */
+export function useRoomSets(adapter: Adapter): void {
+  adapter.rooms = new RoomSets();
+  adapter.sids = new RoomSets();
+}
+
+/** Does what `Adapter.addAll()` does, and emits the same events in the same order. */
+export function addToRooms(adapter: Adapter, id: SocketId, names: ReadonlySet<Room>): void {
+  const sids = adapter.sids as RoomSets;
+  const rooms = adapter.rooms as RoomSets;
+  if (!sids.has(id)) sids.createEmpty(id);
+  for (const room of names) {
+    sids.add(id, room);
+    if (!rooms.has(room)) {
+      rooms.createEmpty(room);
+      adapter.emit('create-room', room);
+    }
+    if (rooms.isMember(room, id)) continue;
+    rooms.add(room, id);
+    adapter.emit('join-room', room, id);
+  }
+}
