@@ -1,6 +1,7 @@
 import type { Namespace, Socket } from 'socket.io';
 import { Adapter, type BroadcastOptions, type SocketId } from 'socket.io-adapter';
 import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../compat/socket-io.js';
+import { saveMemory } from '../compat/socket-memory.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { Session } from '../engine/session/session.js';
@@ -91,6 +92,7 @@ class NativeRooms {
       if (!socket) return result;
       this.warnOfOtherEngine(socket);
       if (rooms.has(id)) {
+        saveMemory(socket);
         this.listeners.watch(socket);
         this.topics.enter(socket, this.topics.roomsOf(id));
       } else {

@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import type { Socket } from 'socket.io';
+import { installedVersion } from '../../src/compat/socket-io-version.js';
+import { saveMemory } from '../../src/compat/socket-memory.js';
+import { recordStock } from '../rooms/support/recording.js';
+
+type Acks = Map<number, () => void>;
+const acksOf = (socket: Socket) => (socket as unknown as { acks: Acks }).acks;
+
+/** A socket of stock socket.io. */
+async function stockSocket(): Promise<Socket> {
+  const { connections } = await recordStock(1);
+  return connections[0]!['/']!;
+}
+
+test('a socket keeps its acknowledgements in the Map that is replaced', async () => {
+  const socket = await stockSocket();
+  if (!(acksOf(socket) instanceof Map)) {
+    throw new Error(`socket.io ${installedVersion()} has no Socket.acks any more: adapt src/compat/socket-memory.ts`);
+  }
+  socket.emit('event', () => {});
+  expect(acksOf(socket).size).toBe(1);
+  const pending = acksOf(socket);
+  saveMemory(socket);
+  expect(acksOf(socket)).toBe(pending);
+});
+
+test('the object in its place does what a Map does', async () => {
+  const socket = await stockSocket();
+  saveMemory(socket);
+  const acks = acksOf(socket);
+  expect(acks).not.toBeInstanceOf(Map);
+  const noop = () => {};
+  const steps: ((map: Acks) => unknown)[] = [
+    (map) => map.get(1),
+    (map) => map.has(1),
+    (map) => map.delete(1),
+    (map) => map.clear(),
+    (map) => map.set(1, noop) === map && map.set(2, noop) === map,
+    (map) => [map.get(1), map.has(1), map.has(3)],
+    (map) => map.delete(1),
+    (map) => map.set(3, noop) === map,
+    (map) => map.clear(),
+  ];
+  const stock: Acks = new Map();
+  const look = (map: Acks) => {
+    const each: unknown[] = [];
+    map.forEach((value, key, itself) => {
+      each.push([key, value, itself === map]);
+    });
+    return [map.size, [...map], [...map.keys()], [...map.values()], [...map.entries()], each, String(map)];
+  };
+  for (const step of steps) {
+    expect(look(acks)).toEqual(look(stock));
+    expect(step(acks)).toEqual(step(stock));
+  }
+  expect(look(acks)).toEqual(look(stock));
+});
