@@ -8,6 +8,15 @@ import type { Socket } from 'socket.io';
 export function saveMemory(socket: Socket): void {
   const inside = socket as unknown as { acks: unknown };
   if (inside.acks instanceof Map && inside.acks.size === 0) inside.acks = new MapOnDemand();
+  shareTime(socket.handshake);
+}
+
+let lastTime = '';
+
+/** Clients of one second share the text of their time. A middleware may have changed or frozen the handshake. */
+function shareTime(handshake: Socket['handshake']): void {
+  if (handshake?.time === lastTime) Reflect.set(handshake, 'time', lastTime);
+  else if (typeof handshake?.time === 'string') lastTime = handshake.time;
 }
 
 /** A Map that is created with its first entry. */
