@@ -1,8 +1,12 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { Server } from 'socket.io';
+import { Server, type Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
+import { inMemory } from '../../src/rooms/recovery.js';
 import { RoomSets, withRoomSets } from '../../src/rooms/room-sets.js';
+import { until } from '../support/until.js';
+import { disconnectAll, pairOn } from './support/clients.js';
+import { startNode } from './support/node.js';
 import { Random } from './support/random.js';
 
 type Sets = Map<string, Set<string>>;
@@ -114,6 +118,24 @@ describe('the sets of an adapter', () => {
     adapter.rooms.get('s1');
     expect(share(adapter.rooms, 's1', 's2')).toBe(false);
     expect(share(adapter.rooms, 's2', 's3')).toBe(true);
+  });
+
+  test('are not created by a connection or a delivery', async () => {
+    const node = await startNode(inMemory);
+    const pairs = [await pairOn(node), await pairOn(node), await pairOn(node), await pairOn(node)];
+    const [one, two, three] = pairs.map(({ socket }) => socket) as [Socket, Socket, Socket];
+    for (const { id } of [one, two]) node.io.to(id).emit('to one');
+    one.broadcast.emit('to others');
+    one.to(two.id).except(three.id).emit('to another');
+    expect(await node.io.in(two.id).fetchSockets()).toHaveLength(1);
+    const { rooms, sids } = node.io.of('/').adapter;
+    for (const sets of [rooms, sids]) {
+      expect(pairs.map(({ socket }) => share(sets, one.id, socket.id))).toEqual([true, true, true, true]);
+    }
+    disconnectAll();
+    await until(() => sids.size === 0);
+    expect(rooms.size).toBe(0);
+    await node.close();
   });
 
   test('stay plain Maps where an adapter adds to them in its own way', () => {
