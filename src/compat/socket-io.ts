@@ -3,8 +3,9 @@ import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
 import { privateParts } from './socket-io-server.js';
 
 /**
- * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on; those of its
- * Server are in `socket-io-server.ts`. Checked against socket.io 4.6 to 4.8 and socket.io-adapter 2.5. `test/compat/socket-io.test.ts` fails if a new version breaks one of them.
+ * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on. Those of its
+ * Server are in `socket-io-server.ts`; `socket-memory.ts` replaces a field of its Socket. Checked against socket.io 4.6 to
+ * 4.8 and socket.io-adapter 2.5. `test/compat/socket-io.test.ts` fails if a new version breaks one of them.
  */
 
 /** A packet as socket.io passes it to the adapter. */

@@ -1,9 +1,9 @@
 import type { Socket } from 'socket.io';
 
 /**
- * Saves memory that socket.io's Socket takes from the start and most sockets never use. It replaces one private field,
- * `acks`, by an object with the same methods. Checked against socket.io 4.6 to 4.8; `test/compat/socket-memory.test.ts` fails
- * if a new version keeps its acknowledgements elsewhere.
+ * Saves memory that each of socket.io's Sockets takes, and that most never use. It replaces one private field, `acks`, by an
+ * object with the same methods. Checked against socket.io 4.6 to 4.8; `test/compat/socket-memory.test.ts` fails if a new
+ * version keeps its acknowledgements elsewhere.
  */
 export function saveMemory(socket: Socket): void {
   const inside = socket as unknown as { acks: unknown };
@@ -54,15 +54,15 @@ class MapOnDemand<Key, Value> implements Map<Key, Value> {
   }
 
   keys(): MapIterator<Key> {
-    return this.entriesMap.keys();
+    return this.content.keys();
   }
 
   values(): MapIterator<Value> {
-    return this.entriesMap.values();
+    return this.content.values();
   }
 
   entries(): MapIterator<[Key, Value]> {
-    return this.entriesMap.entries();
+    return this.content.entries();
   }
 
   [Symbol.iterator](): MapIterator<[Key, Value]> {
@@ -73,7 +73,7 @@ class MapOnDemand<Key, Value> implements Map<Key, Value> {
     return 'Map';
   }
 
-  private get entriesMap(): Map<Key, Value> {
+  private get content(): Map<Key, Value> {
     return this.map ?? new Map();
   }
 }
