@@ -11,7 +11,7 @@ import { createLog } from '../log.js';
 import { AdminServer } from '../operations/admin/admin-server.js';
 import { hasPromClient } from '../operations/metrics/prom-client.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
-import type { BackplaneName } from '../rooms/backplanes/registry.js';
+import { type BackplaneName, backplaneKindOf } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 import { adminSource } from './admin-source.js';
 
@@ -49,13 +49,13 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   try {
     if (address) await primary.reserve(address.host, address.port);
     const adminPort = await admin?.listen();
-    const bus = await chooseBackplane(config, () => {
-      log.warn('REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=redis-sharded');
-      process.env.BUS = 'redis-sharded';
+    const bus = await chooseBackplane(config, (late) => {
+      log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
+      process.env.BUS = late;
       void primary.reload();
     });
     // The workers read their configuration from the environment.
-    if (bus === 'redis-sharded') process.env.BUS = bus;
+    if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;
     await primary.start();
     started({ addresses: primary.addresses, bus, log });
     for (const { name, meant } of unknownVariables(process.env)) {

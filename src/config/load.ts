@@ -74,14 +74,15 @@ function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError
 function checkBus(config: RunConfig): void {
   const { bus, redisUrl } = config;
   const name = backplaneNameOf(config);
-  const { server } = backplaneKindOf(name);
+  const { server, isSharded } = backplaneKindOf(name);
   if (server === 'Redis' && !redisUrl) {
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
   }
-  if (redisUrl?.includes(',') && name !== 'redis-sharded' && name !== 'nats') {
+  if (redisUrl?.includes(',') && !isSharded && name !== 'nats') {
     throw new GjallarError(
       'BAD_CONFIG',
-      'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
+      'REDIS_URL lists several nodes, which requires BUS=redis-sharded or BUS=redis-frames; set one of them, or list ' +
+        'one node',
     );
   }
   checkNats(config, server === 'NATS');

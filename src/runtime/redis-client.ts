@@ -1,23 +1,31 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { isClusterNode } from '../rooms/backplanes/redis/topology.js';
 import { clusterAddress } from '../rooms/backplanes/redis/urls.js';
-import { type BackplaneChoice, type BackplaneName, backplaneNameOf } from '../rooms/backplanes/registry.js';
+import {
+  type BackplaneChoice,
+  type BackplaneName,
+  backplaneKindOf,
+  backplaneNameOf,
+} from '../rooms/backplanes/registry.js';
 
 /** How often Redis is asked what it is, if it did not say at the start, in ms. */
 const RETRY_INTERVAL_MS = 5000;
 
 /**
- * The backplane for this machine: on a node of a Redis Cluster, `auto` means `redis-sharded`. The primary chooses for all
- * of its workers, because workers on different backplanes do not hear each other.
+ * The backplane for this machine: on a node of a Redis Cluster, `auto` and `redis-frames` mean a sharded one. The primary
+ * chooses for all of its workers, because workers on different backplanes do not hear each other.
  * @param onLate called later if Redis was unreachable, and turns out to be a node of a cluster
  */
-export async function chooseBackplane(choice: BackplaneChoice, onLate: () => void): Promise<BackplaneName> {
-  const { bus, redisUrl, natsUrl } = choice;
-  if (bus !== 'auto' || natsUrl || !redisUrl) return backplaneNameOf(choice);
+export async function chooseBackplane(
+  choice: BackplaneChoice,
+  onLate: (bus: BackplaneName) => void,
+): Promise<BackplaneName> {
+  const { redisUrl } = choice;
+  const [onOne, onCluster] = [backplaneNameOf(choice), backplaneNameOf(choice, true)];
+  if (!redisUrl || onOne === onCluster) return onOne;
   const isCluster = await isClusterNode(redisUrl);
-  if (isCluster) return 'redis-sharded';
-  if (isCluster === undefined) askLater(redisUrl, onLate);
-  return backplaneNameOf(choice);
+  if (isCluster === undefined) askLater(redisUrl, () => onLate(onCluster));
+  return isCluster ? onCluster : onOne;
 }
 
 function askLater(redisUrl: string, onLate: () => void): void {
@@ -31,10 +39,12 @@ function askLater(redisUrl: string, onLate: () => void): void {
 
 /** A connection for other purposes than the backplane: to a cluster if REDIS_URL names nodes of one. */
 export async function redisClient(
-  { bus, redisUrl }: { bus: string; redisUrl: string },
+  choice: BackplaneChoice & { readonly redisUrl: string },
   options: RedisOptions,
 ): Promise<Redis | Cluster> {
-  const isCluster = bus === 'redis-sharded' || redisUrl.includes(',') || (await isClusterNode(redisUrl));
+  const { redisUrl } = choice;
+  const { isSharded } = backplaneKindOf(backplaneNameOf(choice));
+  const isCluster = isSharded || redisUrl.includes(',') || (await isClusterNode(redisUrl));
   if (!isCluster) return new Redis(redisUrl, options);
   const { nodes, options: credentials } = clusterAddress(redisUrl);
   return new Cluster(nodes, { redisOptions: { ...options, ...credentials }, enableOfflineQueue: false });

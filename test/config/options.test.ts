@@ -63,7 +63,8 @@ describe('options that go together', () => {
     [{ NATS_CREDS: natsCreds }, 'NATS_CREDS requires NATS_URL; set it, or unset NATS_CREDS'],
     [
       { REDIS_URL: 'redis://a,redis://b' },
-      'REDIS_URL lists several nodes, which requires BUS=redis-sharded; set it, or list one node',
+      'REDIS_URL lists several nodes, which requires BUS=redis-sharded or BUS=redis-frames; set one of them, or list ' +
+        'one node',
     ],
     [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
     [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],

@@ -1,15 +1,24 @@
+import { afterAll } from '@jest/globals';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
 import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
 import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
 import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
 import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
-import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import { redisFramesBackplane, shardedFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import type { WorkerLinks } from '../../src/worker-links.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { type BusFixture, busContract } from './bus.contract.js';
-import { frames, onClassicRedis, onMachineFrames, onNatsFrames, onShardedRedis, onStreams } from './support/garbage.js';
+import {
+  frames,
+  onClassicRedis,
+  onMachineFrames,
+  onNatsFrames,
+  onShardedMachineFrames,
+  onShardedRedis,
+  onStreams,
+} from './support/garbage.js';
 import { Machine } from './support/node.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
@@ -62,13 +71,30 @@ busContract('nats', async () => {
 
 busContract('redis', () => onRedis((url) => redisBackplane(url, quiet), onClassicRedis));
 busContract('redis-streams', () => onRedis((url) => redisStreamsBackplane(url, quiet), onStreams));
+
+/** The cluster that the sharded buses run on, one after the other. */
+let started: Promise<RedisCluster> | undefined;
+const startCluster = () => {
+  started ??= RedisCluster.start();
+  return started;
+};
+afterAll(async () => (await started)?.remove());
+
 busContract('redis-sharded', async () => {
-  const cluster = await RedisCluster.start();
+  const { url } = await startCluster();
   return {
-    openBackplane: async () => redisShardedBackplane(cluster.url, quiet),
-    sendGarbage: () => onShardedRedis(cluster.url),
-    remove: () => cluster.remove(),
+    openBackplane: async () => redisShardedBackplane(url, quiet),
+    sendGarbage: () => onShardedRedis(url),
+    remove: async () => {},
   };
+});
+
+busContract('redis-frames-sharded', async () => {
+  const { url } = await startCluster();
+  const machines = await machinesOn((links, machine) =>
+    shardedFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events: quiet }),
+  );
+  return { ...machines, sendGarbage: () => onShardedMachineFrames(url, ['machine0', 'machine1']) };
 });
 
 /** Workers on two machines, in turn. */

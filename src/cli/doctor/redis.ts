@@ -76,7 +76,7 @@ function settings(name: string, info: string | undefined, { historyTtl, historyS
 async function rights(redis: Redis, name: string, info: string | undefined, config: Config): Promise<Finding[]> {
   const { channels, keys } = redisNamesOf(config);
   const isCluster = /^cluster_enabled:1/m.test(info ?? '');
-  const bus = isCluster ? 'redis-sharded' : backplaneNameOf(config);
+  const bus = backplaneNameOf(config, isCluster);
   const tried = [...busCommands(bus, channels)];
   if (config.historyTtl > 0 && config.historyStore !== 'sqlite')
     tried.push(...historyCommands(`${keys}{history:0}:doctor`));
@@ -112,10 +112,13 @@ async function rights(redis: Redis, name: string, info: string | undefined, conf
   );
 }
 
+const clusterSlots = ['CLUSTER', 'SLOTS'];
+
 function busCommands(bus: BackplaneName, channels: string): string[][] {
   if (bus === 'redis') return [['PUBLISH', `${channels}#doctor`, 'x']];
   if (bus === 'redis-frames') return [['PUBLISH', framesChannel(channels), 'x']];
-  if (bus === 'redis-sharded') return [['SPUBLISH', `${channels}#doctor`, 'x']];
+  if (bus === 'redis-sharded') return [['SPUBLISH', `${channels}#doctor`, 'x'], clusterSlots];
+  if (bus === 'redis-frames-sharded') return [['SPUBLISH', framesChannel(channels), 'x'], clusterSlots];
   if (bus === 'redis-streams') {
     return [
       ['XADD', channels, 'NOMKSTREAM', '*', 'doctor', 'x'],
@@ -138,6 +141,12 @@ function subscriptions(bus: BackplaneName, channels: string): [string, string][]
     return [
       ['PSUBSCRIBE', `${channels}#/*`],
       ['SUBSCRIBE', framesChannel(channels)],
+    ];
+  }
+  if (bus === 'redis-frames-sharded') {
+    return [
+      ['SSUBSCRIBE', `${channels}#/#`],
+      ['SSUBSCRIBE', framesChannel(channels)],
     ];
   }
   return bus === 'redis-sharded' ? [['SSUBSCRIBE', `${channels}#/doctor#`]] : [];

@@ -5,7 +5,7 @@ import { natsBackplane } from './nats/nats.js';
 import { redisBackplane } from './redis/classic.js';
 import { redisShardedBackplane } from './redis/sharded.js';
 import { redisStreamsBackplane } from './redis/streams.js';
-import { redisFramesBackplane } from './redis-frames/redis-frames.js';
+import { redisFramesBackplane, shardedFramesBackplane } from './redis-frames/redis-frames.js';
 
 interface BackplaneKind {
   /** The server that it depends on; undefined if there is none. */
@@ -14,6 +14,8 @@ interface BackplaneKind {
   spansMachines: boolean;
   /** Whether every worker can be told of every broadcast, so that each can keep them for recovery. */
   keepsPackets: boolean;
+  /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
+  isSharded?: true;
   open(surroundings: BackplaneSurroundings): Backplane;
 }
 
@@ -26,6 +28,13 @@ const kinds = {
     open: ({ links, window, events }) => embeddedBackplane(links, window, events),
   },
   'redis-frames': { server: 'Redis', spansMachines: true, keepsPackets: true, open: redisFramesBackplane },
+  'redis-frames-sharded': {
+    server: 'Redis',
+    spansMachines: true,
+    keepsPackets: true,
+    isSharded: true,
+    open: shardedFramesBackplane,
+  },
   redis: {
     server: 'Redis',
     spansMachines: true,
@@ -36,6 +45,7 @@ const kinds = {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
+    isSharded: true,
     open: ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix),
   },
   'redis-streams': {
@@ -61,11 +71,14 @@ export interface BackplaneChoice {
 /**
  * The backplane that the configuration selects. `auto` means NATS if there is one, otherwise Redis if there is one, and
  * otherwise embedded.
+ * @param isCluster whether REDIS_URL is known to name a node of a Redis Cluster, whose sharded pub/sub is used then
  */
-export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice): BackplaneName {
+export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice, isCluster = false): BackplaneName {
+  if (bus === 'redis-frames') return isCluster || redisUrl?.includes(',') ? 'redis-frames-sharded' : bus;
   if (bus !== 'auto') return bus;
   if (natsUrl) return 'nats';
-  return redisUrl ? 'redis' : 'embedded';
+  if (!redisUrl) return 'embedded';
+  return isCluster ? 'redis-sharded' : 'redis';
 }
 
 /** The properties of a backplane, without opening it. */

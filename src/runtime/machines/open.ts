@@ -59,5 +59,5 @@ function openChannels(config: RunConfig, name: string, worker: Parameters<typeof
     return natsChannels({ address: { url: natsUrl, credentials }, prefix, name, events });
   }
   const events = outageEvents('Redis', { relay: 'redis' }, texts, worker);
-  return redisChannels({ url: redisUrl, isCluster: bus === 'redis-sharded', prefix, name, events });
+  return redisChannels({ url: redisUrl, isCluster: backplaneKindOf(bus).isSharded === true, prefix, name, events });
 }

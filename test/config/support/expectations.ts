@@ -98,11 +98,9 @@ export const expectations: Record<keyof Config, Expectation> = {
     good: [
       ['auto', 'auto'],
       ['embedded', 'embedded'],
-      ...['redis', 'redis-frames', 'redis-sharded', 'redis-streams'].map((bus): Expectation['good'][number] => [
-        bus,
-        bus,
-        { REDIS_URL: 'redis://localhost' },
-      ]),
+      ...['redis', 'redis-frames', 'redis-frames-sharded', 'redis-sharded', 'redis-streams'].map(
+        (bus): Expectation['good'][number] => [bus, bus, { REDIS_URL: 'redis://localhost' }],
+      ),
       ['nats', 'nats', { NATS_URL: 'nats://localhost', REDIS_URL: 'redis://localhost' }],
     ],
     bad: ['kafka', 'Redis'],

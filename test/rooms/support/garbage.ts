@@ -143,6 +143,18 @@ export async function onMachineFrames(url: string, machines: readonly string[]):
   });
 }
 
+/** The same on the sharded channels of a Redis Cluster. */
+export async function onShardedMachineFrames(url: string, machines: readonly string[]): Promise<number> {
+  const { all, each } = machineFrames(machines);
+  const redis = new Redis.Cluster(url.split(','));
+  try {
+    for (const [channel, bytes] of all) await redis.spublish(channel, bytes);
+    return each;
+  } finally {
+    redis.disconnect();
+  }
+}
+
 /** The same on NATS, with payloads that are no messages besides. */
 export async function onNatsFrames(url: string, machines: readonly string[]): Promise<number> {
   const { all, each } = machineFrames(machines);

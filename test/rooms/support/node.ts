@@ -10,7 +10,10 @@ import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../..
 import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';
 import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
 import { natsBackplane } from '../../../src/rooms/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import {
+  redisFramesBackplane,
+  shardedFramesBackplane,
+} from '../../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { WorkerLinks } from '../../../src/worker-links.js';
@@ -113,6 +116,16 @@ export class Machine {
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
   return redisFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+}
+
+/** The same on a Redis Cluster. */
+export function onShardedFrames(
+  url: string,
+  events: BackplaneEvents,
+  prefix = 'socket.io',
+  machine?: string,
+): Backplane {
+  return shardedFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
 }
 
 /** A worker that is alone on its machine, on NATS. */

@@ -7,6 +7,7 @@ import { observe } from '../redis/classic.js';
 import { connectionOptions, keepWatch } from '../redis/connection.js';
 import { wouldAccept } from '../redis/rejections.js';
 import { Subscriptions } from '../redis/subscriptions.js';
+import { Renewal } from './renewal.js';
 
 /** Pub/sub of one Redis. */
 export class RedisPubSub implements PubSub {
@@ -14,10 +15,10 @@ export class RedisPubSub implements PubSub {
   private readonly publisher: Redis;
   private readonly subscriber: Redis;
   private readonly subscriptions: Subscriptions;
+  private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
   private readonly endWatch: () => void;
   private onMessage: (channel: string, bytes: Buffer) => void = () => {};
-  private onRenewed: () => Promise<void> = () => Promise.resolve();
 
   /** @param prefix the prefix of the channels of stock servers and emitters, which are noticed */
   constructor(url: string, events: BackplaneEvents, prefix: string) {
@@ -28,20 +29,10 @@ export class RedisPubSub implements PubSub {
     const health = new ConnectionHealth(events);
     this.health = health;
     health.wouldAccept = (command) => wouldAccept(publisher, command);
-    /** The connection state that the listener was told of last. */
-    let renewal: { isDone: boolean } | undefined;
     const update = () => {
-      if (!answers(publisher) || !this.subscriptions.isRenewed) renewal = undefined;
-      else if (!renewal) {
-        const begun = { isDone: false };
-        renewal = begun;
-        void this.onRenewed().then(() => {
-          begun.isDone = true;
-          update();
-        });
-      }
-      health.update(renewal?.isDone === true);
+      health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };
+    this.renewal = new Renewal(update);
     this.otherWire = new OtherWire('redis', events);
     this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes, isClassic) => {
       if (isClassic) this.otherWire.note();
@@ -64,7 +55,7 @@ export class RedisPubSub implements PubSub {
 
   listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void {
     this.onMessage = onMessage;
-    this.onRenewed = onRenewed;
+    this.renewal.onRenewed = onRenewed;
   }
 
   close(): void {

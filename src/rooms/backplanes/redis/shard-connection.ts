@@ -39,7 +39,11 @@ export class ShardConnection {
       started();
       events.onChange();
     });
-    redis.on('moved', () => events.onMoved());
+    redis.on('moved', () => {
+      // The master has ended subscriptions, and ioredis does not say which.
+      this.confirmed.clear();
+      events.onMoved();
+    });
   }
 
   /** Whether every channel is confirmed, apart from requests that Redis has just received. */

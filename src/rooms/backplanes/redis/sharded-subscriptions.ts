@@ -22,6 +22,8 @@ export class ShardedSubscriptions extends EventEmitter {
   private readonly shards = new Map<string, ShardConnection>();
   /** The master of each slot, as `host:port`. */
   private owners: string[] = [];
+  /** All masters with slots, as of the cluster's last answer. */
+  masters: ReadonlySet<string> = new Set();
   private timer: NodeJS.Timeout | undefined;
   private isRefreshing = false;
   private isClosed = false;
@@ -68,15 +70,28 @@ export class ShardedSubscriptions extends EventEmitter {
     await Promise.all([...this.shards.values()].map((shard) => shard.allConfirmed()));
   }
 
+  /** The master that serves a channel, or undefined if it is not known at present. */
+  masterOf(channel: string): string | undefined {
+    return this.owners[slotOf(channel)];
+  }
+
+  /** Call this when a master reports that it does not have a slot. Until the cluster has answered, no master is known. */
+  relocate(): void {
+    this.owners = [];
+    this.emit('moved');
+    this.onChange();
+    void this.refresh();
+  }
+
   ssubscribe(channel: string): void {
     this.wanted.add(channel);
-    const owner = this.owners[slotOf(channel)];
+    const owner = this.masterOf(channel);
     if (owner) this.shardOf(owner).want(channel);
   }
 
   sunsubscribe(channel: string): void {
     this.wanted.delete(channel);
-    const owner = this.owners[slotOf(channel)];
+    const owner = this.masterOf(channel);
     if (owner) this.shards.get(owner)?.forget(channel);
   }
 
@@ -114,9 +129,10 @@ export class ShardedSubscriptions extends EventEmitter {
       for (let slot = first; slot <= last; slot++) owners[slot] = `${host}:${port}`;
     }
     this.owners = owners;
+    this.masters = new Set(owners.filter(Boolean));
     const channels = new Map<string, Set<string>>();
     for (const channel of this.wanted) {
-      const owner = owners[slotOf(channel)];
+      const owner = this.masterOf(channel);
       if (!owner) continue;
       const its = channels.get(owner) ?? new Set();
       channels.set(owner, its.add(channel));
@@ -133,9 +149,7 @@ export class ShardedSubscriptions extends EventEmitter {
   private shardOf(owner: string): ShardConnection {
     const known = this.shards.get(owner);
     if (known) return known;
-    const colon = owner.lastIndexOf(':');
-    const address = { host: owner.slice(0, colon), port: Number(owner.slice(colon + 1)) };
-    const redis = new Redis({ ...connectionOptions, ...this.options, ...address });
+    const redis = connectTo(owner, this.options);
     redis.on('error', this.onError);
     redis.on('smessageBuffer', (...values) => this.emit('smessageBuffer', ...values));
     const shard = new ShardConnection(redis, {
@@ -143,7 +157,10 @@ export class ShardedSubscriptions extends EventEmitter {
         if (![...this.shards.values()].some(({ isRejected }) => isRejected)) this.rejections.note(['SSUBSCRIBE']);
         this.onChange();
       },
-      onMoved: () => this.refresh(),
+      onMoved: () => {
+        this.emit('moved');
+        void this.refresh();
+      },
       onRejected: (error) => {
         this.rejections.note(['SSUBSCRIBE'], error, true);
         setTimeout(() => this.refresh(), RETRY_INTERVAL_MS).unref();
@@ -152,6 +169,13 @@ export class ShardedSubscriptions extends EventEmitter {
     this.shards.set(owner, shard);
     return shard;
   }
+}
+
+/** A connection to a master, given as `host:port`. */
+export function connectTo(master: string, options: RedisOptions): Redis {
+  const colon = master.lastIndexOf(':');
+  const address = { host: master.slice(0, colon), port: Number(master.slice(colon + 1)) };
+  return new Redis({ ...connectionOptions, ...options, ...address });
 }
 
 /** How many slots a Redis Cluster has. */

@@ -1,11 +1,13 @@
 import { createShardedAdapter } from '@socket.io/redis-adapter';
-import { Cluster } from 'ioredis';
+import { Cluster, type RedisOptions } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { ClusterAdapter, Room, SocketId } from 'socket.io-adapter';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
+import { framesChannel } from '../frames/machines/machine-frame-links.js';
 import { checked } from '../inbox.js';
 import { localFirst } from '../local-first.js';
+import { OtherWire } from '../other-wire.js';
 import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { wouldAccept } from './rejections.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
@@ -24,6 +26,12 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents, pref
     wasConfirmed ||= isConfirmed;
     return wasConfirmed;
   });
+  const otherWire = new OtherWire('redis-frames-sharded', events);
+  const frames = Buffer.from(framesChannel(prefix));
+  subscriptions.on('smessageBuffer', (channel: Buffer) => {
+    if (channel.equals(frames)) otherWire.note();
+  });
+  subscriptions.ssubscribe(frames.toString());
   const client = {
     isCluster: true,
     nodes: () =>
@@ -42,6 +50,7 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents, pref
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
+      otherWire.close();
       outage.close();
       close();
     },
@@ -49,6 +58,16 @@ export function redisShardedBackplane(url: string, events: BackplaneEvents, pref
 }
 
 const { enableOfflineQueue: _, retryStrategy, ...withoutQueue } = connectionOptions;
+
+interface ClusterConnection {
+  readonly cluster: Cluster;
+  readonly subscriptions: ShardedSubscriptions;
+  /** The credentials for each node. */
+  readonly options: RedisOptions;
+  /** Call this when what `isReady` returns may have changed. */
+  update(): void;
+  close(): void;
+}
 
 /**
  * Connects with a Redis Cluster, and keeps the health of the connections up to date.
@@ -58,7 +77,7 @@ export function connectCluster(
   url: string,
   health: ConnectionHealth,
   isReady: (isConfirmed: boolean) => boolean,
-): { cluster: Cluster; subscriptions: ShardedSubscriptions; close(): void } {
+): ClusterConnection {
   const { nodes, options } = clusterAddress(url);
   const cluster = new Cluster(nodes, {
     enableOfflineQueue: false,
@@ -87,6 +106,8 @@ export function connectCluster(
   return {
     cluster,
     subscriptions,
+    options,
+    update,
     close: () => {
       endWatch();
       subscriptions.close();

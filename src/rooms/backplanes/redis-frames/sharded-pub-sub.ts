@@ -1,0 +1,86 @@
+import type { BackplaneEvents } from '../backplane.js';
+import { ConnectionHealth } from '../connection-health.js';
+import type { PubSub } from '../frames/machines/pub-sub.js';
+import { OtherWire } from '../other-wire.js';
+import { connectCluster } from '../redis/sharded.js';
+import { connectTo, type ShardedSubscriptions } from '../redis/sharded-subscriptions.js';
+import { Publishers } from './publishers.js';
+import { Renewal } from './renewal.js';
+
+/**
+ * Sharded pub/sub of a Redis Cluster. The slot of a channel decides which master serves it, so a master carries only what
+ * is for its machines.
+ */
+export class ShardedPubSub implements PubSub {
+  readonly health: ConnectionHealth;
+  private readonly subscriptions: ShardedSubscriptions;
+  private readonly publishers: Publishers;
+  private readonly renewal: Renewal;
+  private readonly otherWire: OtherWire;
+  private readonly disconnect: () => void;
+  private onMessage: (channel: string, bytes: Buffer) => void = () => {};
+
+  /**
+   * @param url one or more nodes of the cluster, separated by commas
+   * @param prefix the prefix of the channels of servers with the sharded adapter, which are noticed
+   */
+  constructor(url: string, events: BackplaneEvents, prefix: string) {
+    const health = new ConnectionHealth(events);
+    this.health = health;
+    const { subscriptions, options, update, close } = connectCluster(url, health, (isConfirmed) => {
+      const isPublishable = this.publishers.follow(subscriptions.masters);
+      return this.renewal.isDone(isConfirmed && isPublishable);
+    });
+    this.subscriptions = subscriptions;
+    this.disconnect = close;
+    this.publishers = new Publishers((master) => connectTo(master, options), health, update);
+    this.renewal = new Renewal(update);
+    this.otherWire = new OtherWire('redis-sharded', events);
+    const others = `${prefix}#/#`;
+    subscriptions.on('smessageBuffer', (name: Buffer, bytes: Buffer) => {
+      const channel = name.toString();
+      if (channel === others) this.otherWire.note();
+      else this.onMessage(channel, bytes);
+    });
+    subscriptions.on('moved', () => {
+      health.reason ||= 'a slot has moved to another master of the cluster';
+    });
+    subscriptions.ssubscribe(others);
+  }
+
+  publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
+    return this.health
+      .send(bytes.length, () => this.send(channel, bytes), ['SPUBLISH', channel, 'x'], messages)
+      .catch(() => undefined);
+  }
+
+  subscribe(channel: string): void {
+    this.subscriptions.ssubscribe(channel);
+  }
+
+  listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void {
+    this.onMessage = onMessage;
+    this.renewal.onRenewed = onRenewed;
+  }
+
+  close(): void {
+    this.otherWire.close();
+    this.health.close();
+    this.publishers.close();
+    this.disconnect();
+  }
+
+  private async send(channel: string, bytes: Buffer): Promise<number> {
+    const master = this.subscriptions.masterOf(channel);
+    const redis = master && this.publishers.to(master);
+    if (!redis) throw new Error('the master of the channel is not known');
+    try {
+      return (await redis.spublish(channel, bytes)) as number;
+    } catch (error) {
+      if (!(error as Error).message.startsWith('MOVED')) throw error;
+      // The message is lost for the receiver, but Redis has not rejected it.
+      this.subscriptions.relocate();
+      throw new Error('a slot has moved to another master of the cluster');
+    }
+  }
+}
