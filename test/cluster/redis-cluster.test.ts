@@ -4,7 +4,7 @@ import { isClusterNode } from '../../src/rooms/backplanes/redis/topology.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
-import { startServer } from '../support/server.js';
+import { runToEnd, startServer } from '../support/server.js';
 
 let cluster: RedisCluster;
 let node: string;
@@ -29,9 +29,12 @@ async function expectRelayed(here: string, there: string): Promise<void> {
 test.each([
   ['auto', 'redis-sharded'],
   ['redis-sharded', 'redis-sharded'],
+  ['redis-frames', 'redis-frames-sharded'],
   ['redis', 'redis'],
 ])('with one node of a cluster in REDIS_URL and BUS=%s, every room keeps its messages', async (bus, used) => {
-  const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: node, BUS: bus })));
+  // A sharded bus that was chosen by name also accepts several nodes.
+  const urls = [node, used.endsWith('sharded') && bus !== 'auto' ? cluster.url : node];
+  const servers = await Promise.all(urls.map((url) => startServer({ WORKERS: '1', REDIS_URL: url, BUS: bus })));
   try {
     for (const { greeting } of servers) expect(greeting).toMatch(new RegExp(` on the ${used} bus$`));
     const [here, there] = servers.map(({ url }) => connect(url)) as [
@@ -78,6 +81,23 @@ test('a server whose cluster is unreachable at the start changes its backplane w
   } finally {
     await server.stop();
     await redis.remove();
+  }
+});
+
+test('the doctor tries the commands of the bus that the server would use', async () => {
+  const admin = new Redis(node);
+  const REDIS_URL = node.replace('//', '//lacking:secret@');
+  await admin.call('ACL', 'SETUSER', 'lacking', 'on', '>secret', '~*', '&*', '+@all');
+  const failures = async () => {
+    const { stdout } = await runToEnd(['doctor'], { REDIS_URL, BUS: 'redis-frames', HISTORY_TTL: '0', PORT: '0' });
+    return [...stdout.matchAll(/^fail .* rejects (\w+): NOPERM/gm)].map(([, command]) => command).sort();
+  };
+  try {
+    expect(await failures()).toEqual([]);
+    await admin.call('ACL', 'SETUSER', 'lacking', '-ssubscribe', '-spublish', '-cluster');
+    expect(await failures()).toEqual(['CLUSTER', 'SPUBLISH', 'SSUBSCRIBE']);
+  } finally {
+    admin.disconnect();
   }
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
+import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
 import { RedisCluster, type RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
 import { onShardedFrames, startMember, type TestNode } from './support/node.js';
@@ -29,8 +30,8 @@ afterEach(async () => {
 afterAll(() => cluster.remove());
 
 /** Two machines with a worker each, and a client of each in a room. */
-async function start(url = cluster.url): Promise<void> {
-  for (const machine of ['machine0', 'machine1']) {
+async function start(url = cluster.url, machines = ['machine0', 'machine1']): Promise<void> {
+  for (const machine of machines) {
     const told: Told[] = [];
     const events = {
       onDown: (reason: string) => void told.push(['down', reason]),
@@ -118,9 +119,20 @@ test('each machine has its channel on the master of its slot, and follows a slot
   await expectSpanned('after');
 
   // The channel on which the workers find each other.
-  await moveSlot('socket.io:frames', third, first);
+  await moveSlot('socket.io:frames', third, second);
   await until(() => members.every(({ bus }) => bus.traffic.outages === 2 && bus.traffic.isUp));
   await expectSpanned('afterwards');
+
+  // A slot that has come back by the time the workers ask for its master.
+  await onNode(second, async (node) => {
+    const slot = (await node.call('CLUSTER', 'KEYSLOT', 'socket.io:frames:machine0')) as number;
+    const ids = await Promise.all([first, second].map((redis) => onNode(redis, (one) => one.call('CLUSTER', 'MYID'))));
+    const pipeline = node.pipeline();
+    for (const id of ids) pipeline.call('CLUSTER', 'SETSLOT', slot, 'NODE', id as string);
+    await pipeline.exec();
+  });
+  await until(() => members[0]!.bus.traffic.outages === 3 && members[0]!.bus.traffic.isUp);
+  await expectSpanned('once more');
 });
 
 test('a user with the rights that docs/operations.md lists for frames on a cluster can use it', async () => {
@@ -145,10 +157,32 @@ test('a user with the rights that docs/operations.md lists for frames on a clust
   await expectSpanned('allowed again');
 });
 
+test('servers with frames and servers with the sharded adapter notice each other', async () => {
+  const noted: [on: string, bus: string, isThere: boolean][] = [];
+  const events = (on: string) => ({
+    onDown: () => {},
+    onUp: () => {},
+    onOtherWire: (bus: string, isThere: boolean) => void noted.push([on, bus, isThere]),
+  });
+  const frames = await startMember(onShardedFrames(cluster.url, events('frames')));
+  const adapter = await startMember(redisShardedBackplane(cluster.url, events('adapter')));
+  try {
+    await until(() => noted.length > 0);
+    expect(noted.splice(0)).toEqual([['adapter', 'redis-frames-sharded', true]]);
+    adapter.io.emit('to all');
+    await until(() => noted.length > 0);
+    expect(noted).toEqual([['frames', 'redis-sharded', true]]);
+  } finally {
+    await Promise.all([frames.close(), adapter.close()]);
+  }
+});
+
 test('a master that hangs is noticed, and its replica takes over', async () => {
-  await start();
-  const second = cluster.processes[1]!;
-  second.signal('SIGSTOP');
+  await start(cluster.url, ['machine0', 'machine5']);
+  // Only the second of them has subscribed there, and the first one publishes.
+  const first = cluster.processes[0]!;
+  expect(await channelsOn(first)).toEqual(['socket.io:frames:machine5']);
+  first.signal('SIGSTOP');
   const stopped = Date.now();
   await until(() => members.every(({ bus }) => !bus.traffic.isUp));
   // At most 3.5 s, and some for a busy machine.
@@ -156,8 +190,8 @@ test('a master that hangs is noticed, and its replica takes over', async () => {
   await until(() => members.every(({ bus }) => bus.traffic.isUp));
   for (const { told } of members) expect(told).toEqual([DOWN, UP]);
   await expectSpanned('replaced');
-  second.signal('SIGCONT');
-  await until(() => onNode(second, async (node) => String(await node.info('replication')).includes('role:slave')));
+  first.signal('SIGCONT');
+  await until(() => onNode(first, async (node) => String(await node.info('replication')).includes('role:slave')));
 });
 
 test('while the whole cluster is down, messages are counted; then everything resumes', async () => {
