@@ -113,6 +113,23 @@ export class Machine {
   }
 }
 
+/** The backplanes of workers on two machines, in turn. */
+export async function machinesOn(
+  open: (links: WorkerLinks, machine: string) => Backplane,
+): Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }> {
+  const machines = [await Machine.start(), await Machine.start()] as const;
+  let opened = 0;
+  return {
+    openBackplane: () => {
+      const index = opened++ % 2;
+      return machines[index]!.openBackplane((links) => open(links, index === 0 ? 'machine0' : 'machine1'));
+    },
+    remove: async () => {
+      for (const machine of machines) await machine.remove();
+    },
+  };
+}
+
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
   return redisFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
