@@ -69,7 +69,7 @@ export async function startMember(bus: Backplane, options: NodeOptions = {}): Pr
 
 /** The meshes of several workers, as on one machine. */
 export class Machine {
-  private readonly meshes: Mesh[] = [];
+  private meshes: Mesh[] = [];
   private ids = 0;
 
   private constructor(private readonly directory: string) {}
@@ -92,7 +92,7 @@ export class Machine {
       ...bus,
       close: () => {
         bus.close();
-        this.meshes.splice(this.meshes.indexOf(mesh), 1);
+        this.meshes = this.meshes.filter((other) => other !== mesh);
         mesh.close();
       },
     };
