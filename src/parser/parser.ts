@@ -176,17 +176,21 @@ export class Encoder extends FullEncoder {
     if (typeof text !== 'string') return super.encode(packet);
     // A text has no attachments.
     if (text.length < LONG) return [this.encodeText(packet)];
-    const known = this.recent.get(text, () => []);
+    const known = this.recent.get(text, newList);
     if (!known) return super.encode(packet);
-    let same = known.find((candidate) => candidate.event === event && candidate.nsp === packet.nsp);
-    if (!same) {
-      same = { event, nsp: packet.nsp, encoded: super.encode(packet) as string[] };
-      if (known.length < MAX_EVENTS) known.push(same);
+    for (const candidate of known) {
+      if (candidate.event === event && candidate.nsp === packet.nsp) return candidate.encoded;
     }
+    const same = { event, nsp: packet.nsp, encoded: super.encode(packet) as string[] };
+    if (known.length < MAX_EVENTS) known.push(same);
     return same.encoded;
   }
 
   private encodeText({ nsp, data }: Packet): string {
     return `2${!nsp || nsp === '/' ? '' : `${nsp},`}${JSON.stringify(data)}`;
   }
+}
+
+function newList(): EncodedEvent[] {
+  return [];
 }

@@ -8,13 +8,15 @@
 export class RecentStrings<T> {
   private readonly keys: (string | undefined)[] = new Array(SIZE).fill(undefined);
   private readonly values: (T | undefined)[] = new Array(SIZE).fill(undefined);
+  /** The slot that was used after each slot the last time. */
+  private readonly following: number[] = new Array(SIZE).fill(0);
   private nextSlot = 0;
   private lastSlot = 0;
 
   /** The cached value; on the second occurrence, the result of `make`; on the first, undefined. */
   get(key: string, make: (key: string) => T): T | undefined {
     // Texts that are sent to one socket after another are sent in the same order.
-    const following = (this.lastSlot + 1) % SIZE;
+    const following = this.following[this.lastSlot]!;
     const slot = this.keys[following] === key ? following : this.keys.indexOf(key);
     if (slot === -1) {
       this.keys[this.nextSlot] = key;
@@ -22,6 +24,7 @@ export class RecentStrings<T> {
       this.nextSlot = (this.nextSlot + 1) % SIZE;
       return undefined;
     }
+    this.following[this.lastSlot] = slot;
     this.lastSlot = slot;
     // Keep the latest of equal strings: if it is the same object next time, no characters are compared.
     this.keys[slot] = key;

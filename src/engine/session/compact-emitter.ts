@@ -63,8 +63,7 @@ export class CompactEmitter extends LazyEventEmitter {
   }
 
   override emit(event: string | symbol, ...values: unknown[]): boolean {
-    const slot = slotOf(event);
-    const listener = slot && this[slot];
+    const listener = this.listenerInField(event);
     if (listener === undefined) return super.emit(event, ...values);
     (listener as (...values: unknown[]) => void).apply(this, values);
     if (super.listenerCount(event) > 0) super.emit(event, ...values);
@@ -93,6 +92,13 @@ export class CompactEmitter extends LazyEventEmitter {
   override eventNames(): (string | symbol)[] {
     for (const name of ['data', 'error', 'close']) this.emptySlot(name);
     return super.eventNames();
+  }
+
+  /** Called for every message, so it names the fields: `this[slot]` would be a slow lookup. */
+  private listenerInField(event: string | symbol): Listener | undefined {
+    if (event === 'data') return this.dataListener;
+    if (event === 'close') return this.closeListener;
+    return event === 'error' ? this.errorListener : undefined;
   }
 
   /** Called for each listener in the table, before it is added. */

@@ -89,10 +89,10 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     else this.write(encodeBase64({ type, data }), false, compress);
   }
 
-  /** A packet as text, or as bytes if the same text was sent before: passing a long text to C++ is expensive. */
+  /** A packet as text, or as bytes if the same message was sent before: passing a long text to C++ is expensive. */
   private encoded(type: PacketType, data: string | undefined): string | Uint8Array {
-    if (data !== undefined && data.length >= LONG) {
-      const bytes = this.settings.recent.get(data, (text) => Buffer.from(encodeText(type, text)));
+    if (type === 'message' && data !== undefined && data.length >= LONG) {
+      const bytes = this.settings.recent.get(data, bytesOf);
       if (bytes) return bytes;
     }
     return encodeText(type, data);
@@ -116,7 +116,10 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     try {
       if (this.protocol === 3) this.readV3(bytes, isBinary);
       else if (isBinary) this.owner.onPacket(this, 'message', Buffer.from(bytes));
-      else this.visit(...decodeText(bytes.toString()));
+      else {
+        const [type, data] = decodeText(bytes.toString());
+        this.owner.onPacket(this, type, data);
+      }
     } catch (error) {
       if (!(error instanceof PacketFormatError)) throw error;
       this.owner.onError(this, 'parse error');
@@ -189,4 +192,8 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     done?.();
     return true;
   }
+}
+
+function bytesOf(message: string): Uint8Array {
+  return Buffer.from(encodeText('message', message));
 }
