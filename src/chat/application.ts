@@ -50,6 +50,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     problems,
     registry: metrics.registry,
     isTrimmer: () => worker.isLeader(),
+    holdsForMs: () => engine.outbox.holdsForMs,
     failed: (reason) => worker.failed(reason),
   });
   const issued = accountsOf(config);

@@ -37,6 +37,8 @@ export interface HistorySurroundings {
   registry: Registry;
   /** Whether this worker is the one that removes old messages. */
   isTrimmer(): boolean;
+  /** How long a message that is delivered now would be held, in ms. */
+  holdsForMs(): number;
   /** Told why the store cannot be opened, if a later attempt would not help. */
   failed(reason: string): void;
 }
@@ -44,6 +46,8 @@ export interface HistorySurroundings {
 const TRIM_INTERVAL_MS = 60_000;
 /** How long until another attempt to open a store. */
 const RETRY_MS = 1000;
+/** Approximate time from the beginning of a commit to the delivery of its messages. */
+const COMMIT_MS = 5;
 /** How long Redis may take to answer before it is reported as unreachable. */
 const REDIS_GRACE_MS = 2000;
 
@@ -136,7 +140,7 @@ async function connectRedis(
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
 async function openSqlite(
   config: Config,
-  { log, problems, failed, isTrimmer }: HistorySurroundings,
+  { log, problems, failed, isTrimmer, holdsForMs }: HistorySurroundings,
 ): Promise<OpenedStore> {
   const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
   const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
@@ -148,9 +152,17 @@ async function openSqlite(
       `other users of this machine can look into DATA_DIR "${dataDir}". Run chmod 700 on it.`,
     );
   };
+  // A busy worker delivers once per window, so a commit that ends right before the window does delays no delivery.
+  const spareMs = () => holdsForMs() - COMMIT_MS;
   for (;;) {
     try {
-      const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, maxBytes, onOpenFolder });
+      const store = await SqliteHistoryStore.open({
+        dataDir: resolve(dataDir),
+        ttlMs,
+        maxBytes,
+        spareMs,
+        onOpenFolder,
+      });
       const outages = new HistoryOutages(store, 'DATA_DIR', { log, problems });
       return { store, outages, revocations: new SqliteRevocations(resolve(dataDir)), isReady: () => true };
     } catch (error) {

@@ -76,6 +76,11 @@ export class Outbox {
     return this.entries.length;
   }
 
+  /** How long a message that is sent now would be held, in ms; 0 on an idle worker. */
+  get holdsForMs(): number {
+    return Math.max(0, this.heldUntil - this.clock.now());
+  }
+
   /** Whether messages are held. Single messages must then wait behind them. */
   get isHolding(): boolean {
     return this.entries.length > 0;

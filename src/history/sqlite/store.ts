@@ -35,6 +35,8 @@ export interface SqliteOptions extends HistoryLimits {
   dataDir: string;
   /** While busy, the least time between the beginnings of two commits, in milliseconds. Default 2. */
   windowMs?: number;
+  /** How much longer a commit may wait for further appends, in milliseconds, as its results are not used before. Default: not. */
+  spareMs?: () => number;
   /** How long to wait for other processes' commits before an append is rejected, in milliseconds. Default 5000. */
   busyTimeoutMs?: number;
   /** How many bytes the file may hold before the oldest messages of all conversations are removed. Default: no limit. */
@@ -120,14 +122,20 @@ export class SqliteHistoryStore implements HistoryStore {
    */
   static async open(options: SqliteOptions): Promise<SqliteHistoryStore> {
     const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
-    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {} } = options;
+    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {}, spareMs } = options;
     requirePackages('the history in SQLite', ['libsql']);
     try {
       const path = join(dataDir, FILE);
       const mode = createPrivately(path);
       if (mode !== undefined) onOpenFolder(mode);
       const file = await openFile(path, maxFileBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
-      const writer = await SqliteWriter.prepare(file.writer, { maxMessages, maxBytes, windowMs, busyTimeoutMs });
+      const writer = await SqliteWriter.prepare(file.writer, {
+        maxMessages,
+        maxBytes,
+        windowMs,
+        spareMs,
+        busyTimeoutMs,
+      });
       return new SqliteHistoryStore(file, writer, dataDir, options.ttlMs ?? DEFAULT_TTL_MS);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);

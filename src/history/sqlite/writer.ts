@@ -14,6 +14,7 @@ export interface WriterOptions {
   maxMessages: number;
   maxBytes: number | undefined;
   windowMs: number;
+  spareMs: (() => number) | undefined;
   busyTimeoutMs: number;
 }
 
@@ -58,6 +59,7 @@ export class SqliteWriter {
     this.batcher = new Batcher({
       commit: (entries) => this.transact(entries),
       windowMs: options.windowMs,
+      spareMs: options.spareMs,
       maxWeight: MAX_BATCH,
       concurrency: 1,
     });

@@ -53,10 +53,12 @@ test('other senders share the window: a lone message leaves at once, and what fo
       return 0.5;
     }),
   );
+  expect(outbox.holdsForMs).toBe(0);
   senders[0]!();
   clock.advance(0);
   expect(flushed.splice(0)).toEqual(['first']);
   // A flush that took half a millisecond is followed by a window of ten.
+  expect(outbox.holdsForMs).toBe(10);
   for (const hold of [...senders, ...senders]) hold();
   clock.advance(9);
   expect(flushed).toEqual([]);
