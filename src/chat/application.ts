@@ -50,7 +50,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     problems,
     registry: metrics.registry,
     isTrimmer: () => worker.isLeader(),
-    holdsForMs: () => engine.outbox.holdsForMs,
+    spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
     failed: (reason) => worker.failed(reason),
   });
   const issued = accountsOf(config);

@@ -37,8 +37,8 @@ export interface HistorySurroundings {
   registry: Registry;
   /** Whether this worker is the one that removes old messages. */
   isTrimmer(): boolean;
-  /** How long a message that is delivered now would be held, in ms. */
-  holdsForMs(): number;
+  /** How long a message that takes `leadMs` to prepare may wait without being delivered later, in ms. */
+  spareMs(leadMs: number): number;
   /** Told why the store cannot be opened, if a later attempt would not help. */
   failed(reason: string): void;
 }
@@ -140,7 +140,7 @@ async function connectRedis(
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
 async function openSqlite(
   config: Config,
-  { log, problems, failed, isTrimmer, holdsForMs }: HistorySurroundings,
+  { log, problems, failed, isTrimmer, ...surroundings }: HistorySurroundings,
 ): Promise<OpenedStore> {
   const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
   const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
@@ -153,7 +153,7 @@ async function openSqlite(
     );
   };
   // A busy worker delivers once per window, so a commit that ends right before the window does delays no delivery.
-  const spareMs = () => holdsForMs() - COMMIT_MS;
+  const spareMs = () => surroundings.spareMs(COMMIT_MS);
   for (;;) {
     try {
       const store = await SqliteHistoryStore.open({

@@ -55,6 +55,8 @@ export class Outbox {
   private readonly held = new Map<string, number>();
   private cancelFlush: (() => void) | undefined;
   private heldUntil = 0;
+  /** The length of the last window, in ms. */
+  private window = 0;
   /** Other senders that hold something for the same window. Each returns the approximate cost of its flush, in ms. */
   private readonly others = new Set<() => number>();
   /** The number of bytes held for single WebSockets. */
@@ -76,9 +78,12 @@ export class Outbox {
     return this.entries.length;
   }
 
-  /** How long a message that is sent now would be held, in ms; 0 on an idle worker. */
-  get holdsForMs(): number {
-    return Math.max(0, this.heldUntil - this.clock.now());
+  /** How long a message that takes `leadMs` to prepare may wait without leaving later, in ms; 0 on an idle worker. */
+  spareMs(leadMs: number): number {
+    const untilFlush = this.heldUntil - this.clock.now();
+    if (untilFlush > leadMs) return untilFlush - leadMs;
+    // It misses the next flush of what is held. Another window follows.
+    return this.isHolding ? Math.max(0, untilFlush + this.window - leadMs) : 0;
   }
 
   /** Whether messages are held. Single messages must then wait behind them. */
@@ -183,7 +188,8 @@ export class Outbox {
     }
     writes += sendSingles(singles);
     const cost = writes * WRITE_COST_MS + otherCost;
-    this.heldUntil = this.clock.now() + Math.min(this.longest, cost / SHARE_OF_TIME);
+    this.window = Math.min(this.longest, cost / SHARE_OF_TIME);
+    this.heldUntil = this.clock.now() + this.window;
   }
 
   private planFlush(): void {
