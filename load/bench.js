@@ -10,7 +10,7 @@ const command = { name: 'bench', call: 'npm run bench --' };
 
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
 /** Peers that run only when asked for by name, or where a benchmark says `also`. */
-const more = ['socketio-ws-tuned', 'uws-deferred', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
+const more = ['socketio-ws-tuned', 'uws-deferred', 'uws-window', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
 
 const usage = () => `${command.call} [benchmark…] [options]
 

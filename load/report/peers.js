@@ -6,6 +6,7 @@ const colours = {
   'socketio-uws': '#9c6ade',
   uws: '#2b9348',
   'uws-deferred': '#8fb339',
+  'uws-window': '#55702a',
   gorilla: '#00a3a3',
   netty: '#d6336c',
   tungstenite: '#a9745b',
