@@ -51,6 +51,7 @@ export async function startHostedWorker(): Promise<void> {
     {
       engines: worker.engines,
       relays: worker.relays,
+      backplanes: worker.backplanes,
       servers: worker.servers,
       application: { isBusy: () => false, drainGroups: () => [] },
       stopListening: () => stopListening(() => listening.retire()),

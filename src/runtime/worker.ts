@@ -48,6 +48,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     {
       engines: worker.engines,
       relays: worker.relays,
+      backplanes: worker.backplanes,
       servers: worker.servers,
       application: running,
       stopListening: () => stopListening(() => us_listen_socket_close(listenSocket!)),

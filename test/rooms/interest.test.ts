@@ -4,7 +4,7 @@ import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { Peer } from '../../src/rooms/backplanes/frames/interest/peer.js';
 import { keyOf } from '../../src/rooms/backplanes/frames/interest/room-key.js';
 import { OwnRooms, RoomSet } from '../../src/rooms/backplanes/frames/interest/rooms.js';
-import { readEntries, senderOf } from '../../src/rooms/backplanes/frames/machines/machine-frame.js';
+import { openFrame, readEntries } from '../../src/rooms/backplanes/frames/machines/machine-frame.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
 import { decodeBroadcast } from '../../src/rooms/backplanes/frames/wire/broadcast.js';
 import { types } from '../../src/rooms/backplanes/frames/wire/message.js';
@@ -240,7 +240,7 @@ test('of four machines on one Redis, only those with members of a room are sent 
     spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
       const machine = channel.toString().split(':').at(-1)!;
       const events = sent.get(machine)!;
-      readEntries(frame, senderOf(frame).at, 1, (type, body) => {
+      readEntries(openFrame(frame), 1, (type, body) => {
         if (type === types.broadcast) events.push(JSON.parse(decodeBroadcast(body).encoded[0]!.slice(1) as string)[0]);
       });
     });

@@ -14,6 +14,8 @@ export class ConnectionHealth implements BackplaneTraffic {
   unsent = 0;
   outages = 0;
   pendingBytes = 0;
+  /** How often sending has failed, whatever was sent. */
+  failures = 0;
   /** What arrives from Redis passes here. */
   readonly inbox: Inbox;
   /** Why the connection failed: its last error. */
@@ -106,6 +108,7 @@ export class ConnectionHealth implements BackplaneTraffic {
       (error) => {
         this.pendingBytes -= bytes;
         this.unsent += messages;
+        this.failures++;
         if (name) this.rejections.note(name, error);
       },
     );

@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { Session } from '../../engine/session/session.js';
 import { connections } from '../../engine/uws/response.js';
 import type { Health } from '../../operations/health.js';
+import type { Backplane } from '../../rooms/backplanes/backplane.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
 import { type HandedOver, Handover } from './handover.js';
@@ -21,6 +22,7 @@ export interface ServingParts {
   stopListening(): Promise<void>;
   /** The Socket.IO servers of the application. */
   readonly servers: readonly Server[];
+  readonly backplanes: readonly Pick<Backplane, 'retire'>[];
   /** Whether no request besides those to the engines is in progress. */
   isIdle(): boolean;
 }
@@ -105,6 +107,7 @@ export class Departure {
   private retire(): Promise<void> {
     this.state = 'draining';
     connections.areEnding = true;
+    for (const backplane of this.parts.backplanes) backplane.retire?.();
     this.retired ??= this.parts.stopListening();
     return this.retired;
   }

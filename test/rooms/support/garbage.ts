@@ -120,16 +120,25 @@ function machineFrames(machines: readonly string[]): {
   all: [channel: string, bytes: Buffer | string][];
   each: number;
 } {
-  const head = Buffer.concat([Buffer.of(1, 10), Buffer.from('9.machine2')]);
+  let number = 0;
+  /** The next frame for all workers. */
+  const frame = (entries: Buffer) => {
+    const isFirst = number++ === 0;
+    const addressees = [1, 2, 3, 4].map((worker) => Buffer.of(worker, 0, 0, 0, Number(!isFirst), 0, 0, 0));
+    const numbers = Buffer.of(number & 0xff, number >> 8, 0, 0, 0, 0, addressees.length, 0);
+    return Buffer.concat([Buffer.of(2, 10), Buffer.from('9.machine2'), numbers, ...addressees, entries]);
+  };
   const forAll = Buffer.from([4, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
   const frames = [
     ...noise.map((bytes) => Buffer.from(bytes)),
-    ...messages.map((message) => Buffer.concat([head, forAll, message])),
-    Buffer.concat([head, forAll]),
-    Buffer.concat([Buffer.of(1, 3), Buffer.from('x y')]),
+    ...messages.map((message) => frame(Buffer.concat([forAll, message]))),
+    frame(forAll),
+    frame(forAll).subarray(0, 30),
+    Buffer.concat([Buffer.of(2, 3), Buffer.from('x y'), Buffer.alloc(8)]),
+    Buffer.concat([Buffer.of(1, 10), Buffer.from('9.machine2')]),
   ];
   const all: [string, Buffer | string][] = [];
-  for (const machine of machines) for (const frame of frames) all.push([`socket.io:frames:${machine}`, frame]);
+  for (const machine of machines) for (const bytes of frames) all.push([`socket.io:frames:${machine}`, bytes]);
   for (const message of noise) all.push(['socket.io:frames', message]);
   return { all, each: frames.length + noise.length };
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import type { NatsConnection as Client, Msg, PermissionViolationError } from '@nats-io/transport-node';
+import type { NatsConnection as Client, Msg, PermissionViolationError, Subscription } from '@nats-io/transport-node';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { malformed } from '../inbox.js';
@@ -33,6 +33,8 @@ interface NatsListener {
    * resolved.
    */
   onRenewed(): Promise<void>;
+  /** The connection is lost, or counts as lost. */
+  onLost?(): void;
 }
 
 /** What belongs to one connection, until it is lost. */
@@ -41,6 +43,8 @@ interface Current {
   readonly receipts: Receipts;
   /** What this server does not allow this user: `publish` or `subscription`, and the subject. */
   readonly rejected: Map<string, PermissionViolationError>;
+  /** By their subjects. */
+  readonly subscriptions: Map<string, Subscription>;
 }
 
 /**
@@ -75,10 +79,38 @@ export class NatsConnection {
     return this.health.send(bytes.length, () => this.send(subject, bytes, reply), undefined, messages);
   }
 
-  /** Subscribes now and whenever the connection is made again. */
-  subscribe(subject: string): void {
+  /**
+   * Subscribes now and whenever the connection is made again.
+   * @returns whether the server has confirmed it on this connection
+   */
+  async subscribe(subject: string): Promise<boolean> {
+    const { current } = this;
     this.subjects.add(subject);
-    if (this.current) this.subscribeOn(this.current.client, subject);
+    if (!current) return false;
+    this.subscribeOn(current, subject);
+    try {
+      await current.receipts.ping();
+    } catch {
+      return false;
+    }
+    // A rejection has come before the pong, but is reported by an iterator.
+    await setImmediate();
+    return this.current === current && !current.rejected.has(`subscription ${subject}`);
+  }
+
+  unsubscribe(subject: string): void {
+    this.subjects.delete(subject);
+    this.current?.subscriptions.get(subject)?.unsubscribe();
+    this.current?.subscriptions.delete(subject);
+  }
+
+  /** Messages may have been lost: counts as down until the server has confirmed all subscriptions. */
+  renew(reason: string): void {
+    if (!this.current) return;
+    if (this.health.isUp) this.health.reason = reason;
+    this.listener.onLost?.();
+    this.health.update(false);
+    void this.confirm(this.current);
   }
 
   close(): void {
@@ -112,22 +144,23 @@ export class NatsConnection {
 
   /** Resolves when the connection is lost. */
   private async use(client: Client): Promise<void> {
-    const current: Current = { client, receipts: new Receipts(client), rejected: new Map() };
+    const current: Current = { client, receipts: new Receipts(client), rejected: new Map(), subscriptions: new Map() };
     this.current = current;
     this.reader.clear();
     const endWatch = this.keepWatch(current);
     void this.readStatus(current);
-    for (const subject of this.subjects) this.subscribeOn(client, subject);
-    void this.renew(current);
+    for (const subject of this.subjects) this.subscribeOn(current, subject);
+    void this.confirm(current);
     const error = await client.closed();
     endWatch();
     const { health } = this;
     if (error) health.reason = error.message;
     current.receipts.lose(new Error('the connection with NATS was lost'));
     if (this.current === current) this.current = undefined;
+    this.listener.onLost?.();
   }
 
-  private async renew(current: Current): Promise<void> {
+  private async confirm(current: Current): Promise<void> {
     try {
       await current.receipts.ping();
     } catch {
@@ -167,11 +200,11 @@ export class NatsConnection {
     }
   }
 
-  private subscribeOn(client: Client, subject: string): void {
+  private subscribeOn({ client, subscriptions }: Current, subject: string): void {
     const callback = (error: Error | null, message: Msg) => {
       if (!error) this.receive(subject, message);
     };
-    client.subscribe(subject, { callback });
+    subscriptions.set(subject, client.subscribe(subject, { callback }));
   }
 
   /** An exception must not reach the library, which would stop reading. */
@@ -212,7 +245,7 @@ export class NatsConnection {
     const { client, receipts, rejected } = current;
     for (const [key, { operation, subject }] of [...rejected]) {
       rejected.delete(key);
-      if (operation === 'subscription') this.subscribeOn(client, subject);
+      if (operation === 'subscription') this.subscribeOn(current, subject);
       else client.publish(subject, PROBE);
     }
     try {

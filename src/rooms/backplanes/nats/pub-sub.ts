@@ -1,6 +1,6 @@
 import type { BackplaneEvents } from '../backplane.js';
 import type { ConnectionHealth } from '../connection-health.js';
-import type { PubSub } from '../frames/machines/pub-sub.js';
+import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import type { NatsAddress } from './address.js';
 import { NatsConnection } from './connection.js';
 
@@ -13,13 +13,13 @@ export class NatsPubSub implements PubSub {
   private readonly connection: NatsConnection;
   /** The channels by their subjects. */
   private readonly channels = new Map<string, string>();
-  private onMessage: (channel: string, bytes: Buffer) => void = () => {};
-  private onRenewed: () => Promise<void> = () => Promise.resolve();
+  private listener: PubSubListener | undefined;
 
   constructor(address: NatsAddress, events: BackplaneEvents) {
     this.connection = new NatsConnection(address, events, {
-      onMessage: (subject, bytes) => this.onMessage(this.channels.get(subject)!, bytes),
-      onRenewed: () => this.onRenewed(),
+      onMessage: (subject, bytes) => this.listener?.onMessage(this.channels.get(subject)!, bytes),
+      onRenewed: () => this.listener?.onRenewed() ?? Promise.resolve(),
+      onLost: () => this.listener?.onLost(),
     });
     this.health = this.connection.health;
   }
@@ -31,15 +31,22 @@ export class NatsPubSub implements PubSub {
     );
   }
 
-  subscribe(channel: string): void {
+  subscribe(channel: string): Promise<boolean> {
     const subject = subjectOf(channel);
     this.channels.set(subject, channel);
-    this.connection.subscribe(subject);
+    return this.connection.subscribe(subject);
   }
 
-  listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void {
-    this.onMessage = onMessage;
-    this.onRenewed = onRenewed;
+  unsubscribe(channel: string): void {
+    this.connection.unsubscribe(subjectOf(channel));
+  }
+
+  listen(listener: PubSubListener): void {
+    this.listener = listener;
+  }
+
+  renew(reason: string): void {
+    this.connection.renew(reason);
   }
 
   close(): void {

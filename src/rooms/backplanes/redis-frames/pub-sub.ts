@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import type { PubSub } from '../frames/machines/pub-sub.js';
+import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import { OtherWire } from '../other-wire.js';
 import { observe } from '../redis/classic.js';
 import { connectionOptions, keepWatch } from '../redis/connection.js';
@@ -18,7 +18,7 @@ export class RedisPubSub implements PubSub {
   private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
   private readonly endWatch: () => void;
-  private onMessage: (channel: string, bytes: Buffer) => void = () => {};
+  private listener: PubSubListener | undefined;
 
   /** @param prefix the prefix of the channels of stock servers and emitters, which are noticed */
   constructor(url: string, events: BackplaneEvents, prefix: string) {
@@ -36,7 +36,7 @@ export class RedisPubSub implements PubSub {
     this.otherWire = new OtherWire('redis', events);
     this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes, isClassic) => {
       if (isClassic) this.otherWire.note();
-      else this.onMessage(channel.toString(), bytes);
+      else this.listener?.onMessage(channel.toString(), bytes);
     });
     this.subscriptions.psubscribe(`${prefix}#/*`);
     const answers = observe(redis, health, update);
@@ -49,13 +49,22 @@ export class RedisPubSub implements PubSub {
       .catch(() => undefined);
   }
 
-  subscribe(channel: string): void {
-    this.subscriptions.subscribe(channel);
+  subscribe(channel: string): Promise<boolean> {
+    return this.subscriptions.subscribe(channel);
   }
 
-  listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void {
-    this.onMessage = onMessage;
-    this.renewal.onRenewed = onRenewed;
+  unsubscribe(channel: string): void {
+    this.subscriptions.unsubscribe(channel);
+  }
+
+  listen(listener: PubSubListener): void {
+    this.listener = listener;
+    this.renewal.listener = listener;
+  }
+
+  renew(reason: string): void {
+    if (this.health.isUp) this.health.reason = reason;
+    void this.renewal.restart(this.subscriptions.confirmed());
   }
 
   close(): void {

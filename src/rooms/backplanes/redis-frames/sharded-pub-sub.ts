@@ -1,6 +1,6 @@
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import type { PubSub } from '../frames/machines/pub-sub.js';
+import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import { OtherWire } from '../other-wire.js';
 import { connectCluster } from '../redis/sharded.js';
 import { connectTo, type ShardedSubscriptions } from '../redis/sharded-subscriptions.js';
@@ -18,7 +18,7 @@ export class ShardedPubSub implements PubSub {
   private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
   private readonly disconnect: () => void;
-  private onMessage: (channel: string, bytes: Buffer) => void = () => {};
+  private listener: PubSubListener | undefined;
 
   /**
    * @param url one or more nodes of the cluster, separated by commas
@@ -40,7 +40,7 @@ export class ShardedPubSub implements PubSub {
     subscriptions.on('smessageBuffer', (name: Buffer, bytes: Buffer) => {
       const channel = name.toString();
       if (channel === others) this.otherWire.note();
-      else this.onMessage(channel, bytes);
+      else this.listener?.onMessage(channel, bytes);
     });
     subscriptions.on('moved', () => {
       health.reason ||= 'a slot has moved to another master of the cluster';
@@ -54,13 +54,24 @@ export class ShardedPubSub implements PubSub {
       .catch(() => undefined);
   }
 
-  subscribe(channel: string): void {
+  async subscribe(channel: string): Promise<boolean> {
     this.subscriptions.ssubscribe(channel);
+    await this.subscriptions.confirmed();
+    return this.subscriptions.isConfirmed(channel);
   }
 
-  listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void {
-    this.onMessage = onMessage;
-    this.renewal.onRenewed = onRenewed;
+  unsubscribe(channel: string): void {
+    this.subscriptions.sunsubscribe(channel);
+  }
+
+  listen(listener: PubSubListener): void {
+    this.listener = listener;
+    this.renewal.listener = listener;
+  }
+
+  renew(reason: string): void {
+    if (this.health.isUp) this.health.reason = reason;
+    void this.renewal.restart(this.subscriptions.confirmed());
   }
 
   close(): void {

@@ -63,6 +63,10 @@ export class ShardConnection {
     return this.starting !== undefined || this.pending.size > 0;
   }
 
+  isConfirmed(channel: string): boolean {
+    return this.confirmed.has(channel);
+  }
+
   want(channel: string): void {
     this.wanted.add(channel);
     this.send([channel]);

@@ -60,6 +60,12 @@ export class ShardedSubscriptions extends EventEmitter {
     return false;
   }
 
+  /** Whether the master of a channel has confirmed it. */
+  isConfirmed(channel: string): boolean {
+    const owner = this.masterOf(channel);
+    return owner !== undefined && this.shards.get(owner)?.isConfirmed(channel) === true;
+  }
+
   /** The connections that the watch pings. */
   *connections(): Iterable<Redis> {
     for (const shard of this.shards.values()) yield shard.redis;

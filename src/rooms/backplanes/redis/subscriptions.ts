@@ -54,12 +54,13 @@ export class Subscriptions extends EventEmitter {
     await Promise.allSettled(this.pending);
   }
 
-  subscribe(channels: Channels): void {
-    this.add(this.channels, channels, 'SUBSCRIBE', (all) => this.redis.subscribe(...all));
+  /** Resolves with whether Redis has confirmed it on this connection. */
+  subscribe(channels: Channels): Promise<boolean> {
+    return this.add(this.channels, channels, 'SUBSCRIBE', (all) => this.redis.subscribe(...all));
   }
 
-  psubscribe(patterns: Channels): void {
-    this.add(this.patterns, patterns, 'PSUBSCRIBE', (all) => this.redis.psubscribe(...all));
+  psubscribe(patterns: Channels): Promise<boolean> {
+    return this.add(this.patterns, patterns, 'PSUBSCRIBE', (all) => this.redis.psubscribe(...all));
   }
 
   unsubscribe(channels: Channels): void {
@@ -74,10 +75,15 @@ export class Subscriptions extends EventEmitter {
     this.redis.disconnect();
   }
 
-  private add(wanted: Set<string>, names: Channels, name: string, send: (names: string[]) => Promise<unknown>): void {
+  private async add(
+    wanted: Set<string>,
+    names: Channels,
+    name: string,
+    send: (names: string[]) => Promise<unknown>,
+  ): Promise<boolean> {
     const all = [names].flat();
     for (const name of all) wanted.add(name);
-    if (this.redis.status === 'ready') void this.confirm(name, send(all));
+    return this.redis.status === 'ready' && (await this.confirm(name, send(all)));
   }
 
   private remove(wanted: Set<string>, names: Channels, send: (names: string[]) => Promise<unknown>): void {

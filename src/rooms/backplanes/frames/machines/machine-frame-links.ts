@@ -1,27 +1,46 @@
 import { MalformedMessage } from '../../../../errors.js';
+import { type WorkerLinks, workerName } from '../../../../worker-links.js';
+import { Gateway } from '../gateway/gateway.js';
+import { InOrder } from '../gateway/in-order.js';
 import type { FrameLinks, FrameListener, Route } from '../links.js';
-import { MachineFrameWriter, machineOf, numberOf, readEntries, senderOf } from './machine-frame.js';
+import { messageOf, types } from '../wire/message.js';
+import {
+  type MachineFrame,
+  MachineFrameWriter,
+  machineOf,
+  numberBefore,
+  numberOf,
+  openFrame,
+  readEntries,
+} from './machine-frame.js';
 import { Presence } from './presence.js';
 import type { PubSub } from './pub-sub.js';
 
 /** The channel on which all workers meet; those of the machines begin with the same name. */
 export const framesChannel = (prefix: string): string => `${prefix}:frames`;
 
+const bye = messageOf(types.bye, Buffer.alloc(0));
+
 /**
  * Frames between the workers of different machines. Each machine has a channel.
- * @see MachineFrameWriter for the frames, {@link Presence} for how workers find each other
+ * @see MachineFrameWriter for the frames, {@link Presence} for how workers find each other, {@link Gateway} for the
+ *   workers that subscribe
  */
 export class MachineFrameLinks implements FrameLinks {
   private readonly routes = new Map<string, MachineRoute>();
   private readonly machine: string;
   private presence: Presence | undefined;
+  private gateway: Gateway | undefined;
+  private inOrder: InOrder | undefined;
 
   /**
    * @param id this worker's id: machine and number
+   * @param mates the links to the other workers of this machine, for their gateway
    * @param channels the prefix of the channels
    */
   constructor(
     readonly id: string,
+    private readonly mates: WorkerLinks,
     private readonly pubSub: PubSub,
     private readonly channels: string,
   ) {
@@ -33,50 +52,108 @@ export class MachineFrameLinks implements FrameLinks {
   }
 
   routeTo(worker: string): Route {
-    const machine = machineOf(worker);
-    const known = this.routes.get(machine);
-    if (known) return known;
-    const channel = this.channelOf(machine);
-    const route = new MachineRoute(this.id, (frame, messages) => void this.pubSub.publish(channel, frame, messages));
-    this.routes.set(machine, route);
-    return route;
+    return this.routeToMachine(machineOf(worker));
   }
 
   listen(listener: FrameListener): void {
     const { id, pubSub, machine } = this;
+    const ownNumber = numberOf(id);
     const ownChannel = this.channelOf(machine);
     const presence = new Presence(id, pubSub, this.channels, {
       onJoin: (worker) => machineOf(worker) !== machine && listener.onJoin(worker),
-      onLeave: (worker) => machineOf(worker) !== machine && listener.onLeave(worker),
-      // Workers of this machine answer, too, so that the new worker knows when all have.
-      onHello: (worker) => machineOf(worker) === machine && this.routeTo(worker).send(),
-    });
-    this.presence = presence;
-    pubSub.listen(
-      (channel, bytes) => {
-        try {
-          if (channel !== ownChannel) return presence.receive(bytes);
-          const { sender, at } = senderOf(bytes);
-          presence.heard(sender);
-          if (machineOf(sender) === machine) return;
-          readEntries(bytes, at, numberOf(id), (type, body) => listener.onMessage(sender, type, body));
-        } catch (error) {
-          listener.onMalformed(error instanceof MalformedMessage ? error : new MalformedMessage(String(error)));
-        }
+      onLeave: (worker) => {
+        if (machineOf(worker) === machine) return;
+        this.routes.get(machineOf(worker))?.forget(worker);
+        inOrder.leave(worker);
+        listener.onLeave(worker);
       },
-      () => presence.begin(),
+      // Workers of this machine answer, too, so that the new worker knows when all have.
+      onHello: (worker) => machineOf(worker) === machine && gateway.answer(numberOf(worker)),
+    });
+    const inOrder = new InOrder(
+      {
+        onFrame: (frame) =>
+          guarded(() => {
+            presence.heard(frame.sender);
+            readEntries(frame, ownNumber, (type, body) => {
+              if (type === types.bye) presence.leave(frame.sender);
+              else listener.onMessage(frame.sender, type, body);
+            });
+          }),
+        onLoss: (sender) => listener.onJoin(sender),
+      },
+      () => gateway.hasMates,
     );
-    pubSub.subscribe(ownChannel);
-    pubSub.subscribe(this.channels);
+    const receive = (frame: MachineFrame) => {
+      if (frame.addressees.includes(ownNumber)) inOrder.receive(frame, numberBefore(frame, ownNumber));
+    };
+    /** One malformed message must not take those after it along. */
+    const guarded = (read: () => void) => {
+      try {
+        read();
+      } catch (error) {
+        listener.onMalformed(error instanceof MalformedMessage ? error : new MalformedMessage(String(error)));
+      }
+    };
+    pubSub.listen({
+      onMessage: (channel, bytes) =>
+        guarded(() => {
+          if (channel !== ownChannel) return presence.receive(bytes);
+          const frame = openFrame(bytes);
+          if (machineOf(frame.sender) === machine) return;
+          gateway.pass(frame);
+          receive(frame);
+        }),
+      onRenewed: () => {
+        gateway.renewed();
+        return presence.begin();
+      },
+      onLost: () => gateway.lost(),
+    });
+    const gateway = new Gateway(
+      this.mates,
+      {
+        subscribe: () => pubSub.subscribe(ownChannel),
+        unsubscribe: () => pubSub.unsubscribe(ownChannel),
+        renew: (reason) => pubSub.renew(reason),
+      },
+      { onFrame: receive, onAnswer: (worker) => presence.heard(workerName(worker, machine)) },
+    );
+    void pubSub.subscribe(this.channels);
+    Object.assign(this, { presence, gateway, inOrder });
   }
 
   lose(): void {
     if (!this.pubSub.health.isUp) this.pubSub.health.unsent++;
   }
 
+  /** This worker will end soon: others of its machine take over its tasks. */
+  retire(): void {
+    this.gateway?.retire();
+  }
+
   close(): void {
+    // It arrives after everything that was sent before, whichever way that takes.
+    const routes = new Set<Route>();
+    for (const worker of this.presence?.workers ?? []) {
+      if (machineOf(worker) === this.machine) continue;
+      const route = this.routeTo(worker);
+      route.add(worker, bye);
+      routes.add(route);
+    }
+    for (const route of routes) route.send();
     this.presence?.close();
+    this.gateway?.close();
+    this.inOrder?.close();
     this.pubSub.close();
+  }
+
+  private routeToMachine(machine: string): MachineRoute {
+    const known = this.routes.get(machine);
+    if (known) return known;
+    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine));
+    this.routes.set(machine, route);
+    return route;
   }
 
   private channelOf(machine: string): string {
@@ -86,10 +163,12 @@ export class MachineFrameLinks implements FrameLinks {
 
 class MachineRoute implements Route {
   private readonly writer: MachineFrameWriter;
+  private failures = 0;
 
   constructor(
     sender: string,
-    private readonly publish: (frame: Buffer, messages: number) => void,
+    private readonly pubSub: PubSub,
+    private readonly channel: string,
   ) {
     this.writer = new MachineFrameWriter(sender);
   }
@@ -99,7 +178,14 @@ class MachineRoute implements Route {
   }
 
   send(): void {
+    const { failures } = this.pubSub.health;
+    if (failures !== this.failures) this.writer.restart();
+    this.failures = failures;
     const { frame, messages } = this.writer.take();
-    this.publish(frame, messages);
+    void this.pubSub.publish(this.channel, frame, messages);
+  }
+
+  forget(worker: string): void {
+    this.writer.forget(numberOf(worker));
   }
 }

@@ -1,6 +1,8 @@
 import { workerName } from '../../../../worker-links.js';
 import type { Backplane, BackplaneSurroundings } from '../../backplane.js';
 import { frameAdapters } from '../adapters.js';
+import { GATEWAY_VERSION } from '../gateway/messages.js';
+import { linksByVersion } from '../gateway/shared-links.js';
 import { MeshFrameLinks } from '../mesh-frame-links.js';
 import { AllLinks } from './all-links.js';
 import { framesChannel, MachineFrameLinks } from './machine-frame-links.js';
@@ -15,8 +17,9 @@ export function framesBackplane(
   { links, machine, window, prefix }: Pick<BackplaneSurroundings, 'links' | 'machine' | 'window' | 'prefix'>,
   pubSub: PubSub,
 ): Backplane {
-  const mesh = new MeshFrameLinks(links, (worker) => workerName(worker, machine));
-  const machines = new MachineFrameLinks(mesh.id, pubSub, framesChannel(prefix));
+  const { others, ofVersion } = linksByVersion(links, GATEWAY_VERSION);
+  const mesh = new MeshFrameLinks(others, (worker) => workerName(worker, machine));
+  const machines = new MachineFrameLinks(mesh.id, ofVersion, pubSub, framesChannel(prefix));
   const { factory, bus } = frameAdapters(new AllLinks(mesh, machines), window, pubSub.health.inbox);
   return {
     name,
@@ -27,6 +30,7 @@ export function framesBackplane(
     },
     traffic: pubSub.health,
     sent: bus.sent,
+    retire: () => machines.retire(),
     close: () => {
       bus.close();
       machines.close();

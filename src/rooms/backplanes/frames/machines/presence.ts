@@ -9,8 +9,10 @@ const MAX_MISSED = 3;
 const TIMEOUT_MS = 1000;
 /** The same where the server does not say how many there will be. */
 const UNCOUNTED_MS = 200;
+/** How long a worker that has said bye is remembered, in ms. What it said before may arrive later. */
+const MEMORY_MS = 10_000;
 
-const words = { hello: 'hello', here: 'here', bye: 'bye' } as const;
+const words = { hello: 'hello', here: 'here' } as const;
 type Word = (typeof words)[keyof typeof words];
 
 interface Hello {
@@ -30,11 +32,13 @@ interface PresenceEvents {
 
 /**
  * How the workers of all machines find each other: on a channel that all of them hear, each says hello when it has
- * subscribed, then that it is here every two seconds, and bye.
+ * subscribed, and then that it is here every two seconds. It says bye in its last frame to each machine.
  */
 export class Presence {
   /** The intervals that each other worker was silent for. */
   private readonly missed = new Map<string, number>();
+  /** Workers that have said bye. */
+  private readonly departed = new Set<string>();
   private readonly timer: NodeJS.Timeout;
   /** The hello that is being answered. */
   private hello: Hello | undefined;
@@ -71,7 +75,7 @@ export class Presence {
 
   /** Call this with the sender of each frame. */
   heard(worker: string): void {
-    if (worker === this.id) return;
+    if (worker === this.id || this.departed.has(worker)) return;
     const isNew = !this.missed.has(worker);
     this.missed.set(worker, 0);
     if (isNew) this.events.onJoin(worker);
@@ -79,19 +83,29 @@ export class Presence {
   }
 
   receive(bytes: Buffer): void {
-    const [, word, worker] = /^(hello|here|bye) (\d{1,9}\.[\w-]{8})$/.exec(bytes.toString('latin1')) ?? [];
+    const [, word, worker] = /^(hello|here) (\d{1,9}\.[\w-]{8})$/.exec(bytes.toString('latin1')) ?? [];
     if (!worker) throw new MalformedMessage('a worker must say who it is');
-    if (worker === this.id) return;
-    if (word === words.bye) return this.remove(worker);
+    if (worker === this.id || this.departed.has(worker)) return;
     const isKnown = this.missed.has(worker);
     this.missed.set(worker, 0);
     if (!isKnown || word === words.hello) this.events.onJoin(worker);
     if (word === words.hello) this.events.onHello(worker);
   }
 
+  /** The other workers that are there. */
+  get workers(): Iterable<string> {
+    return this.missed.keys();
+  }
+
+  /** The worker has said bye. */
+  leave(worker: string): void {
+    this.departed.add(worker);
+    setTimeout(() => this.departed.delete(worker), MEMORY_MS).unref();
+    this.remove(worker);
+  }
+
   close(): void {
     clearInterval(this.timer);
-    void this.say(words.bye);
     this.hello?.end();
   }
 

@@ -16,8 +16,26 @@ export interface PubSub {
    * @returns how many subscriptions the channel has, or undefined if the server does not say; undefined, too, on failure
    */
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined>;
-  subscribe(channel: string): void;
-  /** There is one listener for each. */
-  listen(onMessage: (channel: string, bytes: Buffer) => void, onRenewed: () => Promise<void>): void;
+  /**
+   * Subscribes now and with each new connection.
+   * @returns whether the server has confirmed it. If not, it does so before the next `onRenewed`.
+   */
+  subscribe(channel: string): Promise<boolean>;
+  unsubscribe(channel: string): void;
+  /** There is one listener. */
+  listen(listener: PubSubListener): void;
+  /**
+   * Messages may have been lost: counts as down until all subscriptions are confirmed again.
+   * @param reason what happened, if it has been up until now
+   */
+  renew(reason: string): void;
   close(): void;
+}
+
+export interface PubSubListener {
+  onMessage(channel: string, bytes: Buffer): void;
+  /** The server has confirmed all subscriptions, for the first time or again. */
+  onRenewed(): Promise<void>;
+  /** The connection or a subscription is lost after `onRenewed`. */
+  onLost(): void;
 }

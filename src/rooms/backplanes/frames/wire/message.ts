@@ -25,6 +25,8 @@ export const types = {
   /** Asks for a pong with the same number, once all messages before it are handled. */
   ping: 7,
   pong: 8,
+  /** The sender ends. Only between machines. */
+  bye: 9,
 } as const;
 
 export const HEADER = 5;
