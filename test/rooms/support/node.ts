@@ -1,8 +1,12 @@
 import { App, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Server, type ServerOptions } from 'socket.io';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
@@ -70,6 +74,8 @@ export async function startMember(bus: Backplane, options: NodeOptions = {}): Pr
 /** The meshes of several workers, as on one machine. */
 export class Machine {
   private meshes: Mesh[] = [];
+  /** The ids of workers in processes of their own. */
+  private readonly outside: number[] = [];
   private ids = 0;
 
   private constructor(private readonly directory: string) {}
@@ -85,17 +91,35 @@ export class Machine {
   async openBackplane(open: (links: WorkerLinks) => Backplane = embeddedBackplane): Promise<Backplane> {
     const mesh = new Mesh(++this.ids, this.directory);
     await mesh.listen();
-    await mesh.join(this.meshes.map((other) => other.id));
+    await mesh.join([...this.meshes.map((other) => other.id), ...this.outside]);
     this.meshes.push(mesh);
     const bus = open(linksOf(mesh));
     return {
       ...bus,
       close: () => {
+        if (!this.meshes.includes(mesh)) return;
         bus.close();
         this.meshes = this.meshes.filter((other) => other !== mesh);
         mesh.close();
       },
     };
+  }
+
+  /**
+   * Starts a worker in a process of its own, and waits until it writes a line.
+   * @param args what the script is given after the folder of the mesh and the worker's id
+   * @returns the process, which the test must end
+   */
+  async startProcess(script: URL, ...args: string[]): Promise<ChildProcess> {
+    const id = ++this.ids;
+    const others = this.meshes.map((other) => `${other.id}`);
+    const child = spawn(process.execPath, [fileURLToPath(script), this.directory, `${id}`, ...args, ...others], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(createInterface(child.stdout!), 'line');
+    this.outside.push(id);
+    child.once('exit', () => this.outside.splice(this.outside.indexOf(id), 1));
+    return child;
   }
 
   /** Sends payloads to the embedded bus of every worker, as one more worker. */

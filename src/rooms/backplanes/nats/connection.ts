@@ -167,6 +167,10 @@ export class NatsConnection {
       // The connection is lost.
       return;
     }
+    // A rejection has come before the pong, but is reported by an iterator.
+    await setImmediate();
+    // Once the server allows the subscription, the connection is made again.
+    if ([...current.rejected.values()].some(({ operation }) => operation === 'subscription')) return;
     await this.listener.onRenewed();
     if (this.current === current && !current.client.isClosed()) this.health.update(true);
   }

@@ -161,17 +161,18 @@ export class Gateway {
     switch (this.phase) {
       case 'reading':
         if (mayStop(this.self, others)) this.phase = 'stopping';
-        return;
+        break;
       case 'stopping':
         if (shouldBegin(this.self, others)) this.phase = 'reading';
-        return;
+        break;
       case 'fed':
-        if (!shouldBegin(this.self, others)) return;
+        if (!shouldBegin(this.self, others)) break;
         this.phase = 'starting';
         void this.subscribe();
-        // Without a reader, frames of the last moments are lost.
-        if (!others.some(({ isReading }) => isReading)) this.channel.renew(NO_GATEWAY);
     }
+    // Frames of this moment are lost. Renewing counts as a lost connection, so this happens once.
+    const isAlone = this.phase === 'starting' && !others.some(({ isReading }) => isReading);
+    if (isAlone && this.isConnected) this.channel.renew(NO_GATEWAY);
   }
 
   private async subscribe(): Promise<void> {

@@ -1,0 +1,188 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
+import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
+import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import { RedisProcess, until } from '../support/redis.js';
+import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
+import { Machine, startMember, type TestNode } from './support/node.js';
+
+type Member = TestNode & { bus: Backplane };
+
+/** Messages that a worker must get from each sender before and after something happens. */
+const ENOUGH = 100;
+
+describe('the workers of a machine that share its channel', () => {
+  let redis: RedisProcess;
+  let asker: Redis;
+  const machines: Machine[] = [];
+  /** What the workers in this process report: `worker.machine`, and what has happened. */
+  const told: string[] = [];
+  let first: ChildProcess;
+  /** The workers of the first machine after the one in a process of its own, and those of the second machine. */
+  let receivers: Member[];
+  let senders: Member[];
+  let pairs: Pair[];
+  let isTalking = false;
+  /** How many messages each sender has sent. */
+  let said: number[];
+
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+    asker = new Redis(redis.url);
+    machines.push(await Machine.start(), await Machine.start());
+    const script = new URL('support/frames-worker.mjs', import.meta.url);
+    first = await machines[0]!.startProcess(script, redis.url, 'machine0');
+    receivers = [await join(0), await join(0), await join(0)];
+    senders = [await join(1), await join(1), await join(1)];
+    said = senders.map(() => 0);
+    pairs = await Promise.all(receivers.map((member) => pairOn(member)));
+    const timer = setInterval(() => {
+      if (!isTalking) return;
+      for (const [index, { io }] of senders.entries()) io.emit('said', index, said[index]!++);
+    }, 2);
+    timer.unref();
+  });
+
+  afterAll(async () => {
+    disconnectAll();
+    first.kill('SIGKILL');
+    for (const member of [...receivers, ...senders]) await member.close();
+    for (const machine of machines) await machine.remove();
+    asker.disconnect();
+    await redis.remove();
+  });
+
+  async function join(index: number): Promise<Member> {
+    const bus = await machines[index]!.openBackplane((links) => {
+      const machine = `machine${index}`;
+      const events = {
+        onDown: (reason: string) => told.push(`${links.id}.${machine} down: ${reason}`),
+        onUp: () => told.push(`${links.id}.${machine} up`),
+      };
+      const window = ownWindow();
+      return redisFramesBackplane({ links, machine, window, url: redis.url, prefix: 'socket.io', events });
+    });
+    return startMember(bus);
+  }
+
+  async function subscriptions(): Promise<unknown> {
+    const counts = (await asker.pubsub(
+      'NUMSUB',
+      'socket.io:frames:machine0',
+      'socket.io:frames:machine1',
+    )) as unknown[];
+    return [counts[1], counts[3]];
+  }
+
+  async function untilSubscribed(...counts: number[]): Promise<void> {
+    await untilTrue(async () => JSON.stringify(await subscriptions()) === JSON.stringify(counts));
+  }
+
+  /** Every worker gets some more messages of each sender. */
+  async function untilHeard(): Promise<void> {
+    const before = [...said];
+    await until(() =>
+      pairs.every(({ received }) =>
+        before.every((number, sender) =>
+          received.some(([, from, n]) => from === sender && Number(n) > number + ENOUGH),
+        ),
+      ),
+    );
+  }
+
+  /** Does something while the senders send, and expects every worker to get all of it once and in order. */
+  async function nothingLostWhile(action: () => Promise<void>): Promise<void> {
+    for (const { received } of pairs) received.length = 0;
+    const from = [...said];
+    isTalking = true;
+    await untilHeard();
+    await action();
+    await untilHeard();
+    isTalking = false;
+    for (const received of await receivedBy(pairs, senders)) {
+      for (const [sender, start] of from.entries()) {
+        const numbers = received
+          .filter(([event, by]) => event === 'said' && by === sender)
+          .map(([, , number]) => number);
+        expect(numbers).toEqual(Array.from({ length: said[sender]! - start }, (_, index) => start + index));
+      }
+    }
+  }
+
+  test('two of them stay subscribed, and nothing is lost while the others stop', async () => {
+    await nothingLostWhile(() => untilSubscribed(2, 2));
+  });
+
+  test('the deputy hands on what a gateway that is stuck does not, and nothing comes twice when it goes on', async () => {
+    await nothingLostWhile(async () => {
+      first.kill('SIGSTOP');
+      await untilHeard();
+      first.kill('SIGCONT');
+    });
+    expect(await subscriptions()).toEqual([2, 2]);
+  });
+
+  test('the deputy takes over from a gateway that is killed, and has a deputy of its own', async () => {
+    await nothingLostWhile(async () => {
+      first.kill('SIGKILL');
+      await once(first, 'exit');
+      await untilSubscribed(2, 2);
+    });
+  });
+
+  test('a gateway that loses its connection gets frames from its deputy', async () => {
+    const [gateway] = receivers;
+    const { outages } = gateway!.bus.traffic;
+    await nothingLostWhile(async () => {
+      // The oldest of the subscribed connections is its.
+      const clients = String(await asker.client('LIST', 'TYPE', 'PUBSUB'));
+      const id = Math.min(...[...clients.matchAll(/^id=(\d+)/gm)].map(([, number]) => Number(number)));
+      await asker.client('KILL', 'ID', `${id}`);
+      await until(() => gateway!.bus.traffic.outages > outages && gateway!.bus.traffic.isUp);
+      await untilSubscribed(2, 2);
+    });
+  });
+
+  test('a gateway that will end hands its task over first', async () => {
+    const [gateway] = receivers.splice(0, 1);
+    pairs.splice(0, 1);
+    await nothingLostWhile(async () => {
+      gateway!.bus.retire!();
+      await gateway!.close();
+    });
+    expect(await subscriptions()).toEqual([2, 2]);
+  });
+
+  test('a worker whose gateway and deputy end at the same moment subscribes again, and reports it', async () => {
+    told.length = 0;
+    const [gateway, deputy] = senders.splice(0, 2);
+    for (const member of [gateway, deputy]) member!.bus.close();
+    await Promise.all([gateway!.close(), deputy!.close()]);
+    await untilSubscribed(2, 1);
+    const reason = 'no worker of this machine hands on the frames of other machines';
+    const toldByThird = () => told.filter((text) => text.startsWith('3.machine1'));
+    await until(() => toldByThird().length === 2);
+    expect(toldByThird()).toEqual([`3.machine1 down: ${reason}`, '3.machine1 up']);
+    const [, pair] = [await pairOn(receivers[0]!), await pairOn(senders[0]!)];
+    receivers[0]!.io.emit('hello');
+    await until(() => pair.received.length === 1);
+  });
+});
+
+async function untilTrue(condition: () => Promise<boolean>): Promise<void> {
+  let isTrue = false;
+  let isAsking = false;
+  await until(() => {
+    if (!isAsking && !isTrue) {
+      isAsking = true;
+      void condition().then((answer) => {
+        isTrue = answer;
+        isAsking = false;
+      });
+    }
+    return isTrue;
+  });
+}

@@ -1,0 +1,21 @@
+// A worker of a machine on the bus redis-frames, in a process that can be stopped and killed. It is there when it writes a line.
+import { App } from 'uWebSockets.js';
+import { Server } from 'socket.io';
+import { Mesh } from '../../../dist/cluster/mesh/mesh.js';
+import { Engine } from '../../../dist/index.js';
+import { ownWindow } from '../../../dist/rooms/backplanes/frames/window.js';
+import { redisFramesBackplane } from '../../../dist/rooms/backplanes/redis-frames/redis-frames.js';
+import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
+import { linksOf } from '../../../dist/runtime/backplane.js';
+
+const [directory, id, url, machine, ...others] = process.argv.slice(2);
+const mesh = new Mesh(Number(id), directory);
+await mesh.listen();
+await mesh.join(others.map(Number));
+const events = { onDown: () => {}, onUp: () => {} };
+const surroundings = { links: linksOf(mesh), machine, window: ownWindow(), url, prefix: 'socket.io', events };
+const bus = redisFramesBackplane(surroundings);
+const engine = new Engine().attach(App());
+new Server({ adapter: withNativeRooms(bus.factory, engine) }).bind(engine);
+await bus.ready();
+console.log('ready');
