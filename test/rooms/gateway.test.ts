@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
+import { subjectOf } from '../../src/rooms/backplanes/nats/pub-sub.js';
 import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import { NatsProcess } from '../support/nats.js';
+import { freePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { Machine, startMember, type TestNode } from './support/node.js';
@@ -14,9 +18,56 @@ type Member = TestNode & { bus: Backplane };
 /** Messages that a worker must get from each sender before and after something happens. */
 const ENOUGH = 100;
 
-describe('the workers of a machine that share its channel', () => {
-  let redis: RedisProcess;
-  let asker: Redis;
+/** What machines exchange frames through. */
+interface Broker {
+  readonly url: string;
+  readonly open: typeof redisFramesBackplane;
+  /** How many subscriptions a channel has, by the count of the server. */
+  subscriptionsOf(channel: string): Promise<number>;
+  /** Ends the connection of the worker that has been subscribed for longest, where the server can do that. */
+  cutOldest?: () => Promise<void>;
+  remove(): Promise<void>;
+}
+
+async function onRedis(): Promise<Broker> {
+  const redis = await RedisProcess.start();
+  const asker = new Redis(redis.url);
+  return {
+    url: redis.url,
+    open: redisFramesBackplane,
+    subscriptionsOf: async (channel) => Number((await asker.pubsub('NUMSUB', channel))[1]),
+    cutOldest: async () => {
+      const clients = String(await asker.client('LIST', 'TYPE', 'PUBSUB'));
+      const ids = [...clients.matchAll(/^id=(\d+)/gm)].map(([, id]) => Number(id));
+      await asker.client('KILL', 'ID', `${Math.min(...ids)}`);
+    },
+    remove: async () => {
+      asker.disconnect();
+      await redis.remove();
+    },
+  };
+}
+
+async function onNats(): Promise<Broker> {
+  const port = await freePort();
+  const nats = await NatsProcess.start(`http: "127.0.0.1:${port}"`);
+  return {
+    url: nats.url,
+    open: natsBackplane,
+    subscriptionsOf: async (channel) => {
+      const response = await fetch(`http://127.0.0.1:${port}/subsz?subs=1&limit=1000`);
+      const { subscriptions_list: list } = (await response.json()) as { subscriptions_list: { subject: string }[] };
+      return list.filter(({ subject }) => subject === subjectOf(channel)).length;
+    },
+    remove: () => nats.remove(),
+  };
+}
+
+describe.each([
+  ['redis-frames', onRedis],
+  ['nats', onNats],
+])('the workers of a machine that share its channel on %s', (bus, start) => {
+  let broker: Broker;
   const machines: Machine[] = [];
   /** What the workers in this process report: `worker.machine`, and what has happened. */
   const told: string[] = [];
@@ -30,11 +81,10 @@ describe('the workers of a machine that share its channel', () => {
   let said: number[];
 
   beforeAll(async () => {
-    redis = await RedisProcess.start();
-    asker = new Redis(redis.url);
+    broker = await start();
     machines.push(await Machine.start(), await Machine.start());
     const script = new URL('support/frames-worker.mjs', import.meta.url);
-    first = await machines[0]!.startProcess(script, redis.url, 'machine0');
+    first = await machines[0]!.startProcess(script, broker.url, 'machine0');
     receivers = [await join(0), await join(0), await join(0)];
     senders = [await join(1), await join(1), await join(1)];
     said = senders.map(() => 0);
@@ -51,8 +101,7 @@ describe('the workers of a machine that share its channel', () => {
     first.kill('SIGKILL');
     for (const member of [...receivers, ...senders]) await member.close();
     for (const machine of machines) await machine.remove();
-    asker.disconnect();
-    await redis.remove();
+    await broker.remove();
   });
 
   async function join(index: number): Promise<Member> {
@@ -63,23 +112,16 @@ describe('the workers of a machine that share its channel', () => {
         onUp: () => told.push(`${links.id}.${machine} up`),
       };
       const window = ownWindow();
-      return redisFramesBackplane({ links, machine, window, url: redis.url, prefix: 'socket.io', events });
+      return broker.open({ links, machine, window, url: broker.url, prefix: 'socket.io', events });
     });
     return startMember(bus);
   }
 
-  async function subscriptions(): Promise<unknown> {
-    const counts = (await asker.pubsub(
-      'NUMSUB',
-      'socket.io:frames:machine0',
-      'socket.io:frames:machine1',
-    )) as unknown[];
-    return [counts[1], counts[3]];
-  }
+  const subscriptions = () =>
+    Promise.all(machines.map((_, index) => broker.subscriptionsOf(`socket.io:frames:machine${index}`)));
 
-  async function untilSubscribed(...counts: number[]): Promise<void> {
-    await untilTrue(async () => JSON.stringify(await subscriptions()) === JSON.stringify(counts));
-  }
+  const untilSubscribed = (...counts: number[]) =>
+    until(async () => JSON.stringify(await subscriptions()) === JSON.stringify(counts));
 
   /** Every worker gets some more messages of each sender. */
   async function untilHeard(): Promise<void> {
@@ -116,14 +158,16 @@ describe('the workers of a machine that share its channel', () => {
     await nothingLostWhile(() => untilSubscribed(2, 2));
   });
 
-  test('the deputy hands on what a gateway that is stuck does not, and nothing comes twice when it goes on', async () => {
-    await nothingLostWhile(async () => {
-      first.kill('SIGSTOP');
-      await untilHeard();
-      first.kill('SIGCONT');
+  if (bus === 'redis-frames') {
+    test('the deputy hands on what a gateway that is stuck does not, and nothing comes twice when it goes on', async () => {
+      await nothingLostWhile(async () => {
+        first.kill('SIGSTOP');
+        await untilHeard();
+        first.kill('SIGCONT');
+      });
+      expect(await subscriptions()).toEqual([2, 2]);
     });
-    expect(await subscriptions()).toEqual([2, 2]);
-  });
+  }
 
   test('the deputy takes over from a gateway that is killed, and has a deputy of its own', async () => {
     await nothingLostWhile(async () => {
@@ -133,18 +177,17 @@ describe('the workers of a machine that share its channel', () => {
     });
   });
 
-  test('a gateway that loses its connection gets frames from its deputy', async () => {
-    const [gateway] = receivers;
-    const { outages } = gateway!.bus.traffic;
-    await nothingLostWhile(async () => {
-      // The oldest of the subscribed connections is its.
-      const clients = String(await asker.client('LIST', 'TYPE', 'PUBSUB'));
-      const id = Math.min(...[...clients.matchAll(/^id=(\d+)/gm)].map(([, number]) => Number(number)));
-      await asker.client('KILL', 'ID', `${id}`);
-      await until(() => gateway!.bus.traffic.outages > outages && gateway!.bus.traffic.isUp);
-      await untilSubscribed(2, 2);
+  if (bus === 'redis-frames') {
+    test('a gateway that loses its connection gets frames from its deputy', async () => {
+      const [gateway] = receivers;
+      const { outages } = gateway!.bus.traffic;
+      await nothingLostWhile(async () => {
+        await broker.cutOldest!();
+        await until(() => gateway!.bus.traffic.outages > outages && gateway!.bus.traffic.isUp);
+        await untilSubscribed(2, 2);
+      });
     });
-  });
+  }
 
   test('a gateway that will end hands its task over first', async () => {
     const [gateway] = receivers.splice(0, 1);
@@ -171,18 +214,3 @@ describe('the workers of a machine that share its channel', () => {
     await until(() => pair.received.length === 1);
   });
 });
-
-async function untilTrue(condition: () => Promise<boolean>): Promise<void> {
-  let isTrue = false;
-  let isAsking = false;
-  await until(() => {
-    if (!isAsking && !isTrue) {
-      isAsking = true;
-      void condition().then((answer) => {
-        isTrue = answer;
-        isAsking = false;
-      });
-    }
-    return isTrue;
-  });
-}

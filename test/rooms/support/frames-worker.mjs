@@ -1,9 +1,10 @@
-// A worker of a machine on the bus redis-frames, in a process that can be stopped and killed. It is there when it writes a line.
+// A worker of a machine on a bus of frames, in a process that can be stopped and killed. It is there when it writes a line.
 import { App } from 'uWebSockets.js';
 import { Server } from 'socket.io';
 import { Mesh } from '../../../dist/cluster/mesh/mesh.js';
 import { Engine } from '../../../dist/index.js';
 import { ownWindow } from '../../../dist/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../../dist/rooms/backplanes/nats/nats.js';
 import { redisFramesBackplane } from '../../../dist/rooms/backplanes/redis-frames/redis-frames.js';
 import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
 import { linksOf } from '../../../dist/runtime/backplane.js';
@@ -14,7 +15,7 @@ await mesh.listen();
 await mesh.join(others.map(Number));
 const events = { onDown: () => {}, onUp: () => {} };
 const surroundings = { links: linksOf(mesh), machine, window: ownWindow(), url, prefix: 'socket.io', events };
-const bus = redisFramesBackplane(surroundings);
+const bus = (url.startsWith('nats') ? natsBackplane : redisFramesBackplane)(surroundings);
 const engine = new Engine().attach(App());
 new Server({ adapter: withNativeRooms(bus.factory, engine) }).bind(engine);
 await bus.ready();

@@ -213,7 +213,7 @@ export class Gateway {
 
   private setState(id: number, message: Buffer): void {
     const { links, mates } = this;
-    // A worker that is gone must not come back with a late message.
+    // A worker that is gone must not return with a late message.
     if (!links.members.includes(id)) return;
     const known = mates.get(id);
     const mate = { id, ...messages.stateOf(message), isFed: known?.isFed ?? false };
