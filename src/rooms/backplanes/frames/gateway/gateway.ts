@@ -69,8 +69,8 @@ export class Gateway {
   private told = '';
   /** The gateway, and a former one for a moment. */
   private isHandingOn = false;
-  /** The worker that hands frames on to this one, which therefore waits to unsubscribe. */
-  private feeder: number | undefined;
+  /** The gateway that hands frames on to this worker, which therefore waits to unsubscribe. */
+  private feeder: { readonly id: number } | undefined;
   private readonly log = new FrameLog((frame) => this.handOn(frame));
   /** What was handed on and is not confirmed to the deputy: the last number of each sender. */
   private readonly handed = new Map<string, number>();
@@ -126,6 +126,7 @@ export class Gateway {
   }
 
   close(): void {
+    this.links.broadcast(messages.stateMessage({ isReading: false, isCandidate: false }));
     this.log.clear();
     this.handed.clear();
     this.mates.clear();
@@ -149,7 +150,7 @@ export class Gateway {
     const before = this.roles;
     this.roles = rolesAmong([self, ...mates.values()]);
     const { gateway, deputy } = this.roles;
-    if (this.feeder !== gateway) this.feeder = undefined;
+    if (this.feeder?.id !== gateway || this.phase !== 'stopping') this.feeder = undefined;
     if (gateway === links.id && before.gateway !== links.id) this.begin();
     if (gateway !== links.id && before.gateway === links.id) this.end();
     if (deputy !== links.id) this.log.clear();
@@ -221,9 +222,9 @@ export class Gateway {
     if (!known) links.send(id, messages.stateMessage(this.self));
     if (!mate.isReading) mate.isFed = true;
     else if (mate.isFed) {
+      // Each change makes a new object.
       afterOverlap(() => {
-        const current = mates.get(id);
-        if (current?.isReading) current.isFed = false;
+        mate.isFed = false;
       });
     }
     this.review();
@@ -231,10 +232,12 @@ export class Gateway {
   }
 
   private fedBy(gateway: number): void {
-    if (this.phase !== 'stopping' || gateway !== this.roles.gateway || gateway === this.feeder) return;
-    this.feeder = gateway;
+    if (this.phase !== 'stopping' || gateway !== this.roles.gateway || this.feeder) return;
+    const feeder = { id: gateway };
+    this.feeder = feeder;
     afterOverlap(() => {
-      if (this.phase !== 'stopping' || this.feeder !== gateway) return;
+      if (this.feeder !== feeder) return;
+      this.feeder = undefined;
       this.phase = 'fed';
       this.channel.unsubscribe();
     });

@@ -120,7 +120,9 @@ export class MachineFrameLinks implements FrameLinks {
       { onFrame: receive, onAnswer: (worker) => presence.heard(workerName(worker, machine)) },
     );
     void pubSub.subscribe(this.channels);
-    Object.assign(this, { presence, gateway, inOrder });
+    this.presence = presence;
+    this.gateway = gateway;
+    this.inOrder = inOrder;
   }
 
   lose(): void {
