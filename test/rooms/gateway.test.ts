@@ -85,8 +85,11 @@ describe.each([
     machines.push(await Machine.start(), await Machine.start());
     const script = new URL('support/frames-worker.mjs', import.meta.url);
     first = await machines[0]!.startProcess(script, broker.url, 'machine0');
-    receivers = [await join(0), await join(0), await join(0)];
-    senders = [await join(1), await join(1), await join(1)];
+    const buses: Backplane[] = [];
+    for (const index of [0, 0, 0, 1, 1, 1]) buses.push(await openBus(index));
+    const members = await Promise.all(buses.map((bus) => startMember(bus)));
+    receivers = members.slice(0, 3);
+    senders = members.slice(3);
     said = senders.map(() => 0);
     pairs = await Promise.all(receivers.map((member) => pairOn(member)));
     const timer = setInterval(() => {
@@ -104,8 +107,8 @@ describe.each([
     await broker.remove();
   });
 
-  async function join(index: number): Promise<Member> {
-    const bus = await machines[index]!.openBackplane((links) => {
+  function openBus(index: number): Promise<Backplane> {
+    return machines[index]!.openBackplane((links) => {
       const machine = `machine${index}`;
       const events = {
         onDown: (reason: string) => told.push(`${links.id}.${machine} down: ${reason}`),
@@ -114,7 +117,6 @@ describe.each([
       const window = ownWindow();
       return broker.open({ links, machine, window, url: broker.url, prefix: 'socket.io', events });
     });
-    return startMember(bus);
   }
 
   const subscriptions = () =>
