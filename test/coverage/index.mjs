@@ -2,7 +2,7 @@
 // test started. A process that a test kills without notice leaves nothing, so the true figures are a little higher.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Report } from 'c8';
 import coverage from 'istanbul-lib-coverage';
 import reporting from 'istanbul-lib-report';
@@ -48,4 +48,5 @@ map.filter((path) => path.startsWith(`${process.cwd()}/src/`));
 const context = reporting.createContext({ dir: folder, coverageMap: map });
 for (const name of ['text', 'html', 'json']) reports.create(name).execute(context);
 rmSync(processes, { recursive: true });
+for (const file of readdirSync('dist', { recursive: true })) if (file.endsWith('.map')) rmSync(`dist/${file}`);
 process.exit(status ?? 1);

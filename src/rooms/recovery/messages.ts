@@ -89,8 +89,8 @@ export function decodeMessage(bytes: Uint8Array): RecoveryMessage {
   } catch {
     throw new MalformedMessage('a message of recovery cannot be decoded');
   }
-  const check = typeof message === 'object' && message !== null ? checks[message.type as never] : undefined;
-  if (!check || typeof message.nsp !== 'string' || !(check as Check)(message)) {
+  const type = typeof message === 'object' && message !== null ? (message.type as RecoveryMessage['type']) : undefined;
+  if (!type || !Object.hasOwn(checks, type) || typeof message.nsp !== 'string' || !checks[type](message)) {
     throw new MalformedMessage('a message of recovery has the wrong fields');
   }
   return message as unknown as RecoveryMessage;
