@@ -16,8 +16,9 @@ export const cluster = {
     'gjallar-nodes-2-frames': gjallar({ bus: 'redis-frames' }),
     'gjallar-nodes-2-nats': gjallar({ bus: 'nats' }),
   },
-  cells: (quick) =>
-    (quick ? [10] : [10, 2, 100]).flatMap((members) => [
+  cells: (quick) => [
+    { label: 'lone messages: rooms of 2, 20 messages/s', clients: CLIENTS, members: 2, perSecond: 20 },
+    ...(quick ? [10] : [10, 2, 100]).flatMap((members) => [
       ...(quick ? [1000, 10_000] : [1000, 4000, 10_000]).map((perSecond) => ({
         label: `rooms of ${members}, ${shown(perSecond)} messages/s`,
         clients: CLIENTS,
@@ -26,6 +27,7 @@ export const cluster = {
       })),
       { label: `rooms of ${members} at saturation: each is offered 10% more than it takes`, clients: CLIENTS, members },
     ]),
+  ],
   columns: roomsColumns,
   run: runRooms,
 };
