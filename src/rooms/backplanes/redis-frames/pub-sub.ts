@@ -18,7 +18,6 @@ export class RedisPubSub implements PubSub {
   private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
   private readonly endWatch: () => void;
-  private listener: PubSubListener | undefined;
 
   /** @param prefix the prefix of the channels of stock servers and emitters, which are noticed */
   constructor(url: string, events: BackplaneEvents, prefix: string) {
@@ -32,11 +31,11 @@ export class RedisPubSub implements PubSub {
     const update = () => {
       health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };
-    this.renewal = new Renewal(update);
+    this.renewal = new Renewal(health, update);
     this.otherWire = new OtherWire('redis', events);
     this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes, isClassic) => {
       if (isClassic) this.otherWire.note();
-      else this.listener?.onMessage(channel.toString(), bytes);
+      else this.renewal.listener?.onMessage(channel.toString(), bytes);
     });
     this.subscriptions.psubscribe(`${prefix}#/*`);
     const answers = observe(redis, health, update);
@@ -58,13 +57,11 @@ export class RedisPubSub implements PubSub {
   }
 
   listen(listener: PubSubListener): void {
-    this.listener = listener;
     this.renewal.listener = listener;
   }
 
   renew(reason: string): void {
-    if (this.health.isUp) this.health.reason = reason;
-    void this.renewal.restart(this.subscriptions.confirmed());
+    void this.renewal.restart(reason, this.subscriptions.confirmed());
   }
 
   close(): void {

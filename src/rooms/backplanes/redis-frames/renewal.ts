@@ -1,15 +1,19 @@
+import type { ConnectionHealth } from '../connection-health.js';
 import type { PubSubListener } from '../frames/machines/pub-sub.js';
 
-/** Tells a listener whenever all connections and subscriptions are there, for the first time or again, or are lost. */
+/** Keeps the listener of a pub/sub, and tells it whenever all connections and subscriptions are there, for the first time or again, or are lost. */
 export class Renewal {
-  listener: Pick<PubSubListener, 'onRenewed' | 'onLost'> | undefined;
+  listener: PubSubListener | undefined;
   /** The present connections and subscriptions, from the moment that all of them are there. */
   private current: { isDone: boolean } | undefined;
   /** How many restarts wait. */
   private waiting = 0;
 
   /** @param onDone called when {@link isDone} may have changed */
-  constructor(private readonly onDone: () => void) {}
+  constructor(
+    private readonly health: ConnectionHealth,
+    private readonly onDone: () => void,
+  ) {}
 
   /**
    * Whether the listener has finished.
@@ -31,8 +35,12 @@ export class Renewal {
     return this.current?.isDone === true;
   }
 
-  /** Messages may have been lost: the connections count as lost until the promise has resolved. */
-  async restart(confirmed: Promise<unknown>): Promise<void> {
+  /**
+   * Messages may have been lost: the connections count as lost until the promise has resolved.
+   * @param reason what happened, if they have been there until now
+   */
+  async restart(reason: string, confirmed: Promise<unknown>): Promise<void> {
+    if (this.health.isUp) this.health.reason = reason;
     this.waiting++;
     this.onDone();
     await confirmed;

@@ -18,7 +18,6 @@ export class ShardedPubSub implements PubSub {
   private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
   private readonly disconnect: () => void;
-  private listener: PubSubListener | undefined;
 
   /**
    * @param url one or more nodes of the cluster, separated by commas
@@ -34,13 +33,13 @@ export class ShardedPubSub implements PubSub {
     this.subscriptions = subscriptions;
     this.disconnect = close;
     this.publishers = new Publishers((master) => connectTo(master, options), health, update);
-    this.renewal = new Renewal(update);
+    this.renewal = new Renewal(health, update);
     this.otherWire = new OtherWire('redis-sharded', events);
     const others = `${prefix}#/#`;
     subscriptions.on('smessageBuffer', (name: Buffer, bytes: Buffer) => {
       const channel = name.toString();
       if (channel === others) this.otherWire.note();
-      else this.listener?.onMessage(channel, bytes);
+      else this.renewal.listener?.onMessage(channel, bytes);
     });
     subscriptions.on('moved', () => {
       health.reason ||= 'a slot has moved to another master of the cluster';
@@ -65,13 +64,11 @@ export class ShardedPubSub implements PubSub {
   }
 
   listen(listener: PubSubListener): void {
-    this.listener = listener;
     this.renewal.listener = listener;
   }
 
   renew(reason: string): void {
-    if (this.health.isUp) this.health.reason = reason;
-    void this.renewal.restart(this.subscriptions.confirmed());
+    void this.renewal.restart(reason, this.subscriptions.confirmed());
   }
 
   close(): void {

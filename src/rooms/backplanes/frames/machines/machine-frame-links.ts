@@ -52,7 +52,12 @@ export class MachineFrameLinks implements FrameLinks {
   }
 
   routeTo(worker: string): Route {
-    return this.routeToMachine(machineOf(worker));
+    const machine = machineOf(worker);
+    const known = this.routes.get(machine);
+    if (known) return known;
+    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine));
+    this.routes.set(machine, route);
+    return route;
   }
 
   listen(listener: FrameListener): void {
@@ -148,14 +153,6 @@ export class MachineFrameLinks implements FrameLinks {
     this.gateway?.close();
     this.inOrder?.close();
     this.pubSub.close();
-  }
-
-  private routeToMachine(machine: string): MachineRoute {
-    const known = this.routes.get(machine);
-    if (known) return known;
-    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine));
-    this.routes.set(machine, route);
-    return route;
   }
 
   private channelOf(machine: string): string {
