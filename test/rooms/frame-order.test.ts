@@ -46,7 +46,7 @@ describe('the frames to a machine', () => {
     const { at } = openFrame(bytes);
     for (let length = 1; length < at; length++) expect(() => openFrame(bytes.subarray(0, length))).toThrow();
     expect(() => openFrame(Buffer.concat([Buffer.of(1), bytes.subarray(1)]))).toThrow(
-      'a frame has the version 1, and this server reads version 2: run the same version on all machines',
+      'a frame has the version 1, and this server reads version 3: run the same version on all machines',
     );
   });
 });

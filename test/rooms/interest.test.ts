@@ -11,6 +11,7 @@ import { types } from '../../src/rooms/backplanes/frames/wire/message.js';
 import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
+import { Wire } from '../support/wire.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { Machine, onRedisFrames, startMember, type TestNode } from './support/node.js';
 
@@ -177,17 +178,17 @@ describe('the rooms of a worker', () => {
   test('what a worker knows of another is compared by a checksum, and forgotten where it differs', () => {
     const peer = new Peer('other', { add: () => {}, send: () => {} });
     const rooms = new RoomSet();
-    const announce = (...keys: number[]) => {
+    const matchesAfter = (...keys: number[]) => {
       for (const key of keys) rooms.add(key);
-      return [rooms.checksum.count, rooms.checksum.sum] as const;
+      return peer.matches(rooms.checksum.count, rooms.checksum.sum);
     };
     // A worker that has announced nothing yet gets everything.
     expect(peer.wants([7])).toBe(true);
     peer.replace([1, 2]);
     expect([peer.wants([7]), peer.wants([7, 2])]).toEqual([false, true]);
-    expect(peer.matches(announce(2, 1))).toBe(true);
+    expect(matchesAfter(2, 1)).toBe(true);
     expect(peer.wants([7])).toBe(false);
-    expect(peer.matches(announce(3))).toBe(false);
+    expect(matchesAfter(3)).toBe(false);
     expect(peer.wants([7])).toBe(true);
   });
 
@@ -198,30 +199,80 @@ describe('the rooms of a worker', () => {
   });
 });
 
-test('on one machine, a socket that joins without await hears what is sent after its join is acknowledged', async () => {
-  const machine = await Machine.start();
-  const members = [
-    await startMember(await machine.openBackplane()),
-    await startMember(await machine.openBackplane()),
-  ] as const;
-  try {
-    const [one, other] = [await pairOn(members[0]), await pairOn(members[1])];
-    one.socket.on('enter', (room: string, done: () => void) => {
-      void one.socket.join(room);
-      done();
-    });
-    other.socket.on('say', (room: string) => members[1].io.to(room).emit('said', room));
-    for (let number = 0; number < 100; number++) {
-      const heard = nextEvent(one.client, 'said');
-      await one.client.emitWithAck('enter', `entered ${number}`);
-      other.client.emit('say', `entered ${number}`);
-      expect(await heard).toEqual([`entered ${number}`]);
+describe('a join without await', () => {
+  test.each([
+    ['on one machine', onOneMachine],
+    ['on two machines', onTwoMachines],
+  ])('%s, a client hears what is sent after its join is acknowledged', async (_name, start) => {
+    const place = await start();
+    const members = [await startMember(await place.open()), await startMember(await place.open())] as const;
+    try {
+      const [one, other] = [await pairOn(members[0]), await pairOn(members[1])];
+      one.socket.on('enter', (room: string, done: () => void) => {
+        void one.socket.join(room);
+        done();
+      });
+      other.socket.on('say', (room: string) => members[1].io.to(room).emit('said', room));
+      for (let number = 0; number < 100; number++) {
+        const heard = nextEvent(one.client, 'said');
+        await one.client.emitWithAck('enter', `entered ${number}`);
+        other.client.emit('say', `entered ${number}`);
+        expect(await heard).toEqual([`entered ${number}`]);
+      }
+    } finally {
+      disconnectAll();
+      for (const member of members) await member.close();
+      await place.remove();
     }
-  } finally {
-    disconnectAll();
-    for (const member of members) await member.close();
-    await machine.remove();
-  }
+  });
+
+  test('whose announcement is late brings what was sent since, once and in order, and nothing older', async () => {
+    const redis = await RedisProcess.start();
+    const wire = await Wire.to(redis.port);
+    const members = [
+      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`, quiet)),
+      await startMember(onRedisFrames(redis.url, quiet)),
+    ] as const;
+    try {
+      const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
+      const [{ socket }, speaker] = pairs;
+      await speaker.socket.join('room');
+      const brought: unknown[] = [];
+      members[0].io.of('/').adapter.on('broadcast', ({ data }: { data: unknown[] }) => brought.push(data[0]));
+      const say = async (...words: string[]) => {
+        const heard = nextEvent(speaker.client, words.at(-1)!);
+        for (const word of words) members[1].io.to(['room', 'no room']).emit(word);
+        await heard;
+      };
+      await until(async () => {
+        brought.length = 0;
+        await say('is it brought?');
+        await receivedBy(pairs, members);
+        return !brought.includes('is it brought?');
+      });
+      await say('before');
+      // Longer than the shortest way of a message, and the accuracy of clocks.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      wire.hold();
+      void socket.join('room');
+      await say('first', 'second', 'third');
+      wire.release();
+      await receivedBy(pairs, members, ['room']);
+      await say('fourth');
+      await receivedBy(pairs, members, ['room']);
+      // The room is announced once more, and nothing is repeated.
+      socket.leave('room');
+      await receivedBy(pairs, members);
+      await socket.join('room');
+      const [heard] = await receivedBy(pairs, members, ['room']);
+      expect(heard!.flat()).toEqual(['first', 'second', 'third', 'fourth']);
+    } finally {
+      disconnectAll();
+      for (const member of members) await member.close();
+      wire.close();
+      await redis.remove();
+    }
+  });
 });
 
 test('of four machines on one Redis, only those with members of a room are sent its messages', async () => {

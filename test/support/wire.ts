@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A way to a server that can be cut and mended: whoever comes over it meanwhile finds nobody. */
+/** A way to a server that can be cut and mended, or held up: whoever comes over it while it is cut finds nobody. */
 export class Wire {
   private readonly sockets = new Set<Socket>();
+  /** The connections: from a client, and to the server. */
+  private readonly ways = new Map<Socket, Socket>();
   private isCut = false;
 
   private constructor(private readonly server: Server) {}
@@ -31,6 +33,19 @@ export class Wire {
     this.isCut = false;
   }
 
+  /** From now on, what clients send waits. */
+  hold(): void {
+    for (const [near, far] of this.ways) {
+      near.unpipe(far);
+      near.pause();
+    }
+  }
+
+  /** What has waited goes on. */
+  release(): void {
+    for (const [near, far] of this.ways) near.pipe(far);
+  }
+
   close(): void {
     this.cut();
     this.server.close();
@@ -39,6 +54,7 @@ export class Wire {
   private join(near: Socket, port: number): void {
     if (this.isCut) return void near.destroy();
     const far = connect(port, '127.0.0.1');
+    this.ways.set(near, far);
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -48,6 +64,7 @@ export class Wire {
       one.on('error', () => {});
       one.on('close', () => {
         this.sockets.delete(one);
+        this.ways.delete(one);
         other.destroy();
       });
     }

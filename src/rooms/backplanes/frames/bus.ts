@@ -1,14 +1,16 @@
 import { MalformedMessage } from '../../../errors.js';
 import { looksLikeSocketId } from '../../socket-id.js';
 import type { Inbox } from '../inbox.js';
-import { Fences } from './interest/fences.js';
-import { Peer } from './interest/peer.js';
+import { Interest } from './interest/interest.js';
+import type { Peer } from './interest/peer.js';
+import { ticksNow } from './interest/remote-clock.js';
 import { keyOf, type RoomKey } from './interest/room-key.js';
-import { OwnRooms } from './interest/rooms.js';
+import type { OwnRooms } from './interest/rooms.js';
+import { Withheld } from './interest/withheld.js';
 import type { FrameLinks, Route } from './links.js';
 import type { SharedWindow } from './window.js';
 import { type Broadcast, encodeBroadcast } from './wire/broadcast.js';
-import { messageOf, numbersMessage, numbersOf, types } from './wire/message.js';
+import { types } from './wire/message.js';
 
 /**
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
@@ -17,15 +19,17 @@ import { messageOf, numbersMessage, numbersOf, types } from './wire/message.js';
 const FRAME_COST_MS = 0.2;
 /** Above this number of bytes, messages do not wait for the window. */
 const MAX_HELD_BYTES = 1024 * 1024;
-/** How often workers compare what they know of each other's rooms, in ms. */
-const CHECK_INTERVAL_MS = 2000;
 
-/** A message that waits for the end of the window. It is encoded if a worker is interested in it then. */
+/** A message that waits for the end of the window. */
 interface Held {
   /** The rooms that it is for; undefined if it is for all workers. */
-  keys: RoomKey[] | undefined;
+  readonly keys: readonly RoomKey[] | undefined;
+  /** Encoded once a worker is interested in it. */
   content: Buffer | Broadcast;
+  readonly bytes: number;
 }
+
+type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 
 /** What handles the messages that arrive. */
 export interface FrameHandler {
@@ -39,41 +43,18 @@ export interface FrameHandler {
 
 /**
  * Group commit for workers: what this worker has for others leaves once per window, in one frame for each destination,
- * and only where a room has members.
- *
- * Each worker knows of each other one which rooms it has members of. A worker announces a room at once when the first
- * member enters it, and by the end of the window when the last one leaves. Until a worker has announced its rooms, it
- * gets everything. The sender chooses the workers at the end of the window: all announcements that have arrived by then
- * count.
- *
- * ```
- * WORKER                                  NEW
- *  │                  rooms: none          │
- *  │ ◀──────────────────────────────────── │
- *  │  rooms: a, b                          │
- *  │ ────────────────────────────────────▶ │
- *  │                  added: c             │  a client joins c; `await socket.join('c')` goes on with the pong
- *  │                  ping                 │
- *  │ ◀──────────────────────────────────── │
- *  │  pong                                 │
- *  │ ────────────────────────────────────▶ │
- * ```
+ * and only where a room has members. The sender chooses the workers at the end of the window: all announcements that have
+ * arrived by then count. A worker that announces a room later gets the messages that it would have got if the announcement
+ * took no time.
  */
 export class FrameBus {
-  /** The rooms that this worker has members of. */
-  readonly rooms = new OwnRooms(
-    () => this.announceSoon(),
-    () => this.hold(),
-  );
   /** What the metrics of the backplane count. */
-  readonly sent = { messages: 0, frames: 0 };
-  private readonly peers = new Map<string, Peer>();
-  private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
-  private readonly timer: NodeJS.Timeout;
+  readonly sent = { messages: 0, frames: 0, lateRooms: 0 };
+  private readonly interest: Interest;
+  private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
   private held: Held[] = [];
   private heldBytes = 0;
-  private isAnnouncing = false;
 
   constructor(
     private readonly links: FrameLinks,
@@ -82,14 +63,20 @@ export class FrameBus {
     private readonly handler: FrameHandler,
   ) {
     this.hold = window.share(() => this.flush() * FRAME_COST_MS);
+    this.interest = new Interest(links, {
+      onChange: this.hold,
+      onJoin: (worker) => handler.onJoin(worker),
+      onLeave: (worker) => handler.onLeave(worker),
+      onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
+      onCheck: () => this.withheld.expire(ticksNow()),
+    });
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(new MalformedMessage(String(error))),
-      onJoin: (worker) => this.resume(worker),
-      onLeave: (worker) => this.remove(worker),
+      onJoin: (worker) => this.interest.resume(worker),
+      onLeave: (worker) => this.interest.remove(worker),
     });
-    for (const worker of links.workers()) this.peerOf(worker);
-    this.timer = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
+    for (const worker of links.workers()) this.interest.peerOf(worker);
   }
 
   /** This worker's id, which names it in messages. */
@@ -97,9 +84,14 @@ export class FrameBus {
     return this.links.id;
   }
 
+  /** The rooms that this worker has members of. */
+  get rooms(): OwnRooms {
+    return this.interest.rooms;
+  }
+
   /** Whether there is another worker. */
   get hasPeers(): boolean {
-    return this.peers.size > 0;
+    return this.interest.peers.size > 0;
   }
 
   /** Counts a message if there may be workers that it should have gone to. */
@@ -115,26 +107,24 @@ export class FrameBus {
     const keys = isForAll ? undefined : rooms.map((room) => keyOf(nsp, room));
     let bytes = 0;
     for (const packet of encoded) bytes += packet.length;
-    this.add({ keys, content: broadcast }, bytes);
+    this.add({ keys, content: broadcast, bytes });
   }
 
   /** Sends a message to all workers. */
   sendToAll(message: Buffer): void {
-    this.add({ keys: undefined, content: message }, message.length);
+    this.add({ keys: undefined, content: message, bytes: message.length });
   }
 
   /** Sends a message to one worker, after those that are held. */
   sendTo(worker: string, message: Buffer): void {
     this.flush();
-    this.tell(worker, message);
+    this.interest.tell(worker, message);
   }
 
   /** Members of other workers will enter these rooms: from now on, all workers get messages to them until they say so. */
   expect(nsp: string, rooms: readonly string[]): void {
-    const keys = rooms.map((room) => keyOf(nsp, room));
     this.flush();
-    const number = this.fences.start(this.peers.keys());
-    for (const peer of this.peers.values()) peer.expect(keys, number);
+    this.interest.expect(nsp, rooms);
   }
 
   /**
@@ -142,19 +132,17 @@ export class FrameBus {
    * is not waited for.
    */
   announced(): Promise<void> {
-    this.announce();
-    return this.fences.pass(this.peers.keys());
+    return this.interest.announced();
   }
 
   close(): void {
-    clearInterval(this.timer);
     this.flush();
-    this.fences.close();
+    this.interest.close();
   }
 
-  private add(held: Held, bytes: number): void {
+  private add(held: Held): void {
     this.held.push(held);
-    this.heldBytes += bytes;
+    this.heldBytes += held.bytes;
     this.sent.messages++;
     if (this.heldBytes > MAX_HELD_BYTES) this.flush();
     else this.hold();
@@ -162,87 +150,34 @@ export class FrameBus {
 
   /** Sends what is held. Returns the number of frames. */
   private flush(): number {
-    this.announce();
+    this.interest.announce();
     const { held } = this;
     if (held.length === 0) return 0;
     this.held = [];
     this.heldBytes = 0;
+    const now = ticksNow();
     const routes = new Set<Route>();
-    const peers = [...this.peers.values()];
-    for (const { keys, content } of held) {
-      let message = content instanceof Buffer ? content : undefined;
-      for (const peer of peers) {
-        if (keys && !peer.wants(keys)) continue;
-        message ??= encodeBroadcast(content as Broadcast);
-        peer.route.add(peer.id, message);
-        routes.add(peer.route);
+    const peers = [...this.interest.peers.values()];
+    for (const message of held) {
+      const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
+      for (const { id, route } of receivers) {
+        route.add(id, encoded(message));
+        routes.add(route);
       }
+      if (isForRooms(message) && receivers.length < peers.length) this.withheld.keep(message, receivers, now);
     }
     for (const route of routes) route.send();
     this.sent.frames += routes.size;
     return routes.size;
   }
 
-  private announceSoon(): void {
-    if (this.isAnnouncing) return;
-    this.isAnnouncing = true;
-    process.nextTick(() => this.announce());
-  }
-
-  private announce(): void {
-    this.isAnnouncing = false;
-    const { added, removed } = this.rooms.takeChanges();
-    if (added.length > 0) this.tellAll(numbersMessage(types.added, added));
-    if (removed.length > 0) this.tellAll(numbersMessage(types.removed, removed));
-  }
-
-  /** Another worker, which is greeted if it is new. */
-  private peerOf(worker: string): Peer {
-    const known = this.peers.get(worker);
-    if (known) return known;
-    const peer = new Peer(worker, this.links.routeTo(worker));
-    this.peers.set(worker, peer);
-    this.tell(worker, this.allRooms());
-    this.handler.onJoin(worker);
-    return peer;
-  }
-
-  private allRooms(): Buffer {
-    return numbersMessage(types.rooms, this.rooms.announced);
-  }
-
-  /** The worker is new, or messages may have been lost in both directions. */
-  private resume(worker: string): void {
-    if (!this.peers.has(worker)) return void this.peerOf(worker);
-    this.peers.get(worker)!.forget();
-    this.tell(worker, this.allRooms());
-    this.tell(worker, messageOf(types.missing, Buffer.alloc(0)));
-  }
-
-  private remove(worker: string): void {
-    this.peers.delete(worker);
-    this.fences.leave(worker);
-    this.handler.onLeave(worker);
-  }
-
-  private check(): void {
-    const { count, sum } = this.rooms.announced.checksum;
-    this.tellAll(numbersMessage(types.checksum, [count, sum]));
-  }
-
-  private tellAll(message: Buffer): void {
-    const routes = new Set<Route>();
-    for (const { id, route } of this.peers.values()) {
-      route.add(id, message);
-      routes.add(route);
-    }
-    for (const route of routes) route.send();
-  }
-
-  private tell(worker: string, message: Buffer): void {
-    const route = this.peers.get(worker)?.route;
-    route?.add(worker, message);
-    route?.send();
+  /** Sends a worker what it has not got because its announcement was on the way. */
+  private sendLate(peer: Peer, keys: readonly RoomKey[], since: number): void {
+    const messages = this.withheld.takeFor(peer, keys, since);
+    if (messages.length === 0) return;
+    for (const message of messages) peer.route.add(peer.id, encoded(message));
+    peer.route.send();
+    this.sent.frames++;
   }
 
   private receive(from: string, type: number, body: Buffer): void {
@@ -250,35 +185,22 @@ export class FrameBus {
     if (type === types.cluster) return this.handler.onCluster(from, body);
     this.inbox.receive(
       () => {
-        this.receiveControl(this.peerOf(from), type, body);
+        this.interest.receive(from, type, body);
         return false;
       },
       () => {},
     );
   }
+}
 
-  private receiveControl(peer: Peer, type: number, body: Buffer): void {
-    const numbers = numbersOf(body);
-    switch (type) {
-      case types.added:
-        return peer.add(numbers);
-      case types.removed:
-        return peer.delete(numbers);
-      case types.rooms:
-        return peer.replace(numbers);
-      case types.checksum:
-        if (!peer.matches(numbers)) this.tell(peer.id, messageOf(types.missing, Buffer.alloc(0)));
-        return;
-      case types.missing:
-        return this.tell(peer.id, this.allRooms());
-      case types.ping:
-        this.announce();
-        return this.tell(peer.id, numbersMessage(types.pong, numbers));
-      case types.pong:
-        peer.answered(numbers[0] ?? 0);
-        return this.fences.answered(peer.id, numbers[0] ?? 0);
-      default:
-        throw new MalformedMessage(`a message has the unknown type ${type}`);
-    }
-  }
+function isForRooms(message: Held): message is HeldForRooms {
+  return message.keys !== undefined;
+}
+
+/** A message is encoded once, whichever workers it is for. */
+function encoded(message: Held): Buffer {
+  const { content } = message;
+  const bytes = content instanceof Buffer ? content : encodeBroadcast(content as Broadcast);
+  message.content = bytes;
+  return bytes;
 }

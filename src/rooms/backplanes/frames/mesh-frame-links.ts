@@ -4,7 +4,7 @@ import type { FrameLinks, FrameListener, Route } from './links.js';
 import { endOf, HEADER } from './wire/message.js';
 
 /** The first byte of a frame. */
-const VERSION = 1;
+const VERSION = 3;
 
 /** Hands each message of a frame to the listener, from `at` on. */
 export function readFrame(frame: Buffer, at: number, onMessage: (type: number, body: Buffer) => void): void {

@@ -41,7 +41,7 @@ export class Peer {
   }
 
   /** Compares its rooms with the checksum that it has sent. If they differ, they are forgotten. */
-  matches([count, sum]: readonly number[]): boolean {
+  matches(count: number, sum: number): boolean {
     const known = this.rooms?.checksum;
     if (known?.count === count && known?.sum === sum) return true;
     this.forget();

@@ -12,13 +12,13 @@ export const types = {
   broadcast: 0,
   /** Any other message between socket.io's adapters. */
   cluster: 1,
-  /** Rooms that the sender has members of from now on: their keys. */
+  /** Rooms that the sender has members of from now on: since when on the receiver's clock, and their keys. */
   added: 2,
   /** Rooms that the sender has no members of any more. */
   removed: 3,
   /** All rooms that the sender has members of. */
   rooms: 4,
-  /** The checksum of all rooms that the sender has announced. */
+  /** The checksum of all rooms that the sender has announced, and the time on the sender's clock. */
   checksum: 5,
   /** Asks for `rooms`. */
   missing: 6,
