@@ -81,7 +81,7 @@ function checkBus(config: RunConfig): void {
   if (redisUrl?.includes(',') && !isSharded && name !== 'nats') {
     throw new GjallarError(
       'BAD_CONFIG',
-      'REDIS_URL lists several nodes, which requires BUS=redis-sharded or BUS=redis-frames; set one of them, or list ' +
+      `REDIS_URL lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames or BUS=redis-sharded, or list ` +
         'one node',
     );
   }

@@ -72,8 +72,7 @@ export const options = {
     isSecret: true,
     description:
       'Redis that connects several machines and stores the history: ' +
-      'redis://[user:password@]host[:port][/database] or rediss://…; for BUS=redis-frames and ' +
-      'BUS=redis-sharded, one or more nodes of a cluster, separated by commas.',
+      'redis://[user:password@]host[:port][/database] or rediss://…; nodes of a Redis Cluster are separated by commas.',
     default: 'none',
     accepts: 'a URL that begins with redis:// or rediss://, or several such URLs separated by commas',
     schema: redisUrls(),
@@ -121,10 +120,10 @@ export const options = {
   bus: option({
     name: 'BUS',
     description:
-      'How workers exchange messages: embedded (this machine only), redis, redis-frames (between gjallar servers ' +
-      'only, at a lower cost; on a Redis Cluster it becomes redis-frames-sharded), redis-sharded (requires a Redis ' +
-      'Cluster), redis-streams or nats; auto means nats if NATS_URL is set, redis if only REDIS_URL is ' +
-      '(redis-sharded if it names a node of a cluster), and embedded otherwise.',
+      'How workers exchange messages: embedded (this machine only), redis-frames (between gjallar servers; on a Redis ' +
+      'Cluster it becomes redis-frames-sharded), nats, or those that stock servers and emitters understand: redis, ' +
+      'redis-sharded (requires a Redis Cluster) and redis-streams; auto means nats if NATS_URL is set, redis-frames if ' +
+      'only REDIS_URL is, and embedded otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),

@@ -31,7 +31,7 @@ test.each([
   ['without a history', { HISTORY_TTL: '0' }],
 ])('malformed events between chats are counted and dropped, %s', async (_name, environment) => {
   const redis = await RedisProcess.start();
-  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url, ...environment });
+  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url, BUS: 'redis', ...environment });
   const other = new Redis(redis.url);
   try {
     const client = connect(server.url);

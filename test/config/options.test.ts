@@ -62,8 +62,8 @@ describe('options that go together', () => {
     ],
     [{ NATS_CREDS: natsCreds }, 'NATS_CREDS requires NATS_URL; set it, or unset NATS_CREDS'],
     [
-      { REDIS_URL: 'redis://a,redis://b' },
-      'REDIS_URL lists several nodes, which requires BUS=redis-sharded or BUS=redis-frames; set one of them, or list ' +
+      { REDIS_URL: 'redis://a,redis://b', BUS: 'redis' },
+      'REDIS_URL lists several nodes, which BUS=redis does not use; set BUS=redis-frames or BUS=redis-sharded, or list ' +
         'one node',
     ],
     [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],

@@ -17,7 +17,7 @@ const problemOf = (other: string, own: string) =>
 
 test('servers on different wires and emitters are named in the log and in /readyz', async () => {
   const start = (BUS: string) => startServer({ WORKERS: '1', HISTORY_TTL: '0', REDIS_URL: redis.url, BUS });
-  const frames = await start('redis-frames');
+  const frames = await start('auto');
   const emitting = new Redis(redis.url);
   const servers = [frames];
   try {
@@ -28,7 +28,7 @@ test('servers on different wires and emitters are named in the log and in /ready
     await frames.logged(({ msg }) => msg === problem);
     expect(await readiness(frames.url)).toMatchObject({ state: 'degraded', problems: [problem] });
 
-    const classic = await start('auto');
+    const classic = await start('redis');
     servers.push(classic);
     const other = problemOf('redis-frames', 'redis');
     await classic.logged(({ msg }) => msg === other);

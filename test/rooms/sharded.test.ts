@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
+import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
 import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
 import { shardedFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { RedisCluster, type RedisProcess, until } from '../support/redis.js';
@@ -191,7 +192,7 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     await expectSpanned('allowed again');
   });
 
-  test('servers with frames and servers with the sharded adapter notice each other', async () => {
+  test('servers with frames, servers with the sharded adapter and classic ones notice each other', async () => {
     const noted: [on: string, bus: string, isThere: boolean][] = [];
     const events = (on: string) => ({
       onDown: () => {},
@@ -200,14 +201,18 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     });
     const adapter = await startMember(redisShardedBackplane(cluster.url, events('adapter')));
     const frames = await startMember(onShardedFrames(cluster.url, events('frames')));
+    const classic = await startMember(redisBackplane(cluster.processes[0]!.url, events('classic')));
     try {
       await until(() => noted.length > 0);
       expect(noted.splice(0)).toEqual([['adapter', 'redis-frames-sharded', true]]);
       adapter.io.emit('to all');
       await until(() => noted.length > 0);
-      expect(noted).toEqual([['frames', 'redis-sharded', true]]);
+      expect(noted.splice(0)).toEqual([['frames', 'redis-sharded', true]]);
+      classic.io.emit('to all');
+      await until(() => noted.length > 0);
+      expect(noted).toEqual([['frames', 'redis', true]]);
     } finally {
-      await Promise.all([frames.close(), adapter.close()]);
+      await Promise.all([frames.close(), adapter.close(), classic.close()]);
     }
   });
 

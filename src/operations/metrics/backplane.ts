@@ -26,6 +26,11 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
     counter('gjallar_bus_frames_total', 'Frames that carried them: one for each destination and window.', () =>
       sentBy(backplanes, ({ frames }) => frames),
     ),
+    counter(
+      'gjallar_bus_late_rooms_total',
+      'Announcements of rooms that came so late that messages to the rooms may be missing.',
+      () => sentBy(backplanes, ({ lateRooms }) => lateRooms),
+    ),
     counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),
     counter(
       'gjallar_bus_unsent_total',

@@ -30,6 +30,8 @@ export interface SentFrames {
   readonly messages: number;
   /** The frames that carried them: one for each destination and window. */
   readonly frames: number;
+  /** Announcements of rooms by other workers that came so late that messages to the rooms may be missing. */
+  readonly lateRooms: number;
 }
 
 /** The counts of a backplane. */

@@ -69,16 +69,18 @@ export interface BackplaneChoice {
 }
 
 /**
- * The backplane that the configuration selects. `auto` means NATS if there is one, otherwise Redis if there is one, and
- * otherwise embedded.
+ * The backplane that the configuration selects. `auto` means frames: through NATS if there is one, otherwise through Redis
+ * if there is one, and otherwise on this machine alone.
  * @param isCluster whether REDIS_URL is known to name a node of a Redis Cluster, whose sharded pub/sub is used then
  */
 export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice, isCluster = false): BackplaneName {
-  if (bus === 'redis-frames') return isCluster || redisUrl?.includes(',') ? 'redis-frames-sharded' : bus;
-  if (bus !== 'auto') return bus;
+  const name = bus === 'auto' ? automatic(natsUrl, redisUrl) : bus;
+  return name === 'redis-frames' && (isCluster || redisUrl?.includes(',')) ? 'redis-frames-sharded' : name;
+}
+
+function automatic(natsUrl: string | undefined, redisUrl: string | undefined): BackplaneName {
   if (natsUrl) return 'nats';
-  if (!redisUrl) return 'embedded';
-  return isCluster ? 'redis-sharded' : 'redis';
+  return redisUrl ? 'redis-frames' : 'embedded';
 }
 
 /** The properties of a backplane, without opening it. */

@@ -16,17 +16,17 @@ export class ShardedPubSub implements PubSub {
   private readonly subscriptions: ShardedSubscriptions;
   private readonly publishers: Publishers;
   private readonly renewal: Renewal;
-  private readonly otherWire: OtherWire;
+  private readonly otherWires: readonly OtherWire[];
   private readonly disconnect: () => void;
 
   /**
    * @param url one or more nodes of the cluster, separated by commas
-   * @param prefix the prefix of the channels of servers with the sharded adapter, which are noticed
+   * @param prefix the prefix of the channels of stock servers and emitters, which are noticed
    */
   constructor(url: string, events: BackplaneEvents, prefix: string) {
     const health = new ConnectionHealth(events);
     this.health = health;
-    const { subscriptions, options, update, close } = connectCluster(url, health, (isConfirmed) => {
+    const { cluster, subscriptions, options, update, close } = connectCluster(url, health, (isConfirmed) => {
       const isPublishable = this.publishers.follow(subscriptions.masters);
       return this.renewal.isDone(isConfirmed && isPublishable);
     });
@@ -34,17 +34,21 @@ export class ShardedPubSub implements PubSub {
     this.disconnect = close;
     this.publishers = new Publishers((master) => connectTo(master, options), health, update);
     this.renewal = new Renewal(health, update);
-    this.otherWire = new OtherWire('redis-sharded', events);
+    const [sharded, classic] = [new OtherWire('redis-sharded', events), new OtherWire('redis', events)];
+    this.otherWires = [sharded, classic];
     const others = `${prefix}#/#`;
     subscriptions.on('smessageBuffer', (name: Buffer, bytes: Buffer) => {
       const channel = name.toString();
-      if (channel === others) this.otherWire.note();
+      if (channel === others) sharded.note();
       else this.renewal.listener?.onMessage(channel, bytes);
     });
     subscriptions.on('moved', () => {
       health.reason ||= 'a slot has moved to another master of the cluster';
     });
     subscriptions.ssubscribe(others);
+    cluster.on('pmessageBuffer', () => classic.note());
+    // Frames need no classic pub/sub, so a user may lack the right to it.
+    cluster.once('ready', () => cluster.psubscribe(`${prefix}#/*`).catch(() => {}));
   }
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
@@ -72,7 +76,7 @@ export class ShardedPubSub implements PubSub {
   }
 
   close(): void {
-    this.otherWire.close();
+    for (const otherWire of this.otherWires) otherWire.close();
     this.health.close();
     this.publishers.close();
     this.disconnect();

@@ -3,7 +3,7 @@ import type { RoomKey } from './room-key.js';
 
 /** How long messages are kept, in ticks: as long as a fence is waited for. */
 const MAX_AGE = 10_000;
-const MAX_MESSAGES = 10_000;
+const MAX_MESSAGES = 1000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** What a receiver takes in an entry. */
 const BYTES_PER_RECEIVER = 8;
