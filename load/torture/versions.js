@@ -18,10 +18,11 @@ const DRAIN_MS = 2000;
 /** How long clients may take to hear what they missed. */
 const MAX_CATCH_UP_MS = 30_000;
 
-export const parameters = { from: { type: 'string' } };
+export const parameters = { from: { type: 'string' }, bus: { type: 'string', default: 'auto' } };
 
 export const options = {
   'from REF': 'the older version: a tag or a commit (the last release)',
+  'bus name': 'the value of BUS on both servers (auto)',
   'times n': `number of clients (${CLIENTS})`,
   'minutes n': 'time that both versions run side by side (0.25)',
 };
@@ -33,13 +34,13 @@ export const more = `
   Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
   each client once and in order. Needs git, npm and redis-server.`;
 
-export async function run({ times = CLIENTS, minutes = 0.25, own: { from } }) {
+export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } }) {
   const commit = commitOf(from);
   progress(`building ${commit}`);
   const older = build(commit);
   const directory = mkdtempSync(join(tmpdir(), 'torture-versions-'));
   const redis = await Redis.start({ directory, host: '127.0.0.1', port: await freePort('127.0.0.1') });
-  const environment = { REDIS_URL: redis.url, DRAIN_TIMEOUT: `${DRAIN_MS}ms` };
+  const environment = { REDIS_URL: redis.url, BUS: bus, DRAIN_TIMEOUT: `${DRAIN_MS}ms` };
   const running = new Set();
   const start = async (main) => {
     const service = await Service.start(environment, [], main);

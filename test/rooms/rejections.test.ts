@@ -137,7 +137,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   try {
     const problem = 'Redis rejects the command PSUBSCRIBE: rooms do not fully span workers and machines';
     const line = await server.logged(({ msg }) => msg === problem);
-    expect(line).toMatchObject({ level: 'error', bus: 'redis', reason: expect.stringContaining('NOPERM') });
+    expect(line).toMatchObject({ level: 'error', bus: 'redis-frames', reason: expect.stringContaining('NOPERM') });
     const relayProblem = 'Redis rejects the command SUBSCRIBE: requests for sessions of other machines fail';
     const relayLine = await server.logged(({ msg }) => msg === relayProblem);
     expect(relayLine).toMatchObject({ level: 'error', relay: 'redis', reason: expect.stringContaining('NOPERM') });

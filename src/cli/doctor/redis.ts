@@ -139,7 +139,7 @@ function subscriptions(bus: BackplaneName, channels: string): [string, string][]
   }
   if (bus === 'redis-frames') {
     return [
-      ['PSUBSCRIBE', `${channels}#/*`],
+      ['PSUBSCRIBE', `${channels}#/#*`],
       ['SUBSCRIBE', framesChannel(channels)],
     ];
   }

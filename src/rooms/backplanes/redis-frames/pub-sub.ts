@@ -37,7 +37,8 @@ export class RedisPubSub implements PubSub {
       if (isClassic) this.otherWire.note();
       else this.renewal.listener?.onMessage(channel.toString(), bytes);
     });
-    this.subscriptions.psubscribe(`${prefix}#/*`);
+    // The pattern of `BUS=redis`, so that a user with the rights for that can use frames.
+    this.subscriptions.psubscribe(`${prefix}#/#*`);
     const answers = observe(redis, health, update);
     this.endWatch = keepWatch(() => redis);
   }

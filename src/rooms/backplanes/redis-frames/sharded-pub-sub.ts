@@ -48,7 +48,7 @@ export class ShardedPubSub implements PubSub {
     subscriptions.ssubscribe(others);
     cluster.on('pmessageBuffer', () => classic.note());
     // Frames need no classic pub/sub, so a user may lack the right to it.
-    cluster.once('ready', () => cluster.psubscribe(`${prefix}#/*`).catch(() => {}));
+    cluster.once('ready', () => cluster.psubscribe(`${prefix}#/#*`).catch(() => {}));
   }
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
