@@ -164,3 +164,9 @@ test('the secret of Prometheus opens the metrics', async () => {
   expect((await metrics({})).status).toBe(401);
   expect((await metrics({ Authorization: `Basic ${btoa(`ops:${password}`)}` })).status).toBe(200);
 });
+
+test('the user of Redis has the rights that docs/operations.md lists', () => {
+  const [, listed] = /^ACL SETUSER gjallar on >secret (.*)$/m.exec(read('docs/operations.md'))!;
+  const users = readFileSync(join(directory, 'secrets', 'redis-users'), 'utf8');
+  expect(/^user gjallar on >\w+ (.*)$/m.exec(users)?.[1]).toBe(listed);
+});
