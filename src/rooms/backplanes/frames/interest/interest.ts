@@ -104,8 +104,10 @@ export class Interest {
     const { added, removed } = this.rooms.takeChanges();
     if (added.length > 0) {
       this.tellAll((route) => {
-        const since = this.clockOf(route).departure(enteredAt ?? ticksNow());
-        return numbersMessage(types.added, [since, ...added]);
+        const clock = this.clockOf(route);
+        // Workers whose clock is not known have not got this one's rooms either.
+        if (!clock.isKnown) return undefined;
+        return numbersMessage(types.added, [clock.departure(enteredAt ?? ticksNow()), ...added]);
       });
     }
     if (removed.length > 0) this.tellAll(() => numbersMessage(types.removed, removed));
@@ -131,11 +133,13 @@ export class Interest {
   receive(from: string, type: number, body: Buffer): void {
     const peer = this.peerOf(from);
     const numbers = numbersOf(body);
-    const [first = 0, ...others] = numbers;
+    const [first = 0] = numbers;
     switch (type) {
-      case types.added:
-        peer.add(others);
-        return this.events.onAdded(peer, others, first);
+      case types.added: {
+        const added = numbers.slice(1);
+        peer.add(added);
+        return this.events.onAdded(peer, added, first);
+      }
       case types.removed:
         return peer.delete(numbers);
       case types.rooms:
@@ -197,11 +201,12 @@ export class Interest {
     this.events.onCheck();
   }
 
-  /** @param messageFor makes the message for the workers on a route */
-  private tellAll(messageFor: (route: Route) => Buffer): void {
+  /** @param messageFor makes the message for the workers on a route, if they are to get one */
+  private tellAll(messageFor: (route: Route) => Buffer | undefined): void {
     const messages = new Map<Route, Buffer>();
     for (const { id, route } of this.known.values()) {
       const message = messages.get(route) ?? messageFor(route);
+      if (!message) continue;
       messages.set(route, message);
       route.add(id, message);
     }
