@@ -1,68 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
-import { type RunningApplication, runApp, stopAll } from './support/application.js';
-
-interface State {
-  pid: number;
-  recovered: boolean;
-}
-
-const open: Socket[] = [];
+import { type RunningApplication, stopAll } from './support/application.js';
+import { connect, leaveAll, type Member, start } from './support/handover.js';
 
 afterEach(async () => {
-  for (const socket of open.splice(0)) socket.disconnect();
+  leaveAll();
   await stopAll();
 });
-
-/** A client that numbers what it says, and keeps what it hears of each other client. */
-class Member {
-  readonly socket: Socket;
-  readonly said = new Map<string, number[]>();
-  disconnects = 0;
-  id: string | undefined;
-  spoken = 0;
-
-  constructor(
-    url: string,
-    readonly name: string,
-    options: object = {},
-  ) {
-    const given = { forceNew: true, transports: ['websocket'], reconnectionDelay: 50, auth: { name }, ...options };
-    this.socket = io(url, given);
-    open.push(this.socket);
-    this.socket.on('said', (from: string, number: number) => {
-      const numbers = this.said.get(from) ?? [];
-      this.said.set(from, numbers);
-      numbers.push(number);
-    });
-    this.socket.on('disconnect', () => this.disconnects++);
-  }
-
-  async connected(): Promise<void> {
-    await nextEvent(this.socket, 'connect');
-    this.id = this.socket.id;
-  }
-
-  say(): void {
-    this.socket.emit('say', this.spoken++);
-  }
-
-  /** Fails if the connection ends before the answer. */
-  state(): Promise<State> {
-    return this.socket.emitWithAck('state') as Promise<State>;
-  }
-}
-
-const start = (env: Record<string, string> = {}) =>
-  runApp('handover.mjs', { env: { WORKERS: '2', DRAIN_TIMEOUT: '1s', RELOAD_HOLD: '1h', ...env } });
-
-async function connect(app: RunningApplication, options: Record<string, object>, path = ''): Promise<Member[]> {
-  const members = Object.entries(options).map(([name, given]) => new Member(app.url + path, name, given));
-  await Promise.all(members.map((member) => member.connected()));
-  return members;
-}
 
 /** Reloads the workers, until the clients' sessions are on new ones. */
 async function reload(app: RunningApplication, members: readonly Member[]): Promise<void> {
@@ -122,7 +67,7 @@ test('clients that cannot be handed over connect again', async () => {
   const rejected = nextEvent<[Error]>(stranger.socket, 'connect_error');
   const reloaded = reload(app, [poller, debtor]);
   // What a client sends meanwhile waits, up to 1 MiB.
-  await Promise.all([app.said(/waits: slow$/), app.said(/waits: slowFlooder/)]);
+  await Promise.all([app.said(/waits: slow /), app.said(/waits: slowFlooder /)]);
   for (let i = 0; i < 3; i++) slow.say();
   for (let i = 0; i < 4; i++) flooder.socket.emit('flood', 'x'.repeat(300_000));
   await nextEvent(flooder.socket, 'disconnect');
@@ -158,9 +103,10 @@ test('a worker holds WebSockets for the configured time', async () => {
 test('clients of a held WebSocket survive a killed new worker, and a stop ends workers that hold', async () => {
   const app = await start({ DRAIN_TIMEOUT: '2s' });
   const members = await connect(app, { a: {}, b: {}, c: {} });
-  await reload(app, members);
   members[0]!.say();
   await until(() => members.every(({ said }) => said.get('a')?.length === 1));
+  // They hear nothing from the new worker.
+  await reload(app, members);
   const { pid } = await members[0]!.state();
   const returned = nextEvent(members[0]!.socket, 'connect');
   process.kill(pid, 'SIGKILL');
@@ -173,4 +119,14 @@ test('clients of a held WebSocket survive a killed new worker, and a stop ends w
   app.process.kill('SIGHUP');
   await app.logged(({ msg }) => msg === 'reload started');
   expect(await app.stop()).toBe(0);
+});
+
+test('each reload pings the clients, which would otherwise wait for a ping for too long', async () => {
+  const app = await start({ PING_INTERVAL: '3600000' });
+  const members = await connect(app, { a: {}, b: {}, c: {} });
+  for (const pings of [1, 2]) {
+    await reload(app, members);
+    await until(() => members.every((member) => member.pings >= pings));
+  }
+  expect(members.map(({ pings, disconnects }) => [pings, disconnects])).toEqual(members.map(() => [2, 0]));
 });

@@ -14,6 +14,7 @@ const MESSAGE_OVERHEAD = 128;
 
 /** The first characters of text packets of Engine.IO and Socket.IO. */
 const OPEN = '0';
+const PING = '2';
 const CONNECT = '40';
 const CONNECT_ERROR = '44';
 
@@ -37,12 +38,14 @@ interface Waiting {
  *   │                  │ ────────────────────────────────▶ │
  *   │  missed packets  │  missed packets, CONNECT          │
  *   │ ◀─────────────── │ ◀──────────────────────────────── │
+ *   │  ping            │                                   │
+ *   │ ◀─────────────── │                                   │
  *   │  messages        │  clientText ▶             ◀ text  │
  *   │ ◀──────────────▶ │ ◀───────────────────────────────▶ │
  * ```
  *
- * The client sees neither the open packet nor the CONNECT packets. What it sends meanwhile waits. If a socket is not
- * recovered, the client is dismissed, and connects again by itself.
+ * The client sees neither the open packet nor the CONNECT packets, but a ping. What it sends meanwhile waits. If a socket
+ * is not recovered, the client is dismissed, and connects again by itself.
  */
 export class HeldExchange implements UpgradeExchange, FrameReceiver {
   /** The request for the WebSocket, without the id of the session that it belonged to. */
@@ -136,6 +139,8 @@ export class HeldExchange implements UpgradeExchange, FrameReceiver {
     const waiting = this.end();
     setReceiver(webSocket, receiver!);
     receiver!.onOpen(webSocket);
+    // The new session begins its interval only now. The client would wait for a ping longer than it may.
+    webSocket.send(PING, false, false);
     for (const { message, isBinary } of waiting) receiver!.onMessage(message, isBinary);
     this.onEnd(true);
   }

@@ -2,8 +2,18 @@ import cluster from 'node:cluster';
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
 
-const server = createServer();
-const io = new Server(server, { connectionStateRecovery: { skipMiddlewares: false } });
+// A number that is confirmed has reached all workers.
+const server = createServer(async ({ url }, response) => {
+  io.to('room').emit('said', 'news', Number(url.slice(1)));
+  await io.serverSideEmitWithAck('fence');
+  response.end();
+});
+const { PING_INTERVAL = '25000' } = process.env;
+const io = new Server(server, {
+  connectionStateRecovery: { skipMiddlewares: false },
+  pingInterval: Number(PING_INTERVAL),
+});
+io.on('fence', (done) => done());
 
 for (const nsp of [io.of('/'), io.of('/second')]) {
   nsp.on('connection', (socket) => {
@@ -11,6 +21,7 @@ for (const nsp of [io.of('/'), io.of('/second')]) {
     socket.on('say', (number) => nsp.to('room').emit('said', socket.handshake.auth.name, number));
     socket.on('ask me', () => socket.emit('question', () => {}));
     socket.on('state', (done) => done({ pid: process.pid, recovered: socket.recovered }));
+    if (socket.recovered) console.log(`recovered by ${process.pid}`);
   });
 }
 // The new release does not let everybody return, and is slow with some.
@@ -19,7 +30,7 @@ io.use(async ({ handshake }, next) => {
   const { name } = handshake.auth;
   if (isReloaded && name === 'stranger') return next(new Error('no'));
   if (isReloaded && name.startsWith('slow')) {
-    console.log(`waits: ${name}`);
+    console.log(`waits: ${name} for ${process.pid}`);
     await new Promise((resolve) => process.once('message', resolve));
   }
   next();
