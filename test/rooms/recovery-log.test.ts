@@ -104,7 +104,7 @@ test('a log takes no more memory than it may', () => {
   expect([memory.bytes, memory.size]).toEqual([0, 0]);
 });
 
-test('an offset that a worker has named for a client counts once the client has answered a ping', () => {
+test('an offset that a worker has named counts if the client has answered a ping or had its own packets', () => {
   const memory = new PacketMemory(1e6);
   const log = logOf('3');
   log.since = 0;
@@ -126,8 +126,17 @@ test('an offset that a worker has named for a client counts once the client has 
   ]);
   // The next worker compares with the later offset, too.
   expect(returning.resumedFrom).toBe(named);
-  // The client may have missed what was sent before.
+  // The client may have missed what was sent before to it alone.
   expect(back(at + 9, sent)).toBeUndefined();
+  const complete = encodeOffset(at, '1', 5, [['1', 1]]);
+  const behind = back(at + 9, complete)!;
+  expect(missedBy(behind, log, [])?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
+    ['1', 2],
+    ['1', 3],
+    [undefined, 1],
+  ]);
+  expect(behind.resumedFrom).toBe(complete);
+  expect(back(at + 9, encodeOffset(at, '4', 5, [['1', 1]]))).toBeUndefined();
   expect(back(at + 10, sent, '')).toBeUndefined();
   expect(back(at + 10, encodeOffset(at + 11, '1', 4, []))).toBeUndefined();
 });

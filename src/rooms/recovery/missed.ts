@@ -18,11 +18,14 @@ export function returningOf(session: KeptSession, offset: Offset, resumedFrom: s
   // The client has received nothing from the worker that recovered it last.
   if (resumedFrom === session.resumedFrom) return { session, offset, resumedFrom, direct: 0 };
   if (offset.worker === session.worker) return { session, offset, resumedFrom, direct: offset.direct };
-  // The same, but the worker that handed the session over had named a later offset. The client has confirmed that one if
-  // it has answered a ping since.
+  // The same, but the worker that handed the session over had named a later offset.
   const named = session.resumedFrom === undefined ? undefined : decodeOffset(session.resumedFrom);
-  if (!named || named.at < offset.at || named.at > session.aliveAt) return undefined;
-  return { session, offset: named, resumedFrom: session.resumedFrom!, direct: 0 };
+  if (!named || named.at < offset.at) return undefined;
+  // The client has answered a ping since.
+  if (named.at <= session.aliveAt) return { session, offset: named, resumedFrom: session.resumedFrom!, direct: 0 };
+  // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept everywhere.
+  const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
+  return hasDirect ? { session, offset, resumedFrom, direct: 0 } : undefined;
 }
 
 /** A packet that a client lacks. */

@@ -269,10 +269,11 @@ export class NamespaceRecovery implements Owner {
     this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });
   }
 
-  /** The key to a connected socket, as of now. */
+  /** The key to a connected socket, as of now. Its offset counts the packets to this socket alone. */
   keyOf({ id }: Socket): { pid: string; offset: string } | undefined {
     const session = this.live.of(id);
-    return session && { pid: session.pid, offset: this.log.offset(this.log.nextTime()) };
+    const offset = this.log.offset(this.log.nextTime(), session?.direct?.last ?? 0);
+    return session && { pid: session.pid, offset };
   }
 
   receive(from: number | undefined, message: RecoveryMessage): void {

@@ -103,8 +103,8 @@ export class PacketLog {
   }
 
   /** The offset of a packet that is delivered now. */
-  offset(at: number): string {
-    return encodeOffset(at, this.worker, this.direct, this.numbers(Date.now() - 2 * this.retentionMs()));
+  offset(at: number, direct = this.direct): string {
+    return encodeOffset(at, this.worker, direct, this.numbers(Date.now() - 2 * this.retentionMs()));
   }
 
   /** The offset of a packet for a client that lacks further ones. */
