@@ -37,8 +37,8 @@ export interface CopiedState extends LiveState {
 /** The messages of recovery between workers, all about one namespace. */
 export type RecoveryMessage = { nsp: string } & (
   | { type: 'session'; session: SessionState }
-  /** A worker has recovered the session. */
-  | { type: 'taken'; pid: string }
+  /** A worker recovers the session. Its buddy keeps a copy until it has heard how that ended. */
+  | { type: 'taken'; pid: string; isBuddy?: boolean }
   /** A socket of the sender has joined the room of a socket elsewhere. */
   | { type: 'joined'; room: string }
   /** Which worker has this session? */

@@ -190,6 +190,8 @@ export class NamespaceRecovery implements Owner {
     }
     this.host.outcomes.recovered++;
     this.replay(session, returning, missed);
+    // The client has offsets of this worker now, and the buddy's copy is that of the worker before.
+    this.live.flush();
   }
 
   private replay(session: LiveSession, { offset }: Returning, missed: readonly Missed[]): void {
@@ -295,6 +297,7 @@ export class NamespaceRecovery implements Owner {
     const oldest = Date.now() - this.retentionMs;
     while (this.foreign[0] && this.foreign[0].at < oldest) this.foreign.shift();
     this.sessions.sweep();
+    this.peers.sweep(Date.now() - this.times.durationMs);
     this.log.sweep();
   }
 

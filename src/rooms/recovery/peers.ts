@@ -113,7 +113,12 @@ export class Peers {
 
   private take(pid: string): KeptSession | undefined {
     const session = this.recovery.sessions.take(pid);
-    if (session) this.host.tellAll({ type: 'taken', nsp: this.nsp, pid });
+    if (!session) return undefined;
+    const message = { type: 'taken', nsp: this.nsp, pid } as const;
+    const buddy = this.host.buddy();
+    // Before the others drop their copies. This worker may be killed while it recovers the session.
+    if (buddy !== undefined) this.host.send(buddy, { ...message, isBuddy: true });
+    this.host.tellAll(message);
     return session;
   }
 
@@ -156,8 +161,10 @@ export class Peers {
       case 'session':
         this.replicas.drop(message.session.pid);
         return sessions.put(this.sessionOf(message.session));
-      case 'taken':
-        return sessions.drop(message.pid);
+      case 'taken': {
+        const taken = message.isBuddy && from !== undefined ? sessions.take(message.pid) : undefined;
+        return taken ? this.replicas.keepTaken(from!, taken) : sessions.drop(message.pid);
+      }
       case 'joined':
         if (this.shared.size < MAX_SHARED) this.shared.add(message.room);
         return;
@@ -252,6 +259,7 @@ export class Peers {
       if (this.recovery.sessions.get(replica.pid) || this.recovery.live.get(replica.pid)) replica.direct.release();
       else this.recovery.keepSession(replica, replica.worker, replica.direct);
     }
+    for (const session of this.replicas.takeTaken(id)) this.share(session);
     const sender = this.host.nameOf(id);
     if (sender !== undefined) {
       this.recovery.log.end(sender);
@@ -260,6 +268,10 @@ export class Peers {
     }
     for (const request of [...this.requests.keys()]) this.onFound(id, { request, isHere: false });
     if (this.teacher === id) this.ask();
+  }
+
+  sweep(oldest: number): void {
+    this.replicas.sweep(oldest);
   }
 
   close(): void {

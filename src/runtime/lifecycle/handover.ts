@@ -56,8 +56,8 @@ export class Handover {
     const isWaiting = engine.frameGuard.isWaiting(session.transport as unknown as FrameReceiver);
     const resumptions = isWaiting ? undefined : this.resumptionsOf(session);
     const { request } = session;
-    const successor = this.successors[this.turn++ % this.successors.length]!;
-    const webSocket = resumptions && request && session.handOver();
+    const successor = this.nextSuccessor(relay);
+    const webSocket = resumptions && request && successor !== undefined && session.handOver();
     if (!webSocket) return session.dismiss();
     if (webSocket instanceof RelayedWebSocket) return webSocket.handOver({ successor, resumptions });
     if (!isNative(webSocket)) return webSocket.close();
@@ -66,6 +66,12 @@ export class Handover {
     });
     exchange.expect(resumptions);
     if (!relay.handOver(successor, exchange)) exchange.destroy();
+  }
+
+  /** The workers take turns. One of them may have died. */
+  private nextSuccessor(relay: Relay): number | undefined {
+    const alive = this.successors.filter((one) => relay.has(one));
+    return alive[this.turn++ % alive.length];
   }
 
   private socketOf(session: Session): Socket | undefined {
