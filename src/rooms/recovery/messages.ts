@@ -44,8 +44,8 @@ export type RecoveryMessage = { nsp: string } & (
   /** Which worker has this session? */
   | { type: 'find'; pid: string; request: number }
   | { type: 'found'; request: number; isHere: boolean }
-  /** Requests everything that a worker keeps. */
-  | { type: 'ask' }
+  /** Requests everything that a worker keeps; with `isOwn`, only what it has sent lately. */
+  | { type: 'ask'; isOwn?: boolean }
   | { type: 'history'; since: number; streams: StreamState[]; sessions: SessionState[]; isLast: boolean }
   /** The last packet that a worker has received from one that is gone. */
   | { type: 'tail'; sender: string; last: number }

@@ -1,6 +1,6 @@
 import { looksLikeSocketId } from '../socket-id.js';
 import type { RecoveryHost } from './host.js';
-import type { PacketLog, StreamState } from './kept/packet-log.js';
+import type { PacketLog } from './kept/packet-log.js';
 import type { KeptSession, Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
 import type { LiveSessions } from './live-sessions.js';
@@ -13,8 +13,7 @@ const MAX_WAIT_MS = 2000;
 const MAX_WAIT_FOR_MACHINES_MS = 300;
 /** Rooms of sockets that have members on other workers. */
 const MAX_SHARED = 10_000;
-/** The size of one message with history. */
-const CHUNK_PACKETS = 500;
+/** The number of sessions in one message with history. */
 const CHUNK_SESSIONS = 100;
 
 type History = Extract<RecoveryMessage, { type: 'history' }>;
@@ -41,6 +40,8 @@ export class Peers {
   private readonly answered = new Map<number, () => void>();
   private asked = 0;
   private teacher: number | undefined;
+  /** The workers whose history this one waits for. */
+  private readonly teaching = new Set<number>();
   private learnt: () => void = () => {};
 
   constructor(
@@ -62,12 +63,20 @@ export class Peers {
     return this.recovery.nsp.name;
   }
 
-  /** Asks the oldest worker of the machine for its history. */
+  /**
+   * Asks the oldest worker of the machine for its history. The last packets of the other ones may still be on their way to
+   * it, and may have reached this worker before it could keep them, so that their senders are asked, too.
+   */
   private ask(): void {
-    const [teacher] = [...this.host.members].sort((a, b) => a - b);
+    const [teacher, ...others] = [...this.host.members].sort((a, b) => a - b);
     this.teacher = teacher;
-    if (teacher === undefined) this.learnt();
-    else this.host.send(teacher, { type: 'ask', nsp: this.nsp });
+    if (teacher === undefined) return this.learnt();
+    this.teaching.add(teacher);
+    this.host.send(teacher, { type: 'ask', nsp: this.nsp });
+    for (const other of others) {
+      this.teaching.add(other);
+      this.host.send(other, { type: 'ask', nsp: this.nsp, isOwn: true });
+    }
   }
 
   /** Whether a socket on another worker has joined the room of a socket here. */
@@ -176,10 +185,10 @@ export class Peers {
         if (from !== undefined) this.replicas.apply(from, message);
         return;
       case 'ask':
-        if (from !== undefined) this.teach(from);
+        if (from !== undefined) this.teach(from, message.isOwn);
         return;
       case 'history':
-        return this.learn(message);
+        return this.learn(from, message);
       case 'tail': {
         const packets = log.tail(message.sender, message.last);
         if (from === undefined || packets.length === 0) return;
@@ -216,12 +225,11 @@ export class Peers {
     this.forget(request);
   }
 
-  private teach(to: number): void {
+  private teach(to: number, isOwn = false): void {
     const { log, sessions } = this.recovery;
     const parts: Pick<History, 'streams' | 'sessions'>[] = [];
-    for (const state of log.state())
-      for (const stream of parted(state)) parts.push({ streams: [stream], sessions: [] });
-    const states = [...sessions.all()].map(sessionState);
+    for (const stream of isOwn ? log.ownEnd() : log.parts()) parts.push({ streams: [stream], sessions: [] });
+    const states = isOwn ? [] : [...sessions.all()].map(sessionState);
     for (let at = 0; at < states.length; at += CHUNK_SESSIONS) {
       parts.push({ streams: [], sessions: states.slice(at, at + CHUNK_SESSIONS) });
     }
@@ -236,16 +244,25 @@ export class Peers {
     next();
   }
 
-  private learn({ streams, sessions, since, isLast }: History): void {
+  private learn(from: number | undefined, { streams, sessions, since, isLast }: History): void {
     const { log } = this.recovery;
-    for (const stream of streams) log.learn(stream);
+    for (const stream of streams) {
+      log.learn(stream);
+      for (const packet of stream.packets) this.recovery.deliver(stream.sender, packet);
+    }
     for (const state of sessions) {
       if (!this.recovery.sessions.get(state.pid)) this.recovery.sessions.put(this.sessionOf(state));
     }
     if (!isLast) return;
-    log.since = Math.min(log.since, since);
-    this.teacher = undefined;
-    this.learnt();
+    if (from === this.teacher) {
+      log.since = Math.min(log.since, since);
+      this.teacher = undefined;
+    }
+    this.learntFrom(from!);
+  }
+
+  private learntFrom(worker: number): void {
+    if (this.teaching.delete(worker) && this.teaching.size === 0) this.learnt();
   }
 
   private sessionOf({ direct, ...state }: SessionState): KeptSession {
@@ -268,6 +285,7 @@ export class Peers {
     }
     for (const request of [...this.requests.keys()]) this.onFound(id, { request, isHere: false });
     if (this.teacher === id) this.ask();
+    this.learntFrom(id);
   }
 
   sweep(oldest: number): void {
@@ -283,20 +301,4 @@ export class Peers {
 function sessionState({ direct, bytes: _, ...state }: KeptSession): SessionState {
   const { floor, floorAt, last, lastAt, kept } = direct;
   return { ...state, direct: { floor, floorAt, last, lastAt, packets: kept } };
-}
-
-/** The parts of a stream, the newest first. Each continues the one before it. */
-function* parted(state: StreamState): Iterable<StreamState> {
-  const { packets } = state;
-  if (packets.length === 0) yield state;
-  let { last, lastAt } = state;
-  for (let end = packets.length; end > 0; end -= CHUNK_PACKETS) {
-    const start = Math.max(0, end - CHUNK_PACKETS);
-    const before = packets[start - 1];
-    const floor = before ? before.number : state.floor;
-    const floorAt = before ? before.at : state.floorAt;
-    yield { ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) };
-    last = floor;
-    lastAt = floorAt;
-  }
 }

@@ -6,6 +6,7 @@ import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
 import { type BackplaneChoice, openBackplane } from '../../../src/rooms/backplanes/registry.js';
 import type { RecoveryOptions } from '../../../src/rooms/recovery/recovery.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
+import type { WorkerLinks } from '../../../src/worker-links.js';
 import { nextEvent } from '../../support/clients.js';
 import { until } from '../../support/until.js';
 
@@ -13,15 +14,24 @@ export const quiet = { onDown: () => {}, onUp: () => {} };
 
 export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions'>;
 
-/** A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is. */
-export async function joinMesh(directory: string, id: number, others: readonly number[], bounds: Bounds = {}) {
+/**
+ * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
+ * @param busLinksOf the links on which broadcasts travel
+ */
+export async function joinMesh(
+  directory: string,
+  id: number,
+  others: readonly number[],
+  bounds: Bounds = {},
+  busLinksOf: (mesh: Mesh) => WorkerLinks = linksOf,
+) {
   const mesh = new Mesh(id, directory);
   await mesh.listen();
   await mesh.join(others);
   const bus = openBackplane(
     { bus: 'embedded', redisUrl: undefined },
     {
-      links: linksOf(mesh),
+      links: busLinksOf(mesh),
       machine: 'machine-',
       window: ownWindow(),
       prefix: '',

@@ -11,6 +11,9 @@ const MAX_SKEW_MS = 1000;
 /** After this time, a worker has received what another one sent, in ms. */
 const MAX_DELAY_MS = 1000;
 
+/** The number of packets in one part of a log. */
+const PART_PACKETS = 500;
+
 /** A part of a worker's log, as another worker reads it. */
 export interface StreamState {
   readonly sender: string;
@@ -186,6 +189,20 @@ export class PacketLog {
     }
   }
 
+  /** The same in parts. Those of a sender are the newest first, and each continues the one before it. */
+  *parts(): Iterable<StreamState> {
+    for (const state of this.state()) yield* parted(state);
+  }
+
+  /** The newest part of what this worker has sent. */
+  *ownEnd(): Iterable<StreamState> {
+    for (const state of this.state()) {
+      if (state.sender !== this.worker) continue;
+      const [newest] = parted(state);
+      yield newest!;
+    }
+  }
+
   /** Adds what another worker knows of a sender. */
   learn({ sender, floor, floorAt, last, lastAt, packets }: StreamState): void {
     const known = this.streams.get(sender);
@@ -216,5 +233,20 @@ export class PacketLog {
   close(): void {
     for (const stream of this.streams.values()) stream.release();
     this.streams.clear();
+  }
+}
+
+function* parted(state: StreamState): Iterable<StreamState> {
+  const { packets } = state;
+  if (packets.length === 0) yield state;
+  let { last, lastAt } = state;
+  for (let end = packets.length; end > 0; end -= PART_PACKETS) {
+    const start = Math.max(0, end - PART_PACKETS);
+    const before = packets[start - 1];
+    const floor = before ? before.number : state.floor;
+    const floorAt = before ? before.at : state.floorAt;
+    yield { ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) };
+    last = floor;
+    lastAt = floorAt;
   }
 }

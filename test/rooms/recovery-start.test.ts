@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Mesh } from '../../src/cluster/mesh/mesh.js';
+import { linksOf } from '../../src/runtime/backplane.js';
+import type { WorkerLinks } from '../../src/worker-links.js';
+import { until } from '../support/until.js';
+import { startMember, type TestNode } from './support/node.js';
+import { joinMesh, Wanderer } from './support/recovering.js';
+
+let directory: string;
+const nodes: TestNode[] = [];
+const clients: Wanderer[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const node of nodes.splice(0)) await node.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Links whose messages arrive late, as those of a worker do that gets no CPU. */
+class LateLinks {
+  private readonly late: (() => void)[] = [];
+  private isLate = false;
+
+  readonly of = (mesh: Mesh): WorkerLinks => {
+    const links = linksOf(mesh);
+    return {
+      ...links,
+      get members() {
+        return mesh.members;
+      },
+      onMessage: (listener) =>
+        links.onMessage((from, payload) => {
+          if (this.isLate) this.late.push(() => listener(from, payload));
+          else listener(from, payload);
+        }),
+    };
+  };
+
+  hold(): void {
+    this.isLate = true;
+  }
+
+  release(): void {
+    this.isLate = false;
+    for (const deliver of this.late.splice(0)) deliver();
+  }
+}
+
+async function start(id: number, late?: LateLinks): Promise<TestNode> {
+  const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
+  const node = await startMember(await joinMesh(directory, id, others, {}, late?.of), {
+    server: { connectionStateRecovery: {} },
+  });
+  nodes.push(node);
+  node.io.on('connection', (socket) => {
+    if (!socket.recovered) socket.emit('n', 'hello', 0);
+  });
+  return node;
+}
+
+test('a worker that starts has what the oldest worker has not received yet', async () => {
+  const late = new LateLinks();
+  const first = await start(1, late);
+  const second = await start(2);
+  const [witness, client] = [new Wanderer(first.url, 'websocket'), new Wanderer(second.url, 'websocket')];
+  clients.push(witness, client);
+  for (const one of clients) await one.heardAll(1);
+  second.io.emit('n', 'news', 1);
+  for (const one of clients) await one.heardAll(2);
+  late.hold();
+  second.io.emit('n', 'news', 2);
+  await client.heardAll(3);
+  const third = await start(3);
+  await client.cutOff();
+  await until(() => second.io.of('/').sockets.size === 0);
+  await client.comeBack(third.url);
+  expect(client.recovered).toEqual([true]);
+  late.release();
+  third.io.emit('n', 'end', 0);
+  for (const one of clients) await until(() => one.of('end').length === 1);
+  expect(clients.map((one) => one.of('news'))).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+});
