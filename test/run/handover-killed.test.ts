@@ -4,7 +4,10 @@ import { until } from '../support/until.js';
 import { type RunningApplication, stopAll } from './support/application.js';
 import { connect, leaveAll, type Member, start } from './support/handover.js';
 
+let current: News | undefined;
+
 afterEach(async () => {
+  current?.end();
   leaveAll();
   await stopAll();
 });
@@ -34,9 +37,13 @@ class News {
     return isConfirmed;
   }
 
+  end(): void {
+    this.isOver = true;
+  }
+
   /** Resolves with the last number, which is confirmed. */
   async stop(): Promise<number> {
-    this.isOver = true;
+    this.end();
     await this.done;
     await until(() => this.send());
     return this.confirmed.at(-1)!;
@@ -56,6 +63,7 @@ async function begin(names: Record<string, object>, env = {}): Promise<Begun> {
   const app = await start(env);
   const members = await connect(app, names);
   const news = new News(app.url);
+  current = news;
   await until(() => members.every(({ said }) => said.size > 0));
   return { app, members, news };
 }

@@ -4,7 +4,10 @@ import { until } from '../support/until.js';
 import { type RunningApplication, stopAll } from './support/application.js';
 import { connect, leaveAll, type Member, start } from './support/handover.js';
 
+let talk: NodeJS.Timeout | undefined;
+
 afterEach(async () => {
+  clearInterval(talk);
   leaveAll();
   await stopAll();
 });
@@ -29,7 +32,7 @@ test('clients on WebSockets see nothing of reloads', async () => {
   const members = await connect(app, { a: {}, b: {}, c: {}, d: { transports: ['polling', 'websocket'] } });
   const others = await connect(app, { a: {}, e: {} }, '/second');
   const rooms = [members, others];
-  const talk = setInterval(() => {
+  talk = setInterval(() => {
     for (const member of [...members, ...others]) member.say();
   }, 50);
   await reload(app, [...members, ...others]);
