@@ -1,14 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfig } from '../../src/config/load.js';
-import { allOptions, type Config, options } from '../../src/config/options.js';
+import { allOptions, type Config, type OptionSpec, options } from '../../src/config/options.js';
 import { runToEnd } from '../support/server.js';
 import { expectations, natsCreds } from './support/expectations.js';
-import { cert, key, otherKey, removeFiles, writeFiles } from './support/files.js';
+import { cert, key, otherKey, removeFiles, text, writeFiles } from './support/files.js';
 
 beforeAll(writeFiles);
 afterAll(removeFiles);
 
 const table = Object.entries(allOptions).map(([name, spec]) => [spec.name, spec, name as keyof Config] as const);
+
+/** What the start prints of a value that is not accepted. */
+function lineOf({ name, accepts, isSecret }: OptionSpec<unknown>, value: string): string {
+  const end = isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${value}"`;
+  return `${name} must be ${accepts}${end}`;
+}
+
+const rejection = (line: string) =>
+  expect.objectContaining({ name: 'GjallarError', code: 'BAD_CONFIG', message: line });
 
 describe.each(table)('%s', (name, spec, property) => {
   const { good, bad, ...expected } = expectations[property];
@@ -28,13 +37,8 @@ describe.each(table)('%s', (name, spec, property) => {
   });
 
   if (bad.length === 0) return;
-  test.each(bad)('stops the start at %j with one line that says what is accepted', async (value) => {
-    const end = spec.isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${value}"`;
-    expect(await runToEnd([], { ...together, [name]: value })).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `gjallar: ${name} must be ${spec.accepts}${end}\n`,
-    });
+  test.each(bad)('rejects %j with one line that says what is accepted', (value) => {
+    expect(() => loadConfig({ ...together, [name]: value })).toThrow(rejection(lineOf(spec, value)));
   });
 });
 
@@ -72,10 +76,19 @@ describe('options that go together', () => {
       { TLS_KEY: otherKey, TLS_CERT: cert },
       'TLS_KEY does not match the certificate in TLS_CERT; set it to the private key of that certificate',
     ],
-  ])('%j stops the start', async (environment, line) => {
-    const wrong = await runToEnd([], environment as Record<string, string>);
-    expect(wrong).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${line}\n` });
+  ])('%j is rejected', (environment, line) => {
+    expect(() => loadConfig(environment as Record<string, string>)).toThrow(rejection(line));
   });
+});
+
+test.each([
+  ['an option', { PORT: 'http' }, lineOf(options.port, 'http')],
+  ['a secret', { JWT_SECRET: 'a\tb' }, lineOf(options.jwtSecret, 'a\tb')],
+  ['a file', { TLS_KEY: text, TLS_CERT: cert }, lineOf(options.tlsKey, text)],
+  ['a pair', { TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
+])('%s that is rejected stops the start with one line', async (_what, environment, line) => {
+  const end = await runToEnd([], environment as Record<string, string>);
+  expect(end).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${line}\n` });
 });
 
 test('the configuration is frozen', () => {
