@@ -131,7 +131,7 @@ async function gjallar(options, directory, id) {
     import('../dist/index.js'),
     import('../dist/cluster/mesh/mesh.js'),
   ]);
-  const { openBackplane } = await import('../dist/rooms/backplanes/registry.js');
+  const { loadBackplane } = await import('../dist/rooms/backplanes/open.js');
   const { withNativeRooms } = await import('../dist/rooms/native-rooms.js');
   const { linksOf } = await import('../dist/runtime/backplane.js');
   const mesh = new Mesh(id, directory);
@@ -140,13 +140,11 @@ async function gjallar(options, directory, id) {
   const app = App();
   const engine = new Engine();
   engine.attach(app);
-  const bus = openBackplane(
-    { bus: 'embedded' },
-    {
-      ...{ links: linksOf(mesh), prefix: '', window: engine.outbox, events: { onDown() {}, onUp() {} } },
-      recovery: { links: linksOf(mesh, kinds.recovery) },
-    },
-  );
+  const open = await loadBackplane({ bus: 'embedded' });
+  const bus = open({
+    ...{ links: linksOf(mesh), prefix: '', window: engine.outbox, events: { onDown() {}, onUp() {} } },
+    recovery: { links: linksOf(mesh, kinds.recovery) },
+  });
   const io = new Server({ ...options, parser, adapter: withNativeRooms(bus.factory, engine) });
   io.bind(engine);
   const socket = await new Promise((resolve) => app.listen('127.0.0.1', 0, resolve));

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
-import { helpText, runHelpText } from './cli/help.js';
 import { splitArguments } from './cli/split.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';
@@ -13,18 +12,24 @@ try {
   process.exit(1);
 }
 
-/** Loads uWebSockets.js late, so that a missing binary is reported like every other error. */
+/**
+ * Each process loads only what it needs: starting a server is mostly that. uWebSockets.js is loaded late also because a
+ * missing binary is reported like every other error.
+ */
 async function main([command, ...rest]: string[]): Promise<void> {
   if (command === 'run') {
     const { own } = splitArguments(rest);
-    if (own.includes('--help') || own.includes('-h')) return console.log(runHelpText(version));
+    if (own.includes('--help') || own.includes('-h'))
+      return console.log((await import('./cli/help.js')).runHelpText(version));
     const { runApplication } = await import('./cli/run.js');
     return runApplication(rest);
   }
-  const { runTool } = await import('./cli/tool.js');
-  if (await runTool(command, rest)) return;
+  if (command !== undefined) {
+    const { runTool } = await import('./cli/tool.js');
+    if (await runTool(command, rest)) return;
+  }
   const { help, version: isVersion } = readArguments();
-  if (help) return console.log(helpText(version));
+  if (help) return console.log((await import('./cli/help.js')).helpText(version));
   if (isVersion) return console.log(version);
   const { runService } = await import('./cli/service.js');
   return runService(version);

@@ -1,5 +1,4 @@
 import { RevocableAccounts } from '../accounts/revocations.js';
-import { TokenAccounts } from '../accounts/tokens.js';
 import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';
 import type { Config } from '../config/options.js';
@@ -53,7 +52,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
     failed: (reason) => worker.failed(reason),
   });
-  const issued = accountsOf(config);
+  const issued = await accountsOf(config);
   const revocations =
     issued && kept.revocations && watchRevocations(kept.revocations, { log, problems }, () => chat.endRevoked());
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
@@ -123,8 +122,9 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   };
 }
 
-function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {
+async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {
   if (!secret && !jwksUrl) return undefined;
+  const { TokenAccounts } = await import('../accounts/tokens.js');
   return new TokenAccounts({ secret, jwksUrl, issuer: jwtIssuer, audience: jwtAudience, userClaim });
 }
 

@@ -2,8 +2,10 @@ import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Primary } from '../cluster/primary/primary.js';
 import { memoryLimit } from '../config/memory-limit.js';
+import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
-import type { AdminSource } from '../operations/admin/admin-server.js';
+import { adminOf } from '../http/guard.js';
+import { AdminServer, type AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
 import { audited } from '../operations/audit.js';
 import { promClient } from '../operations/metrics/prom-client.js';
@@ -21,11 +23,32 @@ const ACT_TIMEOUT_MS = 8000;
 const OVERVIEW_INTERVAL_MS = 800;
 
 /**
- * The admin port's view of a primary.
- * @param configured the number of workers that should run
+ * The admin port of a primary; undefined if it has none.
  * @param recent the events of the primary itself
  */
-export function adminSource(primary: Primary, configured: number, log: Logger, recent: RecentEvents): AdminSource {
+export function adminServer(
+  config: RunConfig,
+  primary: Primary,
+  log: Logger,
+  recent: RecentEvents,
+): AdminServer | undefined {
+  const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
+  if (port === undefined) return undefined;
+  const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
+  return new AdminServer(adminSource(primary, workers, log, recent), {
+    host,
+    port,
+    allowedHosts,
+    admin: adminOf(config),
+    onError,
+  });
+}
+
+/**
+ * What the admin port shows and does.
+ * @param configured the number of workers that should run
+ */
+function adminSource(primary: Primary, configured: number, log: Logger, recent: RecentEvents): AdminSource {
   const overview = new MachineOverview(
     async () => (await primary.ask('overview')) as Map<number, Answers['overview'] | undefined>,
     () => ({

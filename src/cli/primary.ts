@@ -2,18 +2,18 @@ import { closeSync, openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
+import { isInstalled } from '../compat/optional-packages.js';
+// Used by the workers alone. Loaded here too, a missing binary is reported once, before they start.
+import '../compat/uws.js';
 import { descriptorLimit } from '../config/limits.js';
 import type { RunConfig } from '../config/run-options.js';
 import { unknownVariables } from '../config/unknown-variables.js';
 import { GjallarError } from '../errors.js';
-import { adminOf } from '../http/guard.js';
 import { createLog } from '../log.js';
-import { AdminServer } from '../operations/admin/admin-server.js';
-import { hasPromClient } from '../operations/metrics/prom-client.js';
+import type { AdminServer } from '../operations/admin/admin-server.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { type BackplaneName, backplaneKindOf } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
-import { adminSource } from './admin-source.js';
 
 const LOW_LIMIT =
   'the limit of open files is low for the memory of this machine, and each client takes one in its worker; raise it ' +
@@ -41,7 +41,9 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   const { workers, drainTimeout, reloadHold } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, reloadHold, log, ...what });
-  const admin = adminServer(config, primary, log, recent);
+  // Without the port, the primary need not load the page and the metrics.
+  const { adminServer } = config.adminPort === undefined ? {} : await import('./admin-source.js');
+  const admin = adminServer?.(config, primary, log, recent);
   const stop = stopOnce(primary, admin);
   obeySignals(primary, stop);
   // Of a process manager.
@@ -64,7 +66,9 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
-      if (!hasPromClient) log.warn('the admin port serves no /metrics; to serve them, run: npm install prom-client');
+      if (!isInstalled('prom-client')) {
+        log.warn('the admin port serves no /metrics; to serve them, run: npm install prom-client');
+      }
     }
     process.send?.('ready');
   } catch (error) {
@@ -78,19 +82,6 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
 function adviseOnDescriptors(workers: number, log: Logger): void {
   const { max, wanted, isLow } = descriptorLimit(workers) ?? {};
   if (isLow) log.warn({ max, wanted }, LOW_LIMIT);
-}
-
-function adminServer(config: RunConfig, primary: Primary, log: Logger, recent: RecentEvents): AdminServer | undefined {
-  const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
-  if (port === undefined) return undefined;
-  const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
-  return new AdminServer(adminSource(primary, workers, log, recent), {
-    host,
-    port,
-    allowedHosts,
-    admin: adminOf(config),
-    onError,
-  });
 }
 
 interface Stop {

@@ -6,8 +6,7 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/options.js';
 import { packagesOf as packagesOfArchive } from '../history/archive/database.js';
 import { logGreeting } from '../log.js';
-import { runWorker } from '../runtime/worker.js';
-import { runPrimary, type Started } from './primary.js';
+import type { Started } from './primary.js';
 
 /**
  * V8's semi-space is set to 2 MiB instead of 16. The objects of a connection live long, so a large young generation
@@ -23,8 +22,10 @@ export async function runService(version: string): Promise<void> {
     // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
     const { chatApplication } = await import('../chat/application.js');
+    const { runWorker } = await import('../runtime/worker.js');
     return runWorker(config, version, chatApplication(config, process.env, version));
   }
+  const { runPrimary } = await import('./primary.js');
   const { host, port } = config;
   return runPrimary(config, {
     address: { host, port },

@@ -29,7 +29,8 @@ export function missingPackages(user: string, names: readonly string[]): Gjallar
   return new GjallarError('BAD_CONFIG', `${user} needs ${packages} not installed. Run: npm install ${names.join(' ')}`);
 }
 
-function isInstalled(name: string): boolean {
+/** Whether the package can be loaded. */
+export function isInstalled(name: string): boolean {
   try {
     require.resolve(name);
     return true;

@@ -25,11 +25,12 @@ import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
 import type { Backplane } from '../rooms/backplanes/backplane.js';
 import type { SharedWindow } from '../rooms/backplanes/frames/window.js';
-import { backplaneNameOf, openBackplane } from '../rooms/backplanes/registry.js';
+import { loadBackplane, type OpenBackplane } from '../rooms/backplanes/open.js';
+import { backplaneNameOf } from '../rooms/backplanes/registry.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
-import { type OtherMachines, openMachines } from './machines/open.js';
+import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
@@ -74,6 +75,7 @@ export class MachineWorker implements EngineHost {
     readonly mesh: Mesh,
     private readonly machine: string,
     readonly orders: Orders,
+    private readonly open: { backplane: OpenBackplane; machines: OpenMachines },
   ) {
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine);
     this.metrics = new WorkerMetrics(mesh, {
@@ -93,7 +95,7 @@ export class MachineWorker implements EngineHost {
     const clock = new ClockWatch(this);
     this.metrics.add(clock.metrics());
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
-    this.machines = openMachines(config, { worker: mesh.id, machine }, this);
+    this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
@@ -101,6 +103,7 @@ export class MachineWorker implements EngineHost {
 
   /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
   static async join(config: RunConfig, version: string): Promise<MachineWorker> {
+    const [backplane, machines] = await Promise.all([loadBackplane(config), loadMachines(config)]);
     const directory = process.env[MESH_DIRECTORY]!;
     const mesh = new Mesh(cluster.worker!.id, directory, (worker) => sendToPrimary({ type: 'stuck', worker }));
     await mesh.listen();
@@ -109,7 +112,7 @@ export class MachineWorker implements EngineHost {
     sendToPrimary({ type: 'meshed' });
     setInterval(() => sendToPrimary({ type: 'alive' }), ALIVE_INTERVAL_MS);
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, process.env[MACHINE_ID]!, orders);
+    return new MachineWorker(config, version, mesh, process.env[MACHINE_ID]!, orders, { backplane, machines });
   }
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
@@ -167,7 +170,7 @@ export class MachineWorker implements EngineHost {
     const count = backplanes.length;
     const prefix = channelPrefixOf(config);
     const links = this.nextPart(count, 'Socket.IO servers');
-    const backplane = openBackplane(config, {
+    const backplane = this.open.backplane({
       links: linksOf(links),
       machine: this.machine,
       window,

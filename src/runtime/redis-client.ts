@@ -1,5 +1,4 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { isClusterNode } from '../rooms/backplanes/redis/topology.js';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { clusterAddress } from '../rooms/backplanes/redis/urls.js';
 import {
   type BackplaneChoice,
@@ -45,7 +44,14 @@ export async function redisClient(
   const { redisUrl } = choice;
   const { isSharded } = backplaneKindOf(backplaneNameOf(choice));
   const isCluster = isSharded || redisUrl.includes(',') || (await isClusterNode(redisUrl));
+  const { Cluster, Redis } = await import('ioredis');
   if (!isCluster) return new Redis(redisUrl, options);
   const { nodes, options: credentials } = clusterAddress(redisUrl);
   return new Cluster(nodes, { redisOptions: { ...options, ...credentials }, enableOfflineQueue: false });
+}
+
+/** Only a process that uses Redis loads its client. */
+async function isClusterNode(redisUrl: string): Promise<boolean | undefined> {
+  const { isClusterNode } = await import('../rooms/backplanes/redis/topology.js');
+  return isClusterNode(redisUrl);
 }

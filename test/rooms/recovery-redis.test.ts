@@ -15,7 +15,7 @@ beforeEach(async () => {
   redis = await RedisProcess.start();
   nodes = [];
   for (let count = 0; count < 2; count++) {
-    const node = await startMember(joinRedis(redis.url), { server: { connectionStateRecovery: {} } });
+    const node = await startMember(await joinRedis(redis.url), { server: { connectionStateRecovery: {} } });
     nodes.push(node);
     node.io.on('connection', (socket) => {
       if (socket.recovered) return;

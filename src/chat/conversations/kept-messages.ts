@@ -8,14 +8,10 @@ import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
 import { HistoryError } from '../../history/errors.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
-import { RedisHistoryStore, redisClientOptions } from '../../history/redis/store.js';
-import { SqliteHistoryStore } from '../../history/sqlite/store.js';
+import type { OutageReports } from '../../history/outage.js';
 import type { HistoryStore } from '../../history/store.js';
 import { register } from '../../operations/metrics/metric.js';
 import { redisClient } from '../../runtime/redis-client.js';
-import { RedisRevocations } from '../revocations/redis.js';
-import { SqliteRevocations } from '../revocations/sqlite.js';
-import { Archiving } from './archiving.js';
 import { HistoryOutages } from './history-outages.js';
 
 /** The stores that keep the messages. */
@@ -52,8 +48,8 @@ const COMMIT_MS = 5;
 const REDIS_GRACE_MS = 2000;
 
 /**
- * Opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need them are
- * rejected until they can be reached.
+ * Loads and opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need
+ * them are rejected until they can be reached.
  */
 export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
   const { historyTtl: ttlMs, historyStore, redisUrl, archiveUrl } = config;
@@ -73,7 +69,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
       : await openSqlite(config, surroundings);
   const { store, outages } = opened;
   const history = new MeasuredHistory(store, { registry, isTrimmer, onFailure: (...what) => outages.failed(...what) });
-  const archiving = archiveUrl ? new Archiving(archiveUrl, history, surroundings) : undefined;
+  const archiving = archiveUrl ? await openArchive(archiveUrl, history, surroundings) : undefined;
   register(registry, [...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
@@ -93,6 +89,11 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   };
 }
 
+async function openArchive(url: string, history: HistoryStore, reports: OutageReports) {
+  const { Archiving } = await import('./archiving.js');
+  return new Archiving(url, history, reports);
+}
+
 interface OpenedStore {
   store: HistoryStore;
   outages: HistoryOutages;
@@ -104,6 +105,8 @@ async function connectRedis(
   config: Config & { redisUrl: string },
   { log, problems }: HistorySurroundings,
 ): Promise<OpenedStore> {
+  const { RedisHistoryStore, redisClientOptions } = await import('../../history/redis/store.js');
+  const { RedisRevocations } = await import('../revocations/redis.js');
   let isReady = false;
   let isConnected = false;
   let latest = new Error('no answer');
@@ -142,6 +145,8 @@ async function openSqlite(
   config: Config,
   { log, problems, failed, isTrimmer, ...surroundings }: HistorySurroundings,
 ): Promise<OpenedStore> {
+  const { SqliteHistoryStore } = await import('../../history/sqlite/store.js');
+  const { SqliteRevocations } = await import('../revocations/sqlite.js');
   const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
   const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
   const onOpenFolder = (mode: number) => {

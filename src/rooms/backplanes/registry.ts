@@ -1,11 +1,6 @@
-import { openRecovery } from '../recovery/recovery.js';
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
-import { embeddedBackplane } from './embedded/embedded.js';
-import { natsBackplane } from './nats/nats.js';
-import { redisBackplane } from './redis/classic.js';
-import { redisShardedBackplane } from './redis/sharded.js';
-import { redisStreamsBackplane } from './redis/streams.js';
-import { redisFramesBackplane, shardedFramesBackplane } from './redis-frames/redis-frames.js';
+import type { Backplane, BackplaneSurroundings } from './backplane.js';
+
+type Open = (surroundings: BackplaneSurroundings) => Backplane;
 
 interface BackplaneKind {
   /** The server that it depends on; undefined if there is none. */
@@ -16,7 +11,8 @@ interface BackplaneKind {
   keepsPackets: boolean;
   /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
   isSharded?: true;
-  open(surroundings: BackplaneSurroundings): Backplane;
+  /** Loads its code and the client of its server. With Redis, that is a third of what a worker loads. */
+  load(): Promise<Open>;
 }
 
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
@@ -25,36 +21,58 @@ const kinds = {
     server: undefined,
     spansMachines: false,
     keepsPackets: true,
-    open: ({ links, window, events }) => embeddedBackplane(links, window, events),
+    load: async () => {
+      const { embeddedBackplane } = await import('./embedded/embedded.js');
+      return ({ links, window, events }) => embeddedBackplane(links, window, events);
+    },
   },
-  'redis-frames': { server: 'Redis', spansMachines: true, keepsPackets: true, open: redisFramesBackplane },
+  'redis-frames': {
+    server: 'Redis',
+    spansMachines: true,
+    keepsPackets: true,
+    load: async () => (await import('./redis-frames/redis-frames.js')).redisFramesBackplane,
+  },
   'redis-frames-sharded': {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: true,
     isSharded: true,
-    open: shardedFramesBackplane,
+    load: async () => (await import('./redis-frames/redis-frames.js')).shardedFramesBackplane,
   },
   redis: {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: true,
-    open: ({ url, events, prefix }) => redisBackplane(url, events, prefix),
+    load: async () => {
+      const { redisBackplane } = await import('./redis/classic.js');
+      return ({ url, events, prefix }) => redisBackplane(url, events, prefix);
+    },
   },
   'redis-sharded': {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
     isSharded: true,
-    open: ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix),
+    load: async () => {
+      const { redisShardedBackplane } = await import('./redis/sharded.js');
+      return ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix);
+    },
   },
   'redis-streams': {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
-    open: ({ url, events, prefix }) => redisStreamsBackplane(url, events, prefix),
+    load: async () => {
+      const { redisStreamsBackplane } = await import('./redis/streams.js');
+      return ({ url, events, prefix }) => redisStreamsBackplane(url, events, prefix);
+    },
   },
-  nats: { server: 'NATS', spansMachines: true, keepsPackets: true, open: natsBackplane },
+  nats: {
+    server: 'NATS',
+    spansMachines: true,
+    keepsPackets: true,
+    load: async () => (await import('./nats/nats.js')).natsBackplane,
+  },
 } as const satisfies Record<string, BackplaneKind>;
 
 export type BackplaneName = keyof typeof kinds;
@@ -83,55 +101,7 @@ function automatic(natsUrl: string | undefined, redisUrl: string | undefined): B
   return redisUrl ? 'redis-frames' : 'embedded';
 }
 
-/** The properties of a backplane, without opening it. */
-export function backplaneKindOf(name: BackplaneName): Omit<BackplaneKind, 'open'> {
+/** The properties of a backplane. */
+export function backplaneKindOf(name: BackplaneName): BackplaneKind {
   return kinds[name];
-}
-
-/**
- * Opens the backplane that the configuration selects. Loading the configuration has checked its options. For servers
- * with the option `connectionStateRecovery`, the workers keep sessions and packets, unless the backplane does.
- */
-export function openBackplane(choice: BackplaneChoice, surroundings: Omit<BackplaneSurroundings, 'url'>): Backplane {
-  const name = backplaneNameOf(choice);
-  const { open, keepsPackets, spansMachines }: BackplaneKind = kinds[name];
-  const { redisUrl = '', natsUrl = '', natsCreds } = choice;
-  const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
-  const { events, recovery: options } = surroundings;
-  if (!keepsPackets) return open({ ...surroundings, ...address });
-  const recovery = openRecovery({
-    ...options,
-    spansMachines,
-    subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
-    onMalformed: (reason) => events.onMalformed?.(reason),
-  });
-  const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
-  return {
-    ...backplane,
-    get recovery() {
-      return recovery.state;
-    },
-    factory: recovery.wrap(backplane.factory),
-    close: () => {
-      recovery.close();
-      backplane.close();
-    },
-  };
-}
-
-/** Reports the end of each outage, in which messages may have been lost. */
-function reporting(events: BackplaneEvents, onLost: () => void): BackplaneEvents {
-  let wasDown = false;
-  return {
-    ...events,
-    onDown: (reason, rejected) => {
-      wasDown = true;
-      events.onDown(reason, rejected);
-    },
-    onUp: (unsent) => {
-      if (wasDown) onLost();
-      wasDown = false;
-      events.onUp(unsent);
-    },
-  };
 }

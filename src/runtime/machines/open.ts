@@ -7,8 +7,6 @@ import { workerName } from '../../worker-links.js';
 import { channelPrefixOf, outageEvents } from '../backplane.js';
 import type { MalformedMessages } from '../malformed.js';
 import type { WorkerChannels } from './channels.js';
-import { natsChannels } from './nats-channels.js';
-import { redisChannels } from './redis-channels.js';
 
 /** The links of this worker to the workers of other machines. */
 export interface OtherMachines {
@@ -20,44 +18,52 @@ export interface OtherMachines {
   close(): void;
 }
 
-/**
- * Links this worker with the workers of other machines, over the server of the backplane.
- * @returns undefined if the backplane does not span machines
- */
-export function openMachines(
-  config: RunConfig,
-  name: { worker: number; machine: string },
-  worker: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
-): OtherMachines | undefined {
-  if (!backplaneKindOf(backplaneNameOf(config)).spansMachines) return undefined;
-  const { machine } = name;
-  const id = workerName(name.worker, machine);
-  const channels = openChannels(config, id, worker);
-  const links = new MachineLinks(id, machine, channels);
-  links.onMalformed = (reason) => worker.malformed.note('relay', reason);
-  return {
-    id: machine,
-    links,
-    traffic: channels.traffic,
-    ready: channels.ready,
-    close: () => {
-      links.close();
-      channels.close();
-    },
+type Name = { worker: number; machine: string };
+type Worker = { problems: Set<string>; malformed: MalformedMessages; log: Logger };
+
+/** Links a worker with the workers of other machines; undefined if the backplane does not span machines. */
+export type OpenMachines = (name: Name, worker: Worker) => OtherMachines | undefined;
+
+/** Loads what links workers over the server of the backplane. */
+export async function loadMachines(config: RunConfig): Promise<OpenMachines> {
+  if (!backplaneKindOf(backplaneNameOf(config)).spansMachines) return () => undefined;
+  const openChannels = await loadChannels(config);
+  return ({ worker: number, machine }, worker) => {
+    const id = workerName(number, machine);
+    const channels = openChannels(id, worker);
+    const links = new MachineLinks(id, machine, channels);
+    links.onMalformed = (reason) => worker.malformed.note('relay', reason);
+    return {
+      id: machine,
+      links,
+      traffic: channels.traffic,
+      ready: channels.ready,
+      close: () => {
+        links.close();
+        channels.close();
+      },
+    };
   };
 }
 
-/** The channels that the workers of all machines send each other requests over. */
-function openChannels(config: RunConfig, name: string, worker: Parameters<typeof outageEvents>[3]): WorkerChannels {
+/** Loads the channels that the workers of all machines send each other requests over. */
+async function loadChannels(config: RunConfig): Promise<(name: string, worker: Worker) => WorkerChannels> {
   const { redisUrl = '', natsUrl = '', natsCreds: credentials } = config;
   const bus = backplaneNameOf(config);
   const effect = 'requests for sessions of other machines fail';
   const texts = { down: effect, rejected: effect, up: 'the relay to other machines is up' };
   const prefix = channelPrefixOf(config);
   if (bus === 'nats') {
-    const events = outageEvents('NATS', { relay: 'nats' }, texts, worker);
-    return natsChannels({ address: { url: natsUrl, credentials }, prefix, name, events });
+    const { natsChannels } = await import('./nats-channels.js');
+    return (name, worker) => {
+      const events = outageEvents('NATS', { relay: 'nats' }, texts, worker);
+      return natsChannels({ address: { url: natsUrl, credentials }, prefix, name, events });
+    };
   }
-  const events = outageEvents('Redis', { relay: 'redis' }, texts, worker);
-  return redisChannels({ url: redisUrl, isCluster: backplaneKindOf(bus).isSharded === true, prefix, name, events });
+  const { redisChannels } = await import('./redis-channels.js');
+  const isCluster = backplaneKindOf(bus).isSharded === true;
+  return (name, worker) => {
+    const events = outageEvents('Redis', { relay: 'redis' }, texts, worker);
+    return redisChannels({ url: redisUrl, isCluster, prefix, name, events });
+  };
 }

@@ -3,7 +3,7 @@ import { App, us_socket_local_port } from 'uWebSockets.js';
 import { Server } from 'socket.io';
 import { kinds, Mesh } from '../../../dist/cluster/mesh/mesh.js';
 import { Engine, parser } from '../../../dist/index.js';
-import { openBackplane } from '../../../dist/rooms/backplanes/registry.js';
+import { loadBackplane } from '../../../dist/rooms/backplanes/open.js';
 import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
 import { linksOf } from '../../../dist/runtime/backplane.js';
 
@@ -14,15 +14,13 @@ await mesh.join(others.map(Number));
 const app = App();
 const engine = new Engine({ idPrefix: `${id}-` });
 engine.attach(app);
-const bus = openBackplane(
-  { bus: 'embedded', redisUrl: undefined },
-  {
-    links: linksOf(mesh),
-    prefix: '',
-    events: { onDown: () => {}, onUp: () => {} },
-    recovery: { links: linksOf(mesh, kinds.recovery) },
-  },
-);
+const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
+const bus = open({
+  links: linksOf(mesh),
+  prefix: '',
+  events: { onDown: () => {}, onUp: () => {} },
+  recovery: { links: linksOf(mesh, kinds.recovery) },
+});
 const io = new Server({ parser, connectionStateRecovery: {}, adapter: withNativeRooms(bus.factory, engine) });
 io.bind(engine);
 await bus.ready();

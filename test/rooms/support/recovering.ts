@@ -3,7 +3,8 @@ import { type Socket as Client, io as connect } from 'socket.io-client';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
-import { type BackplaneChoice, openBackplane } from '../../../src/rooms/backplanes/registry.js';
+import { loadBackplane } from '../../../src/rooms/backplanes/open.js';
+import type { BackplaneChoice } from '../../../src/rooms/backplanes/registry.js';
 import type { RecoveryOptions } from '../../../src/rooms/recovery/recovery.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { WorkerLinks } from '../../../src/worker-links.js';
@@ -28,17 +29,15 @@ export async function joinMesh(
   const mesh = new Mesh(id, directory);
   await mesh.listen();
   await mesh.join(others);
-  const bus = openBackplane(
-    { bus: 'embedded', redisUrl: undefined },
-    {
-      links: busLinksOf(mesh),
-      machine: 'machine-',
-      window: ownWindow(),
-      prefix: '',
-      events: quiet,
-      recovery: { links: linksOf(mesh, kinds.recovery), ...bounds },
-    },
-  );
+  const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
+  const bus = open({
+    links: busLinksOf(mesh),
+    machine: 'machine-',
+    window: ownWindow(),
+    prefix: '',
+    events: quiet,
+    recovery: { links: linksOf(mesh, kinds.recovery), ...bounds },
+  });
   return {
     ...bus,
     get recovery() {
@@ -52,17 +51,22 @@ export async function joinMesh(
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
-export function joinRedis(redisUrl: string, bounds: Bounds = {}, bus: 'redis' | 'redis-frames' = 'redis'): Backplane {
+export async function joinRedis(
+  redisUrl: string,
+  bounds: Bounds = {},
+  bus: 'redis' | 'redis-frames' = 'redis',
+): Promise<Backplane> {
   return joinServer({ bus, redisUrl }, bounds);
 }
 
 /** The same on NATS. */
-export function joinNats(natsUrl: string): Backplane {
+export async function joinNats(natsUrl: string): Promise<Backplane> {
   return joinServer({ bus: 'nats', redisUrl: undefined, natsUrl }, {});
 }
 
-function joinServer(choice: BackplaneChoice, bounds: Bounds): Backplane {
-  return openBackplane(choice, {
+async function joinServer(choice: BackplaneChoice, bounds: Bounds): Promise<Backplane> {
+  const open = await loadBackplane(choice);
+  return open({
     machine: randomBytes(6).toString('base64url'),
     window: ownWindow(),
     links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },

@@ -1,0 +1,57 @@
+import { openRecovery } from '../recovery/recovery.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
+import { type BackplaneChoice, backplaneKindOf, backplaneNameOf } from './registry.js';
+
+/** Opens a backplane, for one Socket.IO server each time. */
+export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) => Backplane;
+
+/**
+ * Loads the backplane that the configuration selects. Loading the configuration has checked its options. For servers
+ * with the option `connectionStateRecovery`, the workers keep sessions and packets, unless the backplane does.
+ */
+export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackplane> {
+  const name = backplaneNameOf(choice);
+  const { load, keepsPackets, spansMachines } = backplaneKindOf(name);
+  const { redisUrl = '', natsUrl = '', natsCreds } = choice;
+  const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
+  const open = await load();
+  if (!keepsPackets) return (surroundings) => open({ ...surroundings, ...address });
+  return (surroundings) => {
+    const { events, recovery: options } = surroundings;
+    const recovery = openRecovery({
+      ...options,
+      spansMachines,
+      subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
+      onMalformed: (reason) => events.onMalformed?.(reason),
+    });
+    const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
+    return {
+      ...backplane,
+      get recovery() {
+        return recovery.state;
+      },
+      factory: recovery.wrap(backplane.factory),
+      close: () => {
+        recovery.close();
+        backplane.close();
+      },
+    };
+  };
+}
+
+/** Reports the end of each outage, in which messages may have been lost. */
+function reporting(events: BackplaneEvents, onLost: () => void): BackplaneEvents {
+  let wasDown = false;
+  return {
+    ...events,
+    onDown: (reason, rejected) => {
+      wasDown = true;
+      events.onDown(reason, rejected);
+    },
+    onUp: (unsent) => {
+      if (wasDown) onLost();
+      wasDown = false;
+      events.onUp(unsent);
+    },
+  };
+}
