@@ -84,18 +84,22 @@ const application = applicationWith({
 afterAll(() => application.remove());
 
 test.each([
-  ['commonjs', 'bundler', 'consumer.ts'],
-  ['esnext', 'bundler', 'consumer.ts'],
-  ['nodenext', 'nodenext', 'consumer.mts'],
-  ['nodenext', 'nodenext', 'consumer.cts'],
-  ['commonjs', 'bundler', 'client.ts'],
-  ['esnext', 'bundler', 'client.ts'],
-  ['nodenext', 'nodenext', 'client.mts'],
-  ['nodenext', 'nodenext', 'client.cts'],
-])('TypeScript with module %s and moduleResolution %s takes %s', async (module, moduleResolution, file) => {
+  ['commonjs', 'bundler', ['consumer.ts', 'client.ts']],
+  ['esnext', 'bundler', ['consumer.ts', 'client.ts']],
+  ['nodenext', 'nodenext', ['consumer.mts', 'consumer.cts', 'client.mts', 'client.cts']],
+])('TypeScript with module %s and moduleResolution %s takes %j', async (module, moduleResolution, files) => {
   const options = ['--strict', '--noEmit', '--target', 'es2022', '--types', 'node'];
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const args = [tsc, '--ignoreConfig', ...options, '--module', module, '--moduleResolution', moduleResolution, file];
+  const args = [
+    tsc,
+    '--ignoreConfig',
+    ...options,
+    '--module',
+    module,
+    '--moduleResolution',
+    moduleResolution,
+    ...files,
+  ];
   const run = promisify(execFile)(process.execPath, args, { cwd: application.folder });
   await expect(run.catch(({ stdout }: { stdout: string }) => ({ stdout }))).resolves.toMatchObject({ stdout: '' });
 });
