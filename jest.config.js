@@ -21,6 +21,7 @@ export default {
   testTimeout: 30_000,
   // A worker uses a bit more than half a core: many tests wait for time-outs and reconnections.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.
   forceExit: false,
 };

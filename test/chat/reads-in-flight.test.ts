@@ -11,7 +11,8 @@ const EVENTS = 20_000;
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer({ WORKERS: '1', RATE_LIMIT: 'off' });
+  // Sessions that nobody polls would hold up the stop.
+  server = await startServer({ WORKERS: '1', RATE_LIMIT: 'off', DRAIN_TIMEOUT: '0' });
 });
 
 afterEach(disconnectAll);
