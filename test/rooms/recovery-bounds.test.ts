@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { EngineOptions } from '../../src/engine/options.js';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { until } from '../support/until.js';
 import { startMember, type TestNode } from './support/node.js';
@@ -25,14 +26,14 @@ afterEach(async () => {
 });
 
 /** Starts two workers. */
-async function start(bounds: Bounds, options: { maxDisconnectionDuration?: number; pingMs?: number } = {}) {
-  const { maxDisconnectionDuration = 60_000, pingMs } = options;
+async function start(bounds: Bounds, options: { maxDisconnectionDuration?: number; engine?: EngineOptions } = {}) {
+  const { maxDisconnectionDuration = 60_000, engine } = options;
   for (const id of [1, 2]) {
     const bus = await joinMesh(directory, id, id === 1 ? [] : [1], bounds);
     buses.push(bus);
     const node = await startMember(bus, {
       server: { connectionStateRecovery: { maxDisconnectionDuration } },
-      ...(pingMs !== undefined && { engine: { pingInterval: pingMs, pingTimeout: pingMs } }),
+      ...(engine && { engine }),
     });
     nodes.push(node);
     node.io.on('connection', (socket) => {
@@ -102,11 +103,12 @@ test('a client that lacks more packets of its own than are kept gets a new sessi
 });
 
 test('what a client had received before its last pong does not count', async () => {
-  await start({ maxBytes: 50_000 }, { pingMs: 60 });
+  // After twice their sum and one more time-out, the client has received what it was sent.
+  await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 500 } });
   const wanderer = await client();
   emitMany(200, 'elsewhere');
   const pinged = Date.now();
-  await until(() => Date.now() > pinged + 450);
+  await until(() => Date.now() > pinged + 1800);
   await away(wanderer);
   emitMany(3, 'room');
   await wanderer.comeBack(nodes[1]!.url);
@@ -127,11 +129,11 @@ test('the oldest of too many sessions are dropped', async () => {
 });
 
 test('a session can be recovered until its time is up', async () => {
-  await start({}, { maxDisconnectionDuration: 300 });
+  await start({}, { maxDisconnectionDuration: 1500 });
   const [late, early] = [await client(), await client()];
   await away(late);
   const since = Date.now();
-  await until(() => Date.now() > since + 350);
+  await until(() => Date.now() > since + 1600);
   await away(early);
   await late.comeBack(nodes[1]!.url);
   await early.comeBack(nodes[1]!.url);
