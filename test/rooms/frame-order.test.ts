@@ -2,7 +2,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { FrameLog } from '../../src/rooms/backplanes/frames/gateway/frame-log.js';
 import { InOrder } from '../../src/rooms/backplanes/frames/gateway/in-order.js';
 import { mayStop, rolesAmong, shouldBegin } from '../../src/rooms/backplanes/frames/gateway/mates.js';
-import { handedMessage, handedNumbers } from '../../src/rooms/backplanes/frames/gateway/messages.js';
+import { passedMessage, passedNumbers } from '../../src/rooms/backplanes/frames/gateway/messages.js';
 import {
   type MachineFrame,
   MachineFrameWriter,
@@ -101,37 +101,37 @@ describe('the frames of a sender', () => {
   });
 });
 
-describe('the log of a deputy', () => {
-  test('hands on what the gateway has not confirmed after two turns, and everything when it takes over', () => {
+describe('the log of a gateway or deputy', () => {
+  test('gives away what is not confirmed after two turns, and everything when it is asked for', () => {
     jest.useFakeTimers();
-    const handedOn: number[] = [];
-    const log = new FrameLog(({ number }) => handedOn.push(number));
+    const late: number[] = [];
+    const log = new FrameLog(({ number }) => late.push(number));
     const writer = new MachineFrameWriter('7.machine1');
     const add = () => log.add(frameTo(writer, 3));
     add();
     add();
-    log.confirm(handedNumbers(handedMessage(new Map([['7.machine1', 1]]))));
+    log.confirm(passedNumbers(passedMessage(new Map([['7.machine1', 1]]))));
     jest.advanceTimersByTime(250);
-    expect(handedOn).toEqual([]);
+    expect(late).toEqual([]);
     jest.advanceTimersByTime(250);
-    expect(handedOn).toEqual([2]);
+    expect(late).toEqual([2]);
     add();
-    log.handOnAll();
-    expect(handedOn).toEqual([2, 3]);
+    expect(log.takeAll().map(({ number }) => number)).toEqual([3]);
+    expect(log.takeAll()).toEqual([]);
     jest.advanceTimersByTime(1000);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('is bounded: the oldest frame is handed on at once', () => {
-    const handedOn: number[] = [];
-    const log = new FrameLog(({ number }) => handedOn.push(number));
+  test('is bounded: the oldest frame is late at once', () => {
+    const late: number[] = [];
+    const log = new FrameLog(({ number }) => late.push(number));
     const writer = new MachineFrameWriter('7.machine1');
     const long = messageOf(0, Buffer.alloc(6 * 1024 * 1024));
     for (let count = 0; count < 4; count++) {
       writer.add(3, long);
       log.add(openFrame(writer.take().frame));
     }
-    expect(handedOn).toEqual([1, 2]);
+    expect(late).toEqual([1, 2]);
     log.clear();
   });
 });

@@ -24,7 +24,7 @@ interface Broker {
   readonly open: typeof redisFramesBackplane;
   /** How many subscriptions a channel has, by the count of the server. */
   subscriptionsOf(channel: string): Promise<number>;
-  /** Ends the connection of the worker that has been subscribed for longest, where the server can do that. */
+  /** Ends the connection of the worker that has been connected for longest, where the server can do that. */
   cutOldest?: () => Promise<void>;
   remove(): Promise<void>;
 }
@@ -180,12 +180,15 @@ describe.each([
   });
 
   if (bus === 'redis-frames') {
-    test('a gateway that loses its connection gets frames from its deputy', async () => {
-      const [gateway] = receivers;
-      const { outages } = gateway!.bus.traffic;
+    test.each([
+      ['a gateway that loses its connection gets frames from its deputy', 0],
+      ['a deputy that loses its connection gets frames from its gateway', 1],
+    ])('%s', async (_what, index) => {
+      const { traffic } = receivers[index]!.bus;
+      const { outages } = traffic;
       await nothingLostWhile(async () => {
         await broker.cutOldest!();
-        await until(() => gateway!.bus.traffic.outages > outages && gateway!.bus.traffic.isUp);
+        await until(() => traffic.outages > outages && traffic.isUp);
         await untilSubscribed(2, 2);
       });
     });

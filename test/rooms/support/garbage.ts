@@ -2,6 +2,7 @@ import { serialize } from 'node:v8';
 import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
+import { VERSION } from '../../../src/rooms/backplanes/frames/machines/machine-frame.js';
 import { encodeBroadcast } from '../../../src/rooms/backplanes/frames/wire/broadcast.js';
 import { encodeMessage } from '../../../src/rooms/backplanes/frames/wire/cluster-message.js';
 import { messageOf, types } from '../../../src/rooms/backplanes/frames/wire/message.js';
@@ -126,7 +127,7 @@ function machineFrames(machines: readonly string[]): {
     const isFirst = number++ === 0;
     const addressees = [1, 2, 3, 4].map((worker) => Buffer.of(worker, 0, 0, 0, Number(!isFirst), 0, 0, 0));
     const numbers = Buffer.of(number & 0xff, number >> 8, 0, 0, 0, 0, addressees.length, 0);
-    return Buffer.concat([Buffer.of(2, 10), Buffer.from('9.machine2'), numbers, ...addressees, entries]);
+    return Buffer.concat([Buffer.of(VERSION, 10), Buffer.from('9.machine2'), numbers, ...addressees, entries]);
   };
   const forAll = Buffer.from([4, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
   const frames = [
@@ -134,7 +135,7 @@ function machineFrames(machines: readonly string[]): {
     ...messages.map((message) => frame(Buffer.concat([forAll, message]))),
     frame(forAll),
     frame(forAll).subarray(0, 30),
-    Buffer.concat([Buffer.of(2, 3), Buffer.from('x y'), Buffer.alloc(8)]),
+    Buffer.concat([Buffer.of(VERSION, 3), Buffer.from('x y'), Buffer.alloc(8)]),
     Buffer.concat([Buffer.of(1, 10), Buffer.from('9.machine2')]),
   ];
   const all: [string, Buffer | string][] = [];

@@ -7,7 +7,7 @@ import * as messages from './messages.js';
 
 /** For how long frames arrive on both ways when a worker changes from one to the other, in ms. */
 const OVERLAP_MS = 1000;
-/** How often the gateway tells its deputy what it has handed on, in ms. */
+/** How often the gateway and its deputy tell each other which frames they have, in ms. */
 const CONFIRM_INTERVAL_MS = 100;
 const NO_GATEWAY = 'no worker of this machine hands on the frames of other machines';
 
@@ -47,7 +47,8 @@ interface KnownMate extends Mate {
  *
  * Each worker begins as a subscriber. One that finds two others before it stops: the *gateway*, which hands frames on over
  * the mesh, and its *deputy*, which keeps them until the gateway confirms that it has handed them on. When the gateway is
- * gone or late, the deputy hands on what it has kept. The order of the workers is the order of their numbers; those that
+ * gone or late, the deputy hands on what it has kept. The gateway keeps what is for the deputy in the same way, in case the
+ * deputy loses its connection. The order of the workers is the order of their numbers; those that
  * lose their connection or end soon come last. All workers tell each other what they do, so nothing is voted on: if two
  * take themselves for the gateway for a moment, frames arrive twice, and {@link InOrder} drops the second.
  *
@@ -71,9 +72,12 @@ export class Gateway {
   private isHandingOn = false;
   /** The gateway that hands frames on to this worker, which therefore waits to unsubscribe. */
   private feeder: { readonly id: number } | undefined;
-  private readonly log = new FrameLog((frame) => this.handOn(frame));
-  /** What was handed on and is not confirmed to the deputy: the last number of each sender. */
-  private readonly handed = new Map<string, number>();
+  /** What the deputy keeps for the others and the gateway, or the gateway for the deputy. */
+  private readonly log = new FrameLog((frame) => {
+    if (this.roles.deputy === this.links.id) this.handOn(frame);
+  });
+  /** What was passed, as the gateway or deputy, and is not confirmed to the other one: the last number of each sender. */
+  private readonly passed = new Map<string, number>();
 
   /** @param links a purpose of the mesh of its own */
   constructor(
@@ -116,8 +120,15 @@ export class Gateway {
 
   /** Call this with each frame from the channel, before it is handled. */
   pass(frame: MachineFrame): void {
-    if (this.isHandingOn && this.handOn(frame)) this.confirmLater(frame);
-    if (this.roles.deputy === this.links.id && this.isForFed(frame)) this.log.add(frame);
+    const { otherReader } = this;
+    if (this.isHandingOn) this.handOn(frame);
+    if (otherReader === undefined) return;
+    this.confirmLater(frame);
+    const { addressees } = frame;
+    const isDeputy = this.roles.deputy === this.links.id;
+    if (isDeputy ? addressees.some((worker) => worker !== this.links.id) : addressees.includes(otherReader)) {
+      this.log.add(frame);
+    }
   }
 
   /** Tells a worker of this machine that its hello has arrived. */
@@ -128,7 +139,7 @@ export class Gateway {
   close(): void {
     this.links.broadcast(messages.stateMessage({ isReading: false, isCandidate: false }));
     this.log.clear();
-    this.handed.clear();
+    this.passed.clear();
     this.mates.clear();
     this.isHandingOn = false;
   }
@@ -136,6 +147,13 @@ export class Gateway {
   private get self(): Mate {
     const isCandidate = this.isConnected && !this.isRetired;
     return { id: this.links.id, isReading: this.phase === 'reading', isCandidate };
+  }
+
+  /** The deputy, if this worker is the gateway, or the gateway, if it is the deputy. */
+  private get otherReader(): number | undefined {
+    const { gateway, deputy } = this.roles;
+    if (gateway === this.links.id) return deputy;
+    return deputy === this.links.id ? gateway : undefined;
   }
 
   /** Call this after every change of this worker or another one. */
@@ -149,11 +167,11 @@ export class Gateway {
     }
     const before = this.roles;
     this.roles = rolesAmong([self, ...mates.values()]);
-    const { gateway, deputy } = this.roles;
+    const { gateway } = this.roles;
     if (this.feeder?.id !== gateway || this.phase !== 'stopping') this.feeder = undefined;
     if (gateway === links.id && before.gateway !== links.id) this.begin();
     if (gateway !== links.id && before.gateway === links.id) this.end();
-    if (deputy !== links.id) this.log.clear();
+    if (this.otherReader === undefined) this.log.clear();
   }
 
   /** Goes from one phase to the next. */
@@ -186,7 +204,7 @@ export class Gateway {
   /** This worker is the gateway from now on. */
   private begin(): void {
     this.isHandingOn = true;
-    this.log.handOnAll();
+    for (const frame of this.log.takeAll()) this.handOn(frame);
     for (const { id, isReading } of this.mates.values()) if (!isReading) this.links.send(id, messages.feeding);
   }
 
@@ -204,8 +222,8 @@ export class Gateway {
         return this.fedBy(from);
       case messages.kinds.frame:
         return this.listener.onFrame(openFrame(message.subarray(messages.HEADER)));
-      case messages.kinds.handed:
-        if (from === this.roles.gateway) this.log.confirm(messages.handedNumbers(message));
+      case messages.kinds.passed:
+        if (from === this.otherReader) this.log.confirm(messages.passedNumbers(message));
         return;
       case messages.kinds.answer:
         return this.listener.onAnswer(from);
@@ -220,8 +238,13 @@ export class Gateway {
     const mate = { id, ...messages.stateOf(message), isFed: known?.isFed ?? false };
     mates.set(id, mate);
     if (!known) links.send(id, messages.stateMessage(this.self));
-    if (!mate.isReading) mate.isFed = true;
-    else if (mate.isFed) {
+    if (!mate.isReading) {
+      mate.isFed = true;
+      // The deputy has lost its connection. What it has not confirmed was not handed on to it.
+      if (this.roles.gateway === links.id && this.roles.deputy === id) {
+        for (const frame of this.log.takeAll()) this.handOn(frame);
+      }
+    } else if (mate.isFed) {
       // Each change makes a new object.
       afterOverlap(() => {
         mate.isFed = false;
@@ -243,31 +266,25 @@ export class Gateway {
     });
   }
 
-  private isForFed({ addressees }: MachineFrame): boolean {
-    for (const worker of addressees) if (this.mates.get(worker)?.isFed) return true;
-    return false;
-  }
-
-  /** Returns whether the frame is for a worker that does not read the channel. */
-  private handOn({ bytes, addressees }: MachineFrame): boolean {
+  /** To those of its addressees that do not read the channel. */
+  private handOn({ bytes, addressees }: MachineFrame): void {
     let message: Buffer | undefined;
     for (const worker of addressees) {
       if (!this.mates.get(worker)?.isFed) continue;
       message ??= messages.frameMessage(bytes);
       this.links.send(worker, message);
     }
-    return message !== undefined;
   }
 
   private confirmLater({ sender, number }: MachineFrame): void {
-    if (this.handed.size === 0) setTimeout(() => this.confirm(), CONFIRM_INTERVAL_MS).unref();
-    this.handed.set(sender, number);
+    if (this.passed.size === 0) setTimeout(() => this.confirm(), CONFIRM_INTERVAL_MS).unref();
+    this.passed.set(sender, number);
   }
 
   private confirm(): void {
-    const { deputy } = this.roles;
-    if (deputy !== undefined && deputy !== this.links.id) this.links.send(deputy, messages.handedMessage(this.handed));
-    this.handed.clear();
+    const { otherReader } = this;
+    if (otherReader !== undefined) this.links.send(otherReader, messages.passedMessage(this.passed));
+    this.passed.clear();
   }
 }
 

@@ -9,13 +9,13 @@ import type { WorkerState } from './mates.js';
  * state:   version (1) │ 0 │ 1 if the worker reads the channel (1) │ 1 if it can be the gateway (1)
  * feeding: version (1) │ 1
  * frame:   version (1) │ 2 │ a frame of another machine
- * handed:  version (1) │ 3 │ for each sender: length of its id (1), id │ number of its last frame (6)
+ * passed:  version (1) │ 3 │ for each sender: length of its id (1), id │ number of its last frame (6)
  * answer:  version (1) │ 4
  * ```
  */
 export const GATEWAY_VERSION = 2;
 
-export const kinds = { state: 0, feeding: 1, frame: 2, handed: 3, answer: 4 } as const;
+export const kinds = { state: 0, feeding: 1, frame: 2, passed: 3, answer: 4 } as const;
 
 export const HEADER = 2;
 const NUMBER = 6;
@@ -37,8 +37,8 @@ export const stateOf = (message: Buffer): WorkerState => ({
 
 export const frameMessage = (frame: Buffer): Buffer => Buffer.concat([frameHeader, frame]);
 
-export function handedMessage(numbers: ReadonlyMap<string, number>): Buffer {
-  const parts = [Buffer.of(GATEWAY_VERSION, kinds.handed)];
+export function passedMessage(numbers: ReadonlyMap<string, number>): Buffer {
+  const parts = [Buffer.of(GATEWAY_VERSION, kinds.passed)];
   for (const [sender, number] of numbers) {
     const bytes = Buffer.allocUnsafe(1 + sender.length + NUMBER);
     bytes[0] = sender.length;
@@ -50,7 +50,7 @@ export function handedMessage(numbers: ReadonlyMap<string, number>): Buffer {
 }
 
 /** @throws MalformedMessage if it is incomplete */
-export function handedNumbers(message: Buffer): Map<string, number> {
+export function passedNumbers(message: Buffer): Map<string, number> {
   const numbers = new Map<string, number>();
   for (let at = HEADER; at < message.length; ) {
     const end = at + 1 + message[at]!;

@@ -13,7 +13,7 @@ import { endOf, HEADER, types } from '../wire/message.js';
  * Integers are little endian. A sender numbers its frames to a machine from 1 on. A frame can reach a worker on two ways,
  * so a worker needs the numbers to handle each frame once and in order.
  */
-const VERSION = 3;
+export const VERSION = 3;
 /** More workers of a machine get a message in an entry of their own. */
 const MAX_WORKERS = 255;
 const NUMBER = 6;
