@@ -42,5 +42,5 @@ function framesLine(base) {
   while (users < 1e9 && machinesOn('frames', users * STEP) <= machinesOn('sharded', users * STEP)) users *= STEP;
   const half = Number((users / 2).toPrecision(1));
   const compared = `${count(half)} users need ${count(machinesOn('frames', half))} machines instead of ${count(machinesOn('sharded', half))}`;
-  return `- Frames make a message between machines ${shown(base.cost.bus / base.cost.framed)} times cheaper, but each worker sends one to each other machine in every window: their number grows with the square of the machines. ${compared}. Above ${count(users)} users in such rooms, a machine's one gateway has no time left, and the sharded bus needs fewer machines. Sharing the frames among all workers of a machine would be the next improvement; then a window that grows with the number of machines.`;
+  return `- Frames make a message between machines ${shown(base.cost.bus / base.cost.framed)} times cheaper, but each worker sends one to each other machine in every window: their number grows with the square of the machines. ${compared}. Above ${count(users)} users in such rooms, a machine's one gateway has no time left, and the sharded bus needs fewer machines. A gateway that hands on in windows would be the next improvement ([one-gateway.md](decisions/one-gateway.md)); then a window that grows with the number of machines.`;
 }
