@@ -3,6 +3,7 @@ import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
 import { VERSION } from '../../../src/rooms/backplanes/frames/machines/machine-frame.js';
+import { MESH_VERSION } from '../../../src/rooms/backplanes/frames/mesh-frame-links.js';
 import { encodeBroadcast } from '../../../src/rooms/backplanes/frames/wire/broadcast.js';
 import { encodeMessage } from '../../../src/rooms/backplanes/frames/wire/cluster-message.js';
 import { messageOf, types } from '../../../src/rooms/backplanes/frames/wire/message.js';
@@ -79,8 +80,8 @@ const messages = [
 /** Frames for the embedded backplane. */
 export const frames: Uint8Array[] = [
   ...noise.map((bytes) => Buffer.from(bytes)),
-  ...messages.map((message) => Buffer.concat([Buffer.of(1), message])),
-  Buffer.concat([Buffer.of(1), messages[0]!.subarray(0, -1)]),
+  ...messages.map((message) => Buffer.concat([Buffer.of(MESH_VERSION), message])),
+  Buffer.concat([Buffer.of(MESH_VERSION), messages[0]!.subarray(0, -1)]),
 ];
 
 /** Publishes on the channels of `@socket.io/redis-adapter`. */

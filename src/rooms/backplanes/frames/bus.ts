@@ -72,7 +72,8 @@ export class FrameBus {
     });
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
-      onMalformed: (error) => inbox.drop(new MalformedMessage(String(error))),
+      onMalformed: (error) =>
+        inbox.drop(error instanceof MalformedMessage ? error : new MalformedMessage(String(error))),
       onJoin: (worker) => this.interest.resume(worker),
       onLeave: (worker) => this.interest.remove(worker),
     });

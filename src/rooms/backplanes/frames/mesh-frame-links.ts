@@ -4,7 +4,7 @@ import type { FrameLinks, FrameListener, Route } from './links.js';
 import { endOf, HEADER } from './wire/message.js';
 
 /** The first byte of a frame. */
-const VERSION = 3;
+export const MESH_VERSION = 3;
 
 /** Hands each message of a frame to the listener, from `at` on. */
 export function readFrame(frame: Buffer, at: number, onMessage: (type: number, body: Buffer) => void): void {
@@ -42,7 +42,7 @@ export class MeshFrameLinks implements FrameLinks {
     this.links.onMessage((number, frame) => {
       const from = this.nameOf(number);
       try {
-        if (frame[0] !== VERSION) throw new MalformedMessage('a frame has an unknown version');
+        if (frame[0] !== MESH_VERSION) throw new MalformedMessage('a frame has an unknown version');
         readFrame(frame, 1, (type, body) => onMessage(from, type, body));
       } catch (error) {
         onMalformed(error);
@@ -54,7 +54,7 @@ export class MeshFrameLinks implements FrameLinks {
   lose(): void {}
 }
 
-const version = Buffer.of(VERSION);
+const version = Buffer.of(MESH_VERSION);
 
 class MeshRoute implements Route {
   private parts: Buffer[] = [version];
