@@ -10,13 +10,15 @@ import { until } from './until.js';
 
 /**
  * The configuration of a proxy without affinity: each request goes to the next server. With `abortonclose`, servers learn
- * of clients that do not wait for an answer.
+ * of clients that do not wait for an answer. A server on a busy machine may take longer for a health check than their
+ * interval, after which HAProxy would break its connections.
  */
 export function roundRobin(listen: string, servers: readonly string[]): string {
   return `
 defaults
   mode http
   timeout connect 2s
+  timeout check 2s
   timeout client 60s
   timeout server 60s
   timeout tunnel 1h
