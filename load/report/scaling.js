@@ -28,7 +28,8 @@ network card, and the kernel's memory where the table of costs says so.`,
 them is the number of machines. "Bus per worker" is how many messages each worker receives from others. On the classic
 bus, every worker reads every message, and a second shard takes no load off the first. On the sharded bus, a worker reads
 the rooms in which it has members, and one room stays on one shard. The bus of frames carries the same messages, at most
-one frame for each window, worker and other machine; "frames" are those that the gateway of a machine sends and reads.
+one frame for each window, worker and other machine; "frames" are those that the gateway of a machine sends and
+reads. What it costs to hand them on to the other workers is left out.
 "Impossible" means that no number of machines is enough. Figures are rounded to two digits.`,
     ...known.map((name) => planTable(name, base)),
     ...missing(known),

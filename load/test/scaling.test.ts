@@ -25,7 +25,7 @@ const { plan } = (await import(new URL('../report/scaling/model.js', import.meta
 };
 
 const machine = { cores: 4, memory: 1e9, network: 1e6, headroom: 0.5 };
-const parameters = { machine, wire: { overhead: 100, window: 0.025, gateways: 1, readers: 2 } };
+const parameters = { machine, wire: { overhead: 100, window: 0.025, readers: 2 } };
 const cost = { bus: 0.001, redis: 0.0001, framed: 0.0001, frame: 0.0002, brokerFrame: 0.001 };
 const demand: Demand = {
   cpu: 0.001,

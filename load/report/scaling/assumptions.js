@@ -10,7 +10,6 @@ export const assumptions = {
     segment: { value: 1448, about: 'bytes of payload in a TCP segment' },
     overhead: { value: 90, about: 'bytes of TCP, IP and Ethernet headers per segment' },
     frame: { value: 4, about: 'bytes of WebSocket framing per message' },
-    gateways: { value: 1, about: 'workers of a machine that share its frames from other machines' },
     readers: { value: 2, about: 'workers of a machine that subscribe to its frames: the gateway and its deputy' },
     window: { value: 0.025, about: 'seconds in which messages to one client share a segment (FLUSH_MS)' },
   },

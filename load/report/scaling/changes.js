@@ -28,9 +28,6 @@ const changes = {
     rooms.members = 100;
     rooms.perSecond = 4;
   },
-  'frames shared by 16 gateways per machine': ({ wire }) => {
-    wire.gateways = 16;
-  },
   'twice the message rate': (p) => {
     p.rooms.perSecond *= 2;
     p.market.perSecond *= 2;

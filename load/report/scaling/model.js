@@ -103,8 +103,8 @@ function trafficOf(bus, published, { readers, size }, { machine: { cores }, wire
   const heard = cores * others * framesToOne;
   return {
     messages: (published * readers(workers)) / workers,
-    // Clients spread evenly: a gateway has as many of them as the other workers.
-    frames: heard / wire.gateways + others * framesToOne,
+    // Of the gateway, which has as many clients as the other workers. What it costs to hand frames on is left out.
+    frames: heard + others * framesToOne,
     copies: heard * machines * Math.min(cores, wire.readers),
     copySize: size * (toOne / framesToOne || 0) + wire.overhead,
   };
