@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { planHere } from './test/setup/situation.mjs';
 
 /** With NO_INSTALL, the tests whose programs are missing; the set-up before jest has listed them. */
@@ -19,8 +18,8 @@ export default {
   },
   collectCoverageFrom: ['src/**/*.ts'],
   testTimeout: 30_000,
-  // A worker uses a bit more than half a core: many tests wait for time-outs and reconnections.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // Many tests wait for heartbeats and time-outs; jest's default leaves one of two cores idle.
+  maxWorkers: '100%',
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.
   forceExit: false,

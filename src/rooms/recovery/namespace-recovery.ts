@@ -190,20 +190,20 @@ export class NamespaceRecovery implements Owner {
     }
     this.host.outcomes.recovered++;
     this.replay(session, returning, missed);
-    // The client has offsets of this worker now, and the buddy's copy is that of the worker before.
-    this.live.flush();
   }
 
   private replay(session: LiveSession, { offset }: Returning, missed: readonly Missed[]): void {
     const senders = this.log.known(offset.senders);
-    for (const { sender, packet } of missed) {
+    const replayed = missed.map(({ sender, packet }) => {
       if (sender === undefined) {
         this.live.keep(session, { ...packet, number: ++this.log.direct });
       } else senders.set(sender, packet.number);
-      const text = this.log.offsetOf(packet.at, senders);
-      const encoded = this.writer.withOffset(packet.packets, text);
-      packetStepsOf(session.socket).client.writeToEngine(encoded, { preEncoded: true });
-    }
+      return this.writer.withOffset(packet.packets, this.log.offsetOf(packet.at, senders));
+    });
+    // From its first packet on, the client has offsets of this worker, and the buddy's copy is that of the worker before.
+    this.live.flush();
+    const { client } = packetStepsOf(session.socket);
+    for (const encoded of replayed) client.writeToEngine(encoded, { preEncoded: true });
   }
 
   private missed(returning: Returning): Missed[] | undefined {
