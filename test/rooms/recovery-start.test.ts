@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Mesh } from '../../src/cluster/mesh/mesh.js';
+import { type Kind, kinds, type Mesh } from '../../src/cluster/mesh/mesh.js';
 import { linksOf } from '../../src/runtime/backplane.js';
 import type { WorkerLinks } from '../../src/worker-links.js';
 import { until } from '../support/until.js';
@@ -28,8 +28,18 @@ class LateLinks {
   private readonly late: (() => void)[] = [];
   private isLate = false;
 
-  readonly of = (mesh: Mesh): WorkerLinks => {
-    const links = linksOf(mesh);
+  /**
+   * @param kind the purpose whose messages are late
+   * @param sender the worker whose messages are; all if undefined
+   */
+  constructor(
+    private readonly kind: Kind = kinds.bus,
+    private readonly sender?: number,
+  ) {}
+
+  readonly of = (mesh: Mesh, kind: Kind): WorkerLinks => {
+    const links = linksOf(mesh, kind);
+    if (kind !== this.kind) return links;
     return {
       ...links,
       get members() {
@@ -37,7 +47,7 @@ class LateLinks {
       },
       onMessage: (listener) =>
         links.onMessage((from, payload) => {
-          if (this.isLate) this.late.push(() => listener(from, payload));
+          if (this.isLate && from === (this.sender ?? from)) this.late.push(() => listener(from, payload));
           else listener(from, payload);
         }),
     };
@@ -53,7 +63,7 @@ class LateLinks {
   }
 }
 
-async function start(id: number, late?: LateLinks): Promise<TestNode> {
+async function start(id: number, late?: LateLinks) {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
   const node = await startMember(await joinMesh(directory, id, others, {}, late?.of), {
     server: { connectionStateRecovery: {} },
@@ -90,3 +100,32 @@ test('a worker that starts has what the oldest worker has not received yet', asy
     [1, 2],
   ]);
 });
+
+test.each(['before', 'after'])(
+  "a session that arrives late, %s the worker that took it was killed, does not replace that worker's own",
+  async (when) => {
+    const late = new LateLinks(kinds.recovery, 1);
+    const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
+    const [witness, client] = [new Wanderer(third.url, 'websocket'), new Wanderer(first.url, 'websocket')];
+    clients.push(witness, client);
+    for (const one of clients) await one.heardAll(1);
+    third.io.emit('n', 'news', 1);
+    for (const one of clients) await one.heardAll(2);
+    // The third worker is the buddy of the second one.
+    late.hold();
+    await client.cutOff();
+    await until(() => first.io.of('/').sockets.size === 0);
+    await client.comeBack(second.url);
+    third.io.emit('n', 'news', 2);
+    for (const one of clients) await one.heardAll(3);
+    if (when === 'before') late.release();
+    second.bus.close();
+    await client.cutOff();
+    if (when === 'after') late.release();
+    third.io.emit('n', 'news', 3);
+    await client.comeBack(third.url);
+    expect(client.recovered).toEqual([true, true]);
+    for (const one of clients) await until(() => one.of('news').length === 3);
+    expect(client.of('news')).toEqual([1, 2, 3]);
+  },
+);

@@ -9,6 +9,7 @@ export interface LiveSession {
   readonly socket: Socket;
   readonly pid: string;
   readonly resumedFrom: string | undefined;
+  readonly recoveries: number | undefined;
   /** The client has received everything that it was sent before this time. */
   readonly aliveAt: number;
   /** The only room of a packet that is sent to it alone. */
@@ -55,9 +56,9 @@ export class LiveSessions {
     return this.bySid.get(sid);
   }
 
-  add(socket: Socket, resumedFrom: string | undefined, aliveAt: number): LiveSession {
+  add(socket: Socket, state: Pick<LiveSession, 'resumedFrom' | 'recoveries' | 'aliveAt'>): LiveSession {
     const session: LiveSession = {
-      ...{ socket, pid: pidOf(socket), resumedFrom, aliveAt },
+      ...{ ...state, socket, pid: pidOf(socket) },
       ...{ ownRoom: [socket.id], direct: undefined },
     };
     this.byPid.set(session.pid, session);
@@ -134,7 +135,8 @@ export class LiveSessions {
 
 const NONE: readonly string[] = [];
 
-function stateOf({ socket, pid, resumedFrom, aliveAt, direct }: LiveSession): CopiedState {
+function stateOf({ socket, pid, resumedFrom, recoveries, aliveAt, direct }: LiveSession): CopiedState {
   const { floor = 0, floorAt = 0 } = direct ?? {};
-  return { pid, sid: socket.id, rooms: [...socket.rooms], data: socket.data, resumedFrom, aliveAt, floor, floorAt };
+  const { id: sid, rooms, data } = socket;
+  return { pid, sid, rooms: [...rooms], data, resumedFrom, recoveries, aliveAt, floor, floorAt };
 }

@@ -13,6 +13,8 @@ export interface SessionState {
   data: unknown;
   worker: string;
   resumedFrom: string | undefined;
+  /** Other versions may leave it out. */
+  recoveries?: number | undefined;
   disconnectedAt: number;
   aliveAt: number;
   direct: Omit<StreamState, 'sender'>;
@@ -25,6 +27,7 @@ export interface LiveState {
   rooms: readonly string[];
   data: unknown;
   resumedFrom: string | undefined;
+  recoveries?: number | undefined;
   aliveAt: number;
 }
 
@@ -38,7 +41,7 @@ export interface CopiedState extends LiveState {
 export type RecoveryMessage = { nsp: string } & (
   | { type: 'session'; session: SessionState }
   /** A worker recovers the session. Its buddy keeps a copy until it has heard how that ended. */
-  | { type: 'taken'; pid: string; isBuddy?: boolean }
+  | { type: 'taken'; pid: string; recoveries?: number; isBuddy?: boolean }
   /** A socket of the sender has joined the room of a socket elsewhere. */
   | { type: 'joined'; room: string }
   /** Which worker has this session? */
@@ -124,6 +127,7 @@ const isText = (value: unknown) => typeof value === 'string';
 /** Some applications use numbers for rooms. */
 const isRoom = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
+const isCount = (value: unknown) => value === undefined || isNumber(value);
 const isList = (value: unknown, isOne: (one: never) => boolean) => Array.isArray(value) && value.every(isOne as never);
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
@@ -148,6 +152,7 @@ const isLive = (value: Fields) =>
   isText(value.sid) &&
   isList(value.rooms, isRoom) &&
   (value.resumedFrom === undefined || isText(value.resumedFrom)) &&
+  isCount(value.recoveries) &&
   isNumber(value.aliveAt);
 
 const isSession = (value: Fields) =>
@@ -155,7 +160,7 @@ const isSession = (value: Fields) =>
 
 const checks: Record<RecoveryMessage['type'], Check> = {
   session: ({ session }) => isSession(session as Fields),
-  taken: ({ pid }) => isText(pid),
+  taken: ({ pid, recoveries }) => isText(pid) && isCount(recoveries),
   joined: ({ room }) => isText(room),
   find: ({ pid, request }) => isText(pid) && isNumber(request),
   found: ({ request, isHere }) => isNumber(request) && typeof isHere === 'boolean',

@@ -178,7 +178,8 @@ export class NamespaceRecovery implements Owner {
     const returning = this.returning.get(socket.id);
     this.returning.delete(socket.id);
     countAnswers(socket);
-    const session = this.live.add(socket, returning?.resumedFrom, returning?.session.aliveAt ?? Date.now());
+    const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
+    const session = this.live.add(socket, { resumedFrom: returning?.resumedFrom, recoveries, aliveAt });
     if (!returning) return;
     for (const room of socket.rooms) if (room !== socket.id) this.peers.joined(String(room));
     const missed = this.missed(returning);
@@ -238,7 +239,7 @@ export class NamespaceRecovery implements Owner {
     const live = this.live.get(pid);
     if (!live) return;
     this.keepSession(
-      { pid, sid, rooms, data, resumedFrom: live.resumedFrom, aliveAt: live.aliveAt },
+      { pid, sid, rooms, data, resumedFrom: live.resumedFrom, recoveries: live.recoveries, aliveAt: live.aliveAt },
       this.host.name,
       live.direct ?? new Stream(this.host.memory),
     );

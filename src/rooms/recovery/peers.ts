@@ -6,6 +6,8 @@ import { type KeptPacket, Stream } from './kept/stream.js';
 import type { LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage, SessionState } from './messages.js';
 import { Replicas } from './replicas.js';
+import { Requests } from './requests.js';
+import { TakenSessions } from './taken.js';
 
 /** How long a worker waits for a session that another worker has, in ms. */
 const MAX_WAIT_MS = 2000;
@@ -35,10 +37,9 @@ export class Peers {
   /** Resolves when this worker has what the others had kept before it started. */
   readonly ready: Promise<void>;
   private readonly replicas: Replicas;
+  private readonly taken: TakenSessions;
   private readonly shared = new Set<string>();
-  private readonly requests = new Map<number, Set<number>>();
-  private readonly answered = new Map<number, () => void>();
-  private asked = 0;
+  private readonly requests = new Requests();
   private teacher: number | undefined;
   /** The workers whose history this one waits for. */
   private readonly teaching = new Set<number>();
@@ -49,6 +50,7 @@ export class Peers {
     private readonly host: RecoveryHost,
   ) {
     this.replicas = new Replicas(host.memory);
+    this.taken = new TakenSessions(host.bounds);
     this.ready = new Promise((resolve) => {
       this.learnt = resolve;
     });
@@ -123,12 +125,14 @@ export class Peers {
   private take(pid: string): KeptSession | undefined {
     const session = this.recovery.sessions.take(pid);
     if (!session) return undefined;
-    const message = { type: 'taken', nsp: this.nsp, pid } as const;
+    const recoveries = (session.recoveries ?? 0) + 1;
+    this.taken.add({ pid, recoveries });
+    const message = { type: 'taken', nsp: this.nsp, pid, recoveries } as const;
     const buddy = this.host.buddy();
     // Before the others drop their copies. This worker may be killed while it recovers the session.
     if (buddy !== undefined) this.host.send(buddy, { ...message, isBuddy: true });
     this.host.tellAll(message);
-    return session;
+    return { ...session, recoveries };
   }
 
   /**
@@ -136,23 +140,11 @@ export class Peers {
    * @param onNone called when none of this machine has it, and no other machine can
    */
   private request(pid: string, onNone: () => void): boolean {
-    const members = new Set(this.host.members);
-    const request = ++this.asked;
-    const { spansMachines } = this.host;
-    if (members.size > 0) {
-      this.requests.set(request, members);
-      if (!spansMachines) this.answered.set(request, onNone);
-      setTimeout(() => this.forget(request), MAX_WAIT_MS).unref();
-    }
-    if (members.size > 0 || spansMachines) {
-      this.host.tellAll({ type: 'find', nsp: this.nsp, pid, request });
-    }
-    return members.size > 0;
-  }
-
-  private forget(request: number): void {
-    this.requests.delete(request);
-    this.answered.delete(request);
+    const { members, spansMachines } = this.host;
+    if (members.length === 0 && !spansMachines) return false;
+    const request = this.requests.start(members, spansMachines ? undefined : onNone);
+    this.host.tellAll({ type: 'find', nsp: this.nsp, pid, request });
+    return members.length > 0;
   }
 
   /** Resolves when the other workers of the machine have received everything. */
@@ -168,21 +160,25 @@ export class Peers {
     const { sessions, live, log } = this.recovery;
     switch (message.type) {
       case 'session':
-        this.replicas.drop(message.session.pid);
-        return sessions.put(this.sessionOf(message.session));
-      case 'taken': {
-        const taken = message.isBuddy && from !== undefined ? sessions.take(message.pid) : undefined;
-        return taken ? this.replicas.keepTaken(from!, taken) : sessions.drop(message.pid);
-      }
+        return this.keep(this.sessionOf(message.session));
+      case 'taken':
+        if (message.isBuddy && from !== undefined) {
+          return this.taken.addFor(from, message, sessions.take(message.pid));
+        }
+        this.taken.add(message);
+        return sessions.drop(message.pid);
       case 'joined':
         if (this.shared.size < MAX_SHARED) this.shared.add(message.room);
         return;
       case 'find':
         return this.answer(from, message.pid, message.request);
       case 'found':
-        return this.onFound(from, message);
+        if (!message.isHere) this.requests.answered(from!, message.request);
+        return;
       case 'live':
-        if (from !== undefined) this.replicas.apply(from, message);
+        if (from === undefined) return;
+        this.replicas.apply(from, message);
+        for (const { pid } of message.sessions) this.taken.end(pid);
         return;
       case 'ask':
         if (from !== undefined) this.teach(from, message.isOwn);
@@ -200,6 +196,22 @@ export class Peers {
     }
   }
 
+  /** Keeps a session that another worker has sent. */
+  private keep(session: KeptSession): void {
+    if (this.isLate(session)) return;
+    this.replicas.drop(session.pid);
+    this.taken.end(session.pid);
+    this.recovery.sessions.put(session);
+  }
+
+  /** Whether a session has been taken since it was sent. It is kept only if that has come to nothing. */
+  private isLate(session: KeptSession): boolean {
+    if (!this.taken.isOutdated(session)) return false;
+    const lost = this.taken.receive(session, this.host.members);
+    if (lost) this.share(lost);
+    return true;
+  }
+
   private answer(from: number | undefined, pid: string, request: number): void {
     const { sessions, live } = this.recovery;
     const kept = sessions.get(pid);
@@ -211,18 +223,8 @@ export class Peers {
     }
     connected?.socket.conn.close(true);
     if (from === undefined) return;
-    const isHere = kept !== undefined || connected !== undefined || this.replicas.has(pid);
+    const isHere = kept !== undefined || connected !== undefined || this.replicas.has(pid) || this.taken.has(pid);
     this.host.send(from, { type: 'found', nsp: this.nsp, request, isHere });
-  }
-
-  private onFound(from: number | undefined, { request, isHere }: { request: number; isHere: boolean }): void {
-    const missing = this.requests.get(request);
-    // One that has it sends it.
-    if (!missing || isHere) return;
-    missing.delete(from!);
-    if (missing.size > 0) return;
-    this.answered.get(request)?.();
-    this.forget(request);
   }
 
   private teach(to: number, isOwn = false): void {
@@ -251,7 +253,9 @@ export class Peers {
       for (const packet of stream.packets) this.recovery.deliver(stream.sender, packet);
     }
     for (const state of sessions) {
-      if (!this.recovery.sessions.get(state.pid)) this.recovery.sessions.put(this.sessionOf(state));
+      if (this.recovery.sessions.get(state.pid)) continue;
+      const session = this.sessionOf(state);
+      if (!this.isLate(session)) this.recovery.sessions.put(session);
     }
     if (!isLast) return;
     if (from === this.teacher) {
@@ -276,24 +280,25 @@ export class Peers {
       if (this.recovery.sessions.get(replica.pid) || this.recovery.live.get(replica.pid)) replica.direct.release();
       else this.recovery.keepSession(replica, replica.worker, replica.direct);
     }
-    for (const session of this.replicas.takeTaken(id)) this.share(session);
+    for (const session of this.taken.takeFrom(id)) this.share(session);
     const sender = this.host.nameOf(id);
     if (sender !== undefined) {
       this.recovery.log.end(sender);
       const last = this.recovery.log.lastOf(sender);
       this.host.tellAll({ type: 'tail', nsp: this.nsp, sender, last });
     }
-    for (const request of [...this.requests.keys()]) this.onFound(id, { request, isHere: false });
+    this.requests.leave(id);
     if (this.teacher === id) this.ask();
     this.learntFrom(id);
   }
 
   sweep(oldest: number): void {
-    this.replicas.sweep(oldest);
+    this.taken.sweep(oldest);
   }
 
   close(): void {
     this.replicas.close();
+    this.taken.close();
     this.learnt();
   }
 }

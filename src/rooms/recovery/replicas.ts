@@ -1,4 +1,3 @@
-import type { KeptSession } from './kept/sessions.js';
 import { type PacketMemory, Stream } from './kept/stream.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
 
@@ -14,8 +13,6 @@ export interface Replica extends LiveState {
 export class Replicas {
   /** By the id of the other worker, and by the session. */
   private readonly workers = new Map<number, Map<string, Replica>>();
-  /** Sessions that another worker recovers now. */
-  private readonly taken = new Map<string, { readonly by: number; readonly session: KeptSession }>();
 
   constructor(private readonly memory: PacketMemory) {}
 
@@ -27,7 +24,6 @@ export class Replicas {
       const stream = copies.get(state.pid)?.direct ?? new Stream(this.memory);
       stream.cut(state.floor, state.floorAt);
       copies.set(state.pid, { ...state, worker, direct: stream });
-      this.dropTaken(state.pid);
     }
     for (const [pid, number, at, packets] of direct) {
       const copy = copies.get(pid);
@@ -39,25 +35,12 @@ export class Replicas {
     }
   }
 
-  /** Keeps a session until the worker that recovers it has told the result. */
-  keepTaken(by: number, session: KeptSession): void {
-    this.dropTaken(session.pid);
-    this.taken.set(session.pid, { by, session });
-  }
-
-  private dropTaken(pid: string): void {
-    this.taken.get(pid)?.session.direct.release();
-    this.taken.delete(pid);
-  }
-
   has(pid: string): boolean {
-    if (this.taken.has(pid)) return true;
     for (const copies of this.workers.values()) if (copies.has(pid)) return true;
     return false;
   }
 
   drop(pid: string): void {
-    this.dropTaken(pid);
     for (const copies of this.workers.values()) {
       copies.get(pid)?.direct.release();
       copies.delete(pid);
@@ -71,22 +54,7 @@ export class Replicas {
     return copies;
   }
 
-  /** Removes the sessions that a worker was recovering, and returns them. */
-  takeTaken(from: number): KeptSession[] {
-    const sessions = [...this.taken.values()].filter(({ by }) => by === from).map(({ session }) => session);
-    for (const { pid } of sessions) this.taken.delete(pid);
-    return sessions;
-  }
-
-  /** Drops sessions that ended before a time. A worker that gives a client a new session instead does not report that. */
-  sweep(oldest: number): void {
-    for (const { session } of [...this.taken.values()]) {
-      if (session.disconnectedAt < oldest) this.dropTaken(session.pid);
-    }
-  }
-
   close(): void {
-    for (const pid of [...this.taken.keys()]) this.dropTaken(pid);
     for (const worker of [...this.workers.keys()]) for (const { direct } of this.takeAll(worker)) direct.release();
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
-import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { type Kind, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import type { Backplane } from '../../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
 import { loadBackplane } from '../../../src/rooms/backplanes/open.js';
@@ -17,26 +17,26 @@ export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions'>;
 
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
- * @param busLinksOf the links on which broadcasts travel
+ * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
  */
 export async function joinMesh(
   directory: string,
   id: number,
   others: readonly number[],
   bounds: Bounds = {},
-  busLinksOf: (mesh: Mesh) => WorkerLinks = linksOf,
+  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
 ) {
   const mesh = new Mesh(id, directory);
   await mesh.listen();
   await mesh.join(others);
   const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
   const bus = open({
-    links: busLinksOf(mesh),
+    links: linksFor(mesh, kinds.bus),
     machine: 'machine-',
     window: ownWindow(),
     prefix: '',
     events: quiet,
-    recovery: { links: linksOf(mesh, kinds.recovery), ...bounds },
+    recovery: { links: linksFor(mesh, kinds.recovery), ...bounds },
   });
   return {
     ...bus,

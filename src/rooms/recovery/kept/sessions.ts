@@ -10,6 +10,8 @@ export interface KeptSession {
   readonly worker: string;
   /** The offset with which the client was recovered on that worker. */
   readonly resumedFrom: string | undefined;
+  /** How often a worker has begun to recover it; 0 if undefined. */
+  readonly recoveries?: number | undefined;
   readonly disconnectedAt: number;
   /** The client has received everything that it was sent before this time. */
   readonly aliveAt: number;
