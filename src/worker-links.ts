@@ -1,5 +1,5 @@
 /**
- * The four methods on which the embedded backplane, and other code that spans the workers of a machine, is built. An
+ * The methods on which the embedded backplane, and other code that spans the workers of a machine, is built. An
  * implementation
  *
  * - must deliver the messages of one worker to another in order and once each, or not at all once one of the two is
@@ -17,6 +17,11 @@ export interface WorkerLinks {
   send(to: number, payload: Uint8Array): void;
   /** Sends to all other workers. */
   broadcast(payload: Uint8Array): void;
+  /**
+   * Hands to the system what was sent in this turn, so that it arrives even if this worker is killed next. Leave it out
+   * if sending does that.
+   */
+  flush?(): void;
   /** Calls back with each message. There is one listener, which may keep the payload. */
   onMessage(listener: (from: number, payload: Buffer) => void): void;
   /** Calls back with the id of each worker that is gone. */

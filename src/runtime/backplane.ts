@@ -114,6 +114,7 @@ export function linksOf(mesh: MeshLinks, kind: Kind = kinds.bus): WorkerLinks {
     },
     send: (to, payload) => mesh.send(to, kind, payload),
     broadcast: (payload) => mesh.broadcast(kind, payload),
+    flush: () => mesh.flush(),
     onMessage: (listener) => mesh.listenTo(kind, listener),
     onLeave: (listener) => mesh.onLeave(listener),
   };

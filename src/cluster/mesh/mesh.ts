@@ -27,7 +27,8 @@ export type MeshListener = (from: number, payload: Buffer) => void;
 
 /**
  * The links between the workers of one machine: a Unix socket for each pair and direction, without a broker. Messages
- * of one worker to another arrive in order, or not at all once one of the two is gone.
+ * of one worker to another arrive in order, or not at all once one of the two is gone. A worker that was killed is gone
+ * when the last message that it had sent is delivered.
  *
  * A new worker says hello to each running worker, and each of them links back to it. When `join` resolves, it receives
  * every message that they send.
@@ -102,7 +103,6 @@ export class Mesh {
         (id) =>
           new Promise<void>((resolve) => {
             this.welcomed.set(id, resolve);
-            this.onLeave((gone) => gone === id && resolve());
             this.link(id, kinds.hello);
           }),
       ),
@@ -133,6 +133,11 @@ export class Mesh {
     for (const link of this.links.values()) this.write(link, message);
   }
 
+  /** Hands to the system what was sent in this turn. It arrives, whatever happens to this worker next. */
+  flush(): void {
+    for (const link of this.links.values()) if (link.writableCorked > 0) link.uncork();
+  }
+
   close(): void {
     this.leaveListeners.length = 0;
     this.server?.close();
@@ -155,16 +160,35 @@ export class Mesh {
     const socket = createConnection(this.pathOf(id));
     this.links.set(id, socket);
     socket.on('error', () => {});
-    socket.on('close', () => this.onGone(id, socket));
+    // A link back may still wait to be accepted.
+    socket.on('close', () => setImmediate(() => this.onClosed(id, socket)));
     // No data arrives on this link. Reading it is how its end is noticed.
     socket.resume();
     this.write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
   }
 
+  /** The worker is gone once all that it has sent is read. That comes on another connection. */
+  private onClosed(id: number, link: Socket): void {
+    if (this.links.get(id) !== link) return;
+    const mayBeUnread = (from: number | undefined) => from === id || (from === undefined && this.welcomed.has(id));
+    const [unread, from] = [...this.incoming].find(([socket, from]) => !socket.destroyed && mayBeUnread(from)) ?? [];
+    if (!unread) return this.onGone(id, link);
+    const again = () => this.onClosed(id, link);
+    unread.once('close', again);
+    if (from === undefined) unread.once('data', again);
+  }
+
   private onGone(id: number, link: Socket): void {
     if (this.links.get(id) !== link) return;
     this.links.delete(id);
+    this.welcome(id);
     for (const listener of [...this.leaveListeners]) listener(id);
+  }
+
+  /** A worker that was said hello to has answered, or never will. */
+  private welcome(id: number): void {
+    this.welcomed.get(id)?.();
+    this.welcomed.delete(id);
   }
 
   private giveUp(link: Socket): void {
@@ -208,8 +232,7 @@ export class Mesh {
         from = payload.readUIntLE(0, 3);
         this.incoming.set(socket, from);
         if (kind === kinds.hello) this.link(from, kinds.welcome);
-        else this.welcomed.get(from)?.();
-        this.welcomed.delete(from);
+        else this.welcome(from);
         return;
       }
       this.deliver(kind as Kind, from, payload);

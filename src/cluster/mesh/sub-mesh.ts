@@ -2,7 +2,7 @@ import { MalformedMessage } from '../../errors.js';
 import { type Kind, kinds, type Mesh, type MeshListener } from './mesh.js';
 
 /** The links of a mesh, for one of its purposes. */
-export type MeshLinks = Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'broadcast' | 'listenTo' | 'onLeave'>;
+export type MeshLinks = Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'broadcast' | 'flush' | 'listenTo' | 'onLeave'>;
 
 /** The number of the part, and the kind of the message. */
 const HEADER = 2;
@@ -37,6 +37,7 @@ export class MeshParts {
       has: (id) => mesh.has(id),
       send: (to, kind, payload) => mesh.send(to, kinds.part, wrap(kind, payload)),
       broadcast: (kind, payload) => mesh.broadcast(kinds.part, wrap(kind, payload)),
+      flush: () => mesh.flush(),
       listenTo: (kind, listener) => listeners.set(part + 256 * kind, listener),
       onLeave: (listener) => mesh.onLeave(listener),
     };

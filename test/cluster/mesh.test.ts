@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { frame } from '../../src/cluster/mesh/framing.js';
+import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { socketOf } from '../../src/cluster/protocol.js';
+import { until } from '../support/until.js';
+
+let directory: string;
+const closers: (() => void)[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-mesh-'));
+});
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+  rmSync(directory, { recursive: true });
+});
+
+/** A worker's mesh, and what it has received and noticed. */
+async function listen(id: number) {
+  const mesh = new Mesh(id, directory);
+  closers.push(() => mesh.close());
+  await mesh.listen();
+  const events: string[] = [];
+  mesh.listenTo(kinds.bus, (from, payload) => events.push(`${from}: ${payload}`));
+  mesh.onLeave((id) => events.push(`${id} is gone`));
+  return { mesh, events };
+}
+
+/** The sockets of a worker, whose connections a test ends one by one as the system may when a process is killed. */
+async function listenWithSocket(id: number): Promise<{ accepted: Promise<Socket> }> {
+  const server = createServer();
+  closers.push(() => server.close());
+  server.listen(socketOf(directory, id));
+  await once(server, 'listening');
+  return { accepted: once(server, 'connection').then(([socket]) => (socket as Socket).resume()) };
+}
+
+function connectTo(id: number): Socket {
+  const socket = createConnection(socketOf(directory, id));
+  closers.push(() => socket.destroy());
+  return socket;
+}
+
+const welcomeFrom = (id: number) => frame(kinds.welcome, Buffer.of(id, 0, 0));
+const says = (text: string) => frame(kinds.bus, Buffer.from(text));
+
+test('a worker is gone when all that it has sent is read', async () => {
+  const { accepted } = await listenWithSocket(2);
+  const { mesh, events } = await listen(1);
+  const joined = mesh.join([2]);
+  const there = await accepted;
+  const back = connectTo(1);
+  back.write(welcomeFrom(2));
+  await joined;
+  there.destroy();
+  await once(there, 'close');
+  // The other end notices that meanwhile.
+  for (const text of ['one', 'two', 'three']) {
+    back.write(says(text));
+    await until(() => events.includes(`2: ${text}`));
+  }
+  back.end();
+  await until(() => mesh.members.length === 0);
+  expect(events).toEqual(['2: one', '2: two', '2: three', '2 is gone']);
+});
+
+test('a worker that is killed when it has just welcomed another one is heard by that one', async () => {
+  const { accepted } = await listenWithSocket(2);
+  const { mesh, events } = await listen(1);
+  const joined = mesh.join([2]);
+  const there = await accepted;
+  there.destroy();
+  const back = connectTo(1);
+  back.write(welcomeFrom(2));
+  back.end(says('one'));
+  await joined;
+  await until(() => mesh.members.length === 0);
+  expect(events).toEqual(['2: one', '2 is gone']);
+});
+
+test('a worker that is killed before it has welcomed another one is gone', async () => {
+  const { accepted } = await listenWithSocket(2);
+  const { mesh, events } = await listen(1);
+  const joined = mesh.join([2]);
+  (await accepted).destroy();
+  await joined;
+  expect(mesh.members).toEqual([]);
+  await until(() => events.length > 0);
+  expect(events).toEqual(['2 is gone']);
+});
+
+test('what is flushed arrives although its sender ends in the same turn', async () => {
+  const { mesh, events } = await listen(1);
+  const other = await listen(2);
+  await other.mesh.join([1]);
+  await until(() => mesh.members.length === 1);
+  other.mesh.send(1, kinds.bus, Buffer.from('lost or not'));
+  other.mesh.flush();
+  other.mesh.send(1, kinds.bus, Buffer.from('too late'));
+  other.mesh.close();
+  await until(() => mesh.members.length === 0);
+  expect(events).toEqual(['2: lost or not', '2 is gone']);
+});
