@@ -68,28 +68,20 @@ async function begin(names: Record<string, object>, env = {}): Promise<Begun> {
   return { app, members, news };
 }
 
-/**
- * Waits until all members are on workers of the new release, and compares what they have heard.
- * @param isJustRecovered whether the worker was killed right after it had recovered members, which may have a new session
- */
-async function expectNothingLost({ app, members, news }: Begun, isJustRecovered = false): Promise<void> {
+/** Waits until all members are on workers of the new release, and compares what they have heard. */
+async function expectNothingLost({ app, members, news }: Begun): Promise<void> {
   await app.logged(({ msg }) => msg === 'reload finished');
   const last = await news.stop();
-  let renewed = 0;
   for (const { socket, said, id, disconnects } of members) {
     await until(() => said.get('news')!.at(-1)! >= last);
     const heard = said.get('news')!;
     // Of the numbers that were not confirmed, each was sent or not.
     expect(heard).toEqual([...new Set(heard)].sort((one, other) => one - other));
-    expect(socket.connected).toBe(true);
+    const first = heard[0]!;
+    expect(news.confirmed.filter((number) => number >= first && !heard.includes(number))).toEqual([]);
+    expect({ id: socket.id, isConnected: socket.connected }).toEqual({ id, isConnected: true });
     expect(disconnects).toBeLessThanOrEqual(1);
-    if (socket.id === id) {
-      const first = heard[0]!;
-      expect(news.confirmed.filter((number) => number >= first && !heard.includes(number))).toEqual([]);
-    } else renewed++;
   }
-  // New workers take turns.
-  expect(renewed).toBeLessThanOrEqual(isJustRecovered ? members.length / 2 : 0);
 }
 
 test('a new worker that is killed before it has recovered a session loses nothing', async () => {
@@ -108,14 +100,14 @@ test('a new worker that is killed before it has recovered a session loses nothin
   await expectNothingLost(begun);
 });
 
-test('of a new worker that is killed once it has recovered sessions, no client misses anything unnoticed', async () => {
+test('a new worker that is killed once it has recovered sessions loses nothing', async () => {
   const begun = await begin(namesOf('quick'));
   const { app, members } = begun;
   app.process.kill('SIGHUP');
   await killFirst(app);
   await until(() => members.some(({ disconnects }) => disconnects > 0));
   await until(() => members.every(({ socket }) => socket.connected));
-  await expectNothingLost(begun, true);
+  await expectNothingLost(begun);
 });
 
 test('clients whose turn comes after a new worker was killed go to the other ones', async () => {
@@ -129,7 +121,7 @@ test('clients whose turn comes after a new worker was killed go to the other one
   await killFirst(app);
   await app.logged(({ msg }) => msg === 'a worker died and will be replaced');
   for (const [answer] of answers) answer();
-  await expectNothingLost(begun, true);
+  await expectNothingLost(begun);
   expect(busy.map(({ disconnects }) => disconnects)).toEqual(busy.map(() => 0));
 });
 

@@ -22,6 +22,8 @@ export interface RecoveryHost {
   /** The name of a worker of this machine, as far as its id tells it. */
   nameOf(id: number): string | undefined;
   send(to: number, message: RecoveryMessage): void;
+  /** What was sent to this machine's workers arrives, even if this one is killed next. */
+  flush(): void;
   /** Sends to all other workers, those of other machines included. Returns the size of the message. */
   tellAll(message: RecoveryMessage): number;
 }

@@ -203,6 +203,7 @@ export class NamespaceRecovery implements Owner {
     });
     // From its first packet on, the client has offsets of this worker, and the buddy's copy is that of the worker before.
     this.live.flush();
+    this.host.flush();
     const { client } = packetStepsOf(session.socket);
     for (const encoded of replayed) client.writeToEngine(encoded, { preEncoded: true });
   }

@@ -164,6 +164,10 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     this.links?.send(to, encodeMessage(message));
   }
 
+  flush(): void {
+    this.links?.flush?.();
+  }
+
   tellAll(message: RecoveryMessage): number {
     const bytes = encodeMessage(message);
     if (!this.spansMachines) this.links?.broadcast(bytes);
