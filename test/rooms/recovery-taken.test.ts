@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { KeptSession } from '../../src/rooms/recovery/kept/sessions.js';
 import { PacketMemory, Stream } from '../../src/rooms/recovery/kept/stream.js';
-import { TakenSessions } from '../../src/rooms/recovery/taken.js';
+import { TakenSessions } from '../../src/rooms/recovery/kept/taken.js';
 
 const memory = new PacketMemory(1e6);
 

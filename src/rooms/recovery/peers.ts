@@ -3,11 +3,11 @@ import type { RecoveryHost } from './host.js';
 import type { PacketLog } from './kept/packet-log.js';
 import type { KeptSession, Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
+import { TakenSessions } from './kept/taken.js';
 import type { LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage, SessionState } from './messages.js';
 import { Replicas } from './replicas.js';
 import { Requests } from './requests.js';
-import { TakenSessions } from './taken.js';
 
 /** How long a worker waits for a session that another worker has, in ms. */
 const MAX_WAIT_MS = 2000;

@@ -1,4 +1,4 @@
-import type { KeptSession } from './kept/sessions.js';
+import type { KeptSession } from './sessions.js';
 
 /** What identifies a state of a session among those before and after. */
 type Version = Pick<KeptSession, 'pid' | 'recoveries'>;
