@@ -3,6 +3,7 @@ import { MAX_IN_FLIGHT } from '../../src/chat/in-flight-events.js';
 import { openPolling, type RawPolling } from '../engine/support/raw.js';
 import { connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const ROOM = 'hall';
 const MEMBERS = 100;
@@ -76,15 +77,16 @@ test('20,000 who in one POST do not block the worker', async () => {
 
 test('of the reads in one POST, those beyond the bound are rejected, and reads work again after the replies', async () => {
   const client = await raw();
-  for (let round = 0; round < 2; round++) {
+  let exact = 0;
+  // A busy machine may handle a POST in several slices of time, and reply in between.
+  await until(async () => {
     const replies = await repliesTo(client, asks('who', ROOM, 150));
     const accepted = replies.filter((reply) => reply === 'ok').length;
-    const rejected = replies.filter((reply) => reply === 'RATE_LIMITED').length;
-    // A slow machine handles the POST in several slices of time, and replies in between.
     expect(accepted).toBeGreaterThanOrEqual(MAX_IN_FLIGHT);
-    expect(rejected).toBeGreaterThan(0);
-    expect(accepted + rejected).toBe(150);
-  }
+    expect(replies.filter((reply) => reply === 'RATE_LIMITED')).toHaveLength(150 - accepted);
+    if (accepted === MAX_IN_FLIGHT) exact++;
+    return exact === 2;
+  });
   const mixed = [...asks('who', ROOM, MAX_IN_FLIGHT), `42${MAX_IN_FLIGHT}["join","${ROOM}"]`];
   expect((await repliesTo(client, mixed)).at(-1)).toBe('RATE_LIMITED');
 });
