@@ -23,17 +23,17 @@ const ACT_TIMEOUT_MS = 8000;
 const OVERVIEW_INTERVAL_MS = 800;
 
 /**
- * The admin port of a primary; undefined if it has none.
+ * The admin port of a primary.
  * @param recent the events of the primary itself
  */
 export function adminServer(
+  port: number,
   config: RunConfig,
   primary: Primary,
   log: Logger,
   recent: RecentEvents,
-): AdminServer | undefined {
-  const { adminPort: port, adminHost: host, allowedHosts, workers } = config;
-  if (port === undefined) return undefined;
+): AdminServer {
+  const { adminHost: host, allowedHosts, workers } = config;
   const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
   return new AdminServer(adminSource(primary, workers, log, recent), {
     host,

@@ -38,12 +38,12 @@ export interface Started {
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
   const recent = new RecentEvents();
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
-  const { workers, drainTimeout, reloadHold } = config;
+  const { workers, drainTimeout, reloadHold, adminPort: port } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, reloadHold, log, ...what });
   // Without the port, the primary need not load the page and the metrics.
-  const { adminServer } = config.adminPort === undefined ? {} : await import('./admin-source.js');
-  const admin = adminServer?.(config, primary, log, recent);
+  const admin =
+    port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
   const stop = stopOnce(primary, admin);
   obeySignals(primary, stop);
   // Of a process manager.
