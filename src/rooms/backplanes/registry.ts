@@ -1,4 +1,4 @@
-import type { Backplane, BackplaneSurroundings } from './backplane.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
 
 type Open = (surroundings: BackplaneSurroundings) => Backplane;
 
@@ -43,29 +43,20 @@ const kinds = {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: true,
-    load: async () => {
-      const { redisBackplane } = await import('./redis/classic.js');
-      return ({ url, events, prefix }) => redisBackplane(url, events, prefix);
-    },
+    load: forStock(async () => (await import('./redis/classic.js')).redisBackplane),
   },
   'redis-sharded': {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
     isSharded: true,
-    load: async () => {
-      const { redisShardedBackplane } = await import('./redis/sharded.js');
-      return ({ url, events, prefix }) => redisShardedBackplane(url, events, prefix);
-    },
+    load: forStock(async () => (await import('./redis/sharded.js')).redisShardedBackplane),
   },
   'redis-streams': {
     server: 'Redis',
     spansMachines: true,
     keepsPackets: false,
-    load: async () => {
-      const { redisStreamsBackplane } = await import('./redis/streams.js');
-      return ({ url, events, prefix }) => redisStreamsBackplane(url, events, prefix);
-    },
+    load: forStock(async () => (await import('./redis/streams.js')).redisStreamsBackplane),
   },
   nats: {
     server: 'NATS',
@@ -74,6 +65,14 @@ const kinds = {
     load: async () => (await import('./nats/nats.js')).natsBackplane,
   },
 } as const satisfies Record<string, BackplaneKind>;
+
+/** Those that stock servers and emitters understand need only the server and the prefix. */
+function forStock(load: () => Promise<(url: string, events: BackplaneEvents, prefix: string) => Backplane>) {
+  return async (): Promise<Open> => {
+    const open = await load();
+    return ({ url, events, prefix }) => open(url, events, prefix);
+  };
+}
 
 export type BackplaneName = keyof typeof kinds;
 
