@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import { framesChannel } from '../../rooms/backplanes/frames/machines/machine-frame-links.js';
+import { stockChannel } from '../../rooms/backplanes/other-wire.js';
 import { redisUrls } from '../../rooms/backplanes/redis/urls.js';
 import { type BackplaneName, backplaneNameOf } from '../../rooms/backplanes/registry.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
@@ -133,19 +134,19 @@ function subscriptions(bus: BackplaneName, channels: string): [string, string][]
   if (bus === 'redis') {
     return [
       // Redis compares a pattern with the allowed ones literally, so it must be the one that the backplane uses.
-      ['PSUBSCRIBE', `${channels}#/#*`],
+      ['PSUBSCRIBE', `${stockChannel(channels)}*`],
       ['SUBSCRIBE', `${channels}-request#/doctor#`],
     ];
   }
   if (bus === 'redis-frames') {
     return [
-      ['PSUBSCRIBE', `${channels}#/#*`],
+      ['PSUBSCRIBE', `${stockChannel(channels)}*`],
       ['SUBSCRIBE', framesChannel(channels)],
     ];
   }
   if (bus === 'redis-frames-sharded') {
     return [
-      ['SSUBSCRIBE', `${channels}#/#`],
+      ['SSUBSCRIBE', stockChannel(channels)],
       ['SSUBSCRIBE', framesChannel(channels)],
     ];
   }

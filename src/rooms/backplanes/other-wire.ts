@@ -3,6 +3,9 @@ import type { BackplaneEvents } from './backplane.js';
 /** How long another wire counts as present after its last message, in ms. */
 const MEMORY_MS = 60_000;
 
+/** The channel of stock servers and emitters for their main namespace. Those of its rooms begin with it. */
+export const stockChannel = (prefix: string): string => `${prefix}#/#`;
+
 /**
  * Notices servers and emitters on the same Redis that use another wire, which this worker does not understand: frames
  * where it uses the channels of `@socket.io/redis-adapter`, or the other way round.

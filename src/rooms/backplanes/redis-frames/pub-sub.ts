@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
-import { OtherWire } from '../other-wire.js';
+import { OtherWire, stockChannel } from '../other-wire.js';
 import { observe } from '../redis/classic.js';
 import { connectionOptions, keepWatch } from '../redis/connection.js';
 import { wouldAccept } from '../redis/rejections.js';
@@ -38,7 +38,7 @@ export class RedisPubSub implements PubSub {
       else this.renewal.listener?.onMessage(channel.toString(), bytes);
     });
     // The pattern of `BUS=redis`, so that a user with the rights for that can use frames.
-    this.subscriptions.psubscribe(`${prefix}#/#*`);
+    this.subscriptions.psubscribe(`${stockChannel(prefix)}*`);
     const answers = observe(redis, health, update);
     this.endWatch = keepWatch(() => redis);
   }

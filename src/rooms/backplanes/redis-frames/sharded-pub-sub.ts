@@ -1,7 +1,7 @@
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
-import { OtherWire } from '../other-wire.js';
+import { OtherWire, stockChannel } from '../other-wire.js';
 import { connectCluster } from '../redis/sharded.js';
 import { connectTo, type ShardedSubscriptions } from '../redis/sharded-subscriptions.js';
 import { Publishers } from './publishers.js';
@@ -36,7 +36,7 @@ export class ShardedPubSub implements PubSub {
     this.renewal = new Renewal(health, update);
     const [sharded, classic] = [new OtherWire('redis-sharded', events), new OtherWire('redis', events)];
     this.otherWires = [sharded, classic];
-    const others = `${prefix}#/#`;
+    const others = stockChannel(prefix);
     subscriptions.on('smessageBuffer', (name: Buffer, bytes: Buffer) => {
       const channel = name.toString();
       if (channel === others) sharded.note();
@@ -48,7 +48,7 @@ export class ShardedPubSub implements PubSub {
     subscriptions.ssubscribe(others);
     cluster.on('pmessageBuffer', () => classic.note());
     // Frames need no classic pub/sub, so a user may lack the right to it.
-    cluster.once('ready', () => cluster.psubscribe(`${prefix}#/#*`).catch(() => {}));
+    cluster.once('ready', () => cluster.psubscribe(`${others}*`).catch(() => {}));
   }
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
