@@ -1,6 +1,5 @@
-import { MalformedMessage } from '../../../errors.js';
 import { looksLikeSocketId } from '../../socket-id.js';
-import type { Inbox } from '../inbox.js';
+import { type Inbox, malformed } from '../inbox.js';
 import { Interest } from './interest/interest.js';
 import type { Peer } from './interest/peer.js';
 import { ticksNow } from './interest/remote-clock.js';
@@ -72,8 +71,7 @@ export class FrameBus {
     });
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
-      onMalformed: (error) =>
-        inbox.drop(error instanceof MalformedMessage ? error : new MalformedMessage(String(error))),
+      onMalformed: (error) => inbox.drop(malformed(error)),
       onJoin: (worker) => this.interest.resume(worker),
       onLeave: (worker) => this.interest.remove(worker),
     });

@@ -1,4 +1,3 @@
-import { MalformedMessage } from '../../../../errors.js';
 import { type WorkerLinks, workerName } from '../../../../worker-links.js';
 import { Gateway } from '../gateway/gateway.js';
 import { InOrder } from '../gateway/in-order.js';
@@ -97,7 +96,7 @@ export class MachineFrameLinks implements FrameLinks {
       try {
         read();
       } catch (error) {
-        listener.onMalformed(error instanceof MalformedMessage ? error : new MalformedMessage(String(error)));
+        listener.onMalformed(error);
       }
     };
     pubSub.listen({
