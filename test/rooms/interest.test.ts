@@ -1,9 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
-import { Peer } from '../../src/rooms/backplanes/frames/interest/peer.js';
-import { keyOf } from '../../src/rooms/backplanes/frames/interest/room-key.js';
-import { OwnRooms, RoomSet } from '../../src/rooms/backplanes/frames/interest/rooms.js';
 import { openFrame, readEntries } from '../../src/rooms/backplanes/frames/machines/machine-frame.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
 import { decodeBroadcast } from '../../src/rooms/backplanes/frames/wire/broadcast.js';
@@ -13,7 +10,7 @@ import { nextEvent } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { Wire } from '../support/wire.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
-import { Machine, onRedisFrames, startMember, type TestNode } from './support/node.js';
+import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from './support/node.js';
 
 type Member = TestNode & { bus: Backplane };
 
@@ -28,26 +25,13 @@ async function onOneMachine() {
 
 async function onTwoMachines() {
   const redis = await RedisProcess.start();
-  const machines = [await Machine.start(), await Machine.start()] as const;
-  let opened = 0;
+  const { openBackplane, remove } = await machinesOn((links, machine) =>
+    redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet }),
+  );
   return {
-    open: () => {
-      const index = opened++ % 2;
-      return machines[index]!.openBackplane((links) =>
-        redisFramesBackplane({
-          ...{
-            links,
-            machine: `machine${index}`,
-            window: ownWindow(),
-            url: redis.url,
-            prefix: 'socket.io',
-            events: quiet,
-          },
-        }),
-      );
-    },
+    open: openBackplane,
     remove: async () => {
-      for (const machine of machines) await machine.remove();
+      await remove();
       await redis.remove();
     },
   };
@@ -142,60 +126,6 @@ describe.each([
       members[(index + 1) % WORKERS]!.io.to(socket.id).emit('direct', index);
     }
     expect(await heard).toEqual([[0], [1], [2], [3]]);
-  });
-});
-
-describe('the rooms of a worker', () => {
-  test('are announced when the first member enters and the last one leaves, with what cancels out left out', () => {
-    const calls: string[] = [];
-    const rooms = new OwnRooms(
-      () => calls.push('new'),
-      () => calls.push('old'),
-    );
-    rooms.add('/', 'a');
-    rooms.add('/', 'brief');
-    rooms.remove('/', 'brief');
-    expect(rooms.takeChanges()).toEqual({ added: [keyOf('/', 'a')], removed: [] });
-    rooms.remove('/', 'a');
-    rooms.add('/', 'a');
-    expect(rooms.takeChanges()).toEqual({ added: [], removed: [] });
-    rooms.remove('/', 'a');
-    expect(rooms.takeChanges()).toEqual({ added: [], removed: [keyOf('/', 'a')] });
-    expect(calls).toEqual(['new', 'new', 'old', 'old']);
-  });
-
-  test("a socket's own room is never announced", () => {
-    const rooms = new OwnRooms(
-      () => {
-        throw new Error('it is announced');
-      },
-      () => {},
-    );
-    rooms.add('/', 'abcdefghij-_ABCDEFGH');
-    expect(rooms.takeChanges()).toEqual({ added: [], removed: [] });
-  });
-
-  test('what a worker knows of another is compared by a checksum, and forgotten where it differs', () => {
-    const peer = new Peer('other', { add: () => {}, send: () => {} });
-    const rooms = new RoomSet();
-    const matchesAfter = (...keys: number[]) => {
-      for (const key of keys) rooms.add(key);
-      return peer.matches(rooms.checksum.count, rooms.checksum.sum);
-    };
-    // A worker that has announced nothing yet gets everything.
-    expect(peer.wants([7])).toBe(true);
-    peer.replace([1, 2]);
-    expect([peer.wants([7]), peer.wants([7, 2])]).toEqual([false, true]);
-    expect(matchesAfter(2, 1)).toBe(true);
-    expect(peer.wants([7])).toBe(false);
-    expect(matchesAfter(3)).toBe(false);
-    expect(peer.wants([7])).toBe(true);
-  });
-
-  test('keys differ by namespace and room', () => {
-    const keys = ['/', '/a', '/a/b'].flatMap((nsp) => ['', 'b', 'a', 'ab', 'ba', 'ü'].map((room) => keyOf(nsp, room)));
-    expect(new Set(keys).size).toBe(keys.length);
-    for (const key of keys) expect(key).toBe(key & 0x7fffffff);
   });
 });
 

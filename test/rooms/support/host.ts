@@ -29,11 +29,6 @@ export class HostedServer {
       child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
     });
   }
-
-  /** The messages of the bus's log lines so far, and forgets them. */
-  busLog(): LogLine[] {
-    return this.log.splice(0).filter((line) => line.bus !== undefined);
-  }
 }
 
 interface Answer {
