@@ -133,3 +133,22 @@ test('each reload pings the clients, which would otherwise wait for a ping for t
   }
   expect(members.map(({ pings, disconnects }) => [pings, disconnects])).toEqual(members.map(() => [2, 0]));
 });
+
+test.each([
+  ['34 s', '34000', 0],
+  ['36 s', '36000', 1],
+])(
+  'clients that may hear nothing for 45 s, and %s from the new release, lose nothing',
+  async (_name, next, disconnects) => {
+    const app = await start({ PING_INTERVAL: '25000', NEXT_PING_INTERVAL: next });
+    const members = await connect(app, { a: {}, b: {} });
+    members[0]!.say();
+    await until(() => members.every(({ said }) => said.get('a')?.length === 1));
+    await reload(app, members);
+    members[0]!.say();
+    await until(() => members.every(({ said }) => said.get('a')?.length === 2));
+    for (const { disconnects: seen, socket, id } of members) {
+      expect({ disconnects: seen, id: socket.id }).toEqual({ disconnects, id });
+    }
+  },
+);

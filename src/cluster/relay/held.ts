@@ -2,7 +2,7 @@ import type { Closing } from '../../engine/delivery/closing.js';
 import type { FrameReceiver, NativeWebSocket, ResponseHeaders, UpgradeExchange } from '../../engine/http/exchange.js';
 import { EngineRequest } from '../../engine/http/request.js';
 import { setReceiver } from '../../engine/uws/routes.js';
-import type { Resumption } from './messages.js';
+import { parseJson, type Resumption } from './messages.js';
 
 /** How long another worker may take to recover the sockets of a client, in ms. */
 const TIMEOUT_MS = 10_000;
@@ -17,6 +17,13 @@ const OPEN = '0';
 const PING = '2';
 const CONNECT = '40';
 const CONNECT_ERROR = '44';
+
+/** The parts of the engine that holds the WebSocket. */
+export interface Holder {
+  readonly closing: Closing;
+  /** What the client was told when it connected. */
+  readonly settings: { readonly pingInterval: number; readonly pingTimeout: number };
+}
 
 /** A message that the client has sent meanwhile. */
 interface Waiting {
@@ -45,7 +52,8 @@ interface Waiting {
  * ```
  *
  * The client sees neither the open packet nor the CONNECT packets, but a ping. What it sends meanwhile waits. If a socket
- * is not recovered, the client is dismissed, and connects again by itself.
+ * is not recovered, or the successor pings too rarely for this client, the client is dismissed, and connects again by
+ * itself.
  */
 export class HeldExchange implements UpgradeExchange, FrameReceiver {
   /** The request for the WebSocket, without the id of the session that it belonged to. */
@@ -69,7 +77,7 @@ export class HeldExchange implements UpgradeExchange, FrameReceiver {
   constructor(
     private readonly webSocket: NativeWebSocket,
     request: EngineRequest,
-    private readonly closing: Closing,
+    private readonly holder: Holder,
     private readonly onEnd: (isRecovered: boolean) => void,
   ) {
     const query = new URLSearchParams({ ...request._query, transport: 'websocket' });
@@ -100,7 +108,8 @@ export class HeldExchange implements UpgradeExchange, FrameReceiver {
     if (this.isOver) return;
     this.finished = true;
     this.receiver = receiver;
-    const { webSocket, closing } = this;
+    const { webSocket } = this;
+    const { closing } = this.holder;
     receiver.onOpen({
       send: (message, isBinary, compress) => {
         if (!isBinary && this.isSwallowed(message as Buffer)) return 1;
@@ -121,7 +130,10 @@ export class HeldExchange implements UpgradeExchange, FrameReceiver {
   /** Whether a message is the answer to what this worker has sent by itself. */
   private isSwallowed(message: Buffer): boolean {
     const start = message.toString('latin1', 0, 2);
-    if (start[0] === OPEN) return true;
+    if (start[0] === OPEN) {
+      if (!this.pingsInTime(message)) this.fail();
+      return true;
+    }
     if (this.isOver || (start !== CONNECT && start !== CONNECT_ERROR)) return false;
     const [, nsp = '/', json = ''] = /^4[04](?:(\/[^,]*),)?(.*)$/s.exec(message.toString()) ?? [];
     const expected = this.missing.get(nsp);
@@ -132,6 +144,14 @@ export class HeldExchange implements UpgradeExchange, FrameReceiver {
       if (this.missing.size === 0) this.recovered();
     }
     return true;
+  }
+
+  /** The client knows only the times that it was told. It leaves when it has heard nothing for both together. */
+  private pingsInTime(open: Buffer): boolean {
+    const { pingInterval } = parseJson(open.toString('utf8', OPEN.length)) as { pingInterval: number };
+    const told = this.holder.settings;
+    // A ping may be late.
+    return pingInterval <= told.pingInterval + told.pingTimeout / 2;
   }
 
   private recovered(): void {
@@ -148,7 +168,7 @@ export class HeldExchange implements UpgradeExchange, FrameReceiver {
   private fail(): void {
     if (this.isOver) return;
     this.over();
-    this.closing.dismiss(this.webSocket);
+    this.holder.closing.dismiss(this.webSocket);
   }
 
   private over(): void {

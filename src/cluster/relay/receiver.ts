@@ -1,4 +1,3 @@
-import type { Closing } from '../../engine/delivery/closing.js';
 import {
   type FrameReceiver,
   type HttpExchange,
@@ -8,7 +7,7 @@ import {
 } from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
 import { asClose, asHandover, asHeaders, asResponse } from './checks.js';
-import { HeldExchange } from './held.js';
+import { HeldExchange, type Holder } from './held.js';
 import {
   decodeBody,
   encodeBody,
@@ -87,8 +86,7 @@ export class ReceivedRequest implements ReceivedConnection {
 }
 
 /** The parts of the relay that a received WebSocket uses. */
-export interface ReceiverHost {
-  readonly closing: Closing;
+export interface ReceiverHost extends Holder {
   /** Passes a WebSocket that this worker holds on to another worker. Returns false if that one is gone. */
   handOver(owner: number, exchange: UpgradeExchange): boolean;
 }
@@ -158,7 +156,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
 
   private pause(): void {
     if (!this.webSocket || !isNative(this.webSocket)) return;
-    this.held = new HeldExchange(this.webSocket, this.exchange.request, this.host.closing, () => {});
+    this.held = new HeldExchange(this.webSocket, this.exchange.request, this.host, () => {});
     this.forward(ops.paused);
   }
 

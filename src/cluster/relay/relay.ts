@@ -1,4 +1,3 @@
-import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
@@ -6,6 +5,7 @@ import { WORKER_NAME, workerName } from '../../worker-links.js';
 import type { MachinePart } from '../machines/machine-links.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
 import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
+import type { Holder } from './held.js';
 import { type Peer, RelayLinks } from './links.js';
 import {
   decodeBody,
@@ -21,8 +21,7 @@ import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
 /** The engine as the relay uses it: it handles the connections that other workers have received. */
-export interface RelayTarget extends ClientGuards {
-  readonly closing: Closing;
+export interface RelayTarget extends ClientGuards, Holder {
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
   /** Hands over a session; undefined if it has to stay. */
@@ -103,8 +102,12 @@ export class Relay {
     });
   }
 
-  get closing(): Closing {
+  get closing(): Holder['closing'] {
     return this.target.closing;
+  }
+
+  get settings(): Holder['settings'] {
+    return this.target.settings;
   }
 
   /** Connections on this worker's port whose sessions are on other workers. */

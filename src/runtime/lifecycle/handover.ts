@@ -61,7 +61,7 @@ export class Handover {
     if (!webSocket) return session.dismiss();
     if (webSocket instanceof RelayedWebSocket) return webSocket.handOver({ successor, resumptions });
     if (!isNative(webSocket)) return webSocket.close();
-    const exchange = new HeldExchange(webSocket, request, engine.closing, (isRecovered) => {
+    const exchange = new HeldExchange(webSocket, request, engine, (isRecovered) => {
       this.counts[isRecovered ? 'recovered' : 'failed']++;
     });
     exchange.expect(resumptions);

@@ -8,10 +8,11 @@ const server = createServer(async ({ url }, response) => {
   await io.serverSideEmitWithAck('fence');
   response.end();
 });
-const { PING_INTERVAL = '25000' } = process.env;
+const { WORKERS, PING_INTERVAL = '25000', NEXT_PING_INTERVAL = PING_INTERVAL } = process.env;
+const isReloaded = cluster.worker.id > Number(WORKERS);
 const io = new Server(server, {
   connectionStateRecovery: { skipMiddlewares: false },
-  pingInterval: Number(PING_INTERVAL),
+  pingInterval: Number(isReloaded ? NEXT_PING_INTERVAL : PING_INTERVAL),
 });
 io.on('fence', (done) => done());
 
@@ -25,7 +26,6 @@ for (const nsp of [io.of('/'), io.of('/second')]) {
   });
 }
 // The new release does not let everybody return, and is slow with some.
-const isReloaded = cluster.worker.id > Number(process.env.WORKERS);
 io.use(async ({ handshake }, next) => {
   const { name } = handshake.auth;
   if (isReloaded && name === 'stranger') return next(new Error('no'));
