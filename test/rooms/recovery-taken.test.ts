@@ -59,6 +59,17 @@ test('what was sent before a session was taken is outdated, and what comes later
   expect(taken.isOutdated({ pid: 'a', recoveries: 1 })).toBe(false);
 });
 
+test('nothing is outdated by what an older version has taken, which counts no recoveries', () => {
+  const taken = startTaken();
+  taken.add({ pid: 'a', recoveries: 2 });
+  taken.addFor(3, { pid: 'b' }, sessionOf('b'));
+  for (const pid of ['a', 'b']) taken.add({ pid });
+  expect(['a', 'b'].map((pid) => taken.isOutdated({ pid }))).toEqual([false, false]);
+  expect(taken.has('b')).toBe(true);
+  taken.close();
+  expect(memory.size).toBe(0);
+});
+
 test('an outdated session is all that is left if the worker that took it is gone without a result', () => {
   const taken = startTaken();
   for (const pid of ['recovering', 'gone', 'ended']) taken.addFor(3, { pid, recoveries: 1 }, undefined);

@@ -22,8 +22,13 @@ export class TakenSessions {
   constructor(private readonly bounds: { readonly maxSessions: number }) {}
 
   /** A worker recovers a session. Its buddy is told that it is, and then what all are told. */
-  add({ pid, recoveries = 0 }: Version): void {
+  add({ pid, recoveries }: Version): void {
     const known = this.taken.get(pid);
+    if (recoveries === undefined) {
+      // A worker of an older version, which does not count. What it sends later would look outdated.
+      if (known && known.recoveries > 0) this.forget(pid);
+      return;
+    }
     if (known && known.recoveries >= recoveries) return;
     this.put(pid, { recoveries, at: Date.now(), by: undefined, session: undefined });
   }
