@@ -10,6 +10,7 @@ import type { Application } from './application.js';
 import { surviveExceptions } from './exceptions.js';
 import { atMostEvery } from './intervals.js';
 import { Departure } from './lifecycle/departure.js';
+import { listenOn } from './lifecycle/listen.js';
 import { type Orders, sendToPrimary } from './lifecycle/orders.js';
 import { stopListening } from './lifecycle/stop-listening.js';
 import { MachineWorker } from './machine-worker.js';
@@ -90,10 +91,10 @@ async function listen(
   onFailed: (reason: string) => void,
 ): Promise<us_listen_socket> {
   const { port: found } = await orders.claim({ host, port, turn: 0 });
-  return new Promise((resolve) => {
-    app.listen(host, found, (socket) => {
-      if (socket) resolve(socket);
-      else onFailed(`cannot listen on PORT=${port} at HOST=${host}`);
-    });
-  });
+  const socket = await listenOn(app, host, found);
+  if (socket) return socket;
+  onFailed(
+    `cannot listen on PORT=${port} at HOST=${host}: another process has taken port ${found}; start again, or set another PORT`,
+  );
+  return new Promise(() => {});
 }
