@@ -8,7 +8,6 @@ const memory = new PacketMemory(1e6);
 function sessionOf(pid: string, recoveries?: number): KeptSession {
   const direct = new Stream(memory);
   direct.add({ number: 1, at: 1, rooms: ['sid'], except: [], packets: ['2["x"]'] });
-  const times = { disconnectedAt: 1, aliveAt: 1 };
   return {
     pid,
     sid: 'sid',
@@ -17,7 +16,8 @@ function sessionOf(pid: string, recoveries?: number): KeptSession {
     worker: '1',
     resumedFrom: undefined,
     recoveries,
-    ...times,
+    disconnectedAt: 1,
+    aliveAt: 1,
     direct,
     bytes: 0,
   };
