@@ -39,7 +39,7 @@ export class Peers {
   private readonly replicas: Replicas;
   private readonly taken: TakenSessions;
   private readonly shared = new Set<string>();
-  private readonly requests = new Requests();
+  private readonly requests = new Requests(MAX_WAIT_MS);
   private teacher: number | undefined;
   /** The workers whose history this one waits for. */
   private readonly teaching = new Set<number>();

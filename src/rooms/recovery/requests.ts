@@ -1,6 +1,3 @@
-/** How long answers are waited for, in ms. */
-const TIMEOUT_MS = 2000;
-
 interface Request {
   /** The workers that have not answered. */
   readonly missing: Set<number>;
@@ -12,6 +9,9 @@ export class Requests {
   private readonly open = new Map<number, Request>();
   private last = 0;
 
+  /** @param maxWaitMs how long answers are waited for */
+  constructor(private readonly maxWaitMs: number) {}
+
   /**
    * @param onNone called when all of them have answered that they do not have it
    * @returns the number of the question
@@ -20,7 +20,7 @@ export class Requests {
     const request = ++this.last;
     if (workers.length > 0) {
       this.open.set(request, { missing: new Set(workers), onNone });
-      setTimeout(() => this.open.delete(request), TIMEOUT_MS).unref();
+      setTimeout(() => this.open.delete(request), this.maxWaitMs).unref();
     }
     return request;
   }
