@@ -198,14 +198,17 @@ export class Peers {
 
   /** Keeps a session that another worker has sent. */
   private keep(session: KeptSession): void {
-    if (this.isLate(session)) return;
+    if (this.settleLate(session)) return;
     this.replicas.drop(session.pid);
     this.taken.end(session.pid);
     this.recovery.sessions.put(session);
   }
 
-  /** Whether a session has been taken since it was sent. It is kept only if that has come to nothing. */
-  private isLate(session: KeptSession): boolean {
+  /**
+   * Deals with a session that has been taken since it was sent. It is kept only if that has come to nothing.
+   * @returns false if it has not been taken since
+   */
+  private settleLate(session: KeptSession): boolean {
     if (!this.taken.isOutdated(session)) return false;
     const lost = this.taken.receive(session, this.host.members);
     if (lost) this.share(lost);
@@ -255,7 +258,7 @@ export class Peers {
     for (const state of sessions) {
       if (this.recovery.sessions.get(state.pid)) continue;
       const session = this.sessionOf(state);
-      if (!this.isLate(session)) this.recovery.sessions.put(session);
+      if (!this.settleLate(session)) this.recovery.sessions.put(session);
     }
     if (!isLast) return;
     if (from === this.teacher) {
