@@ -90,20 +90,38 @@ interface AnsweringSocket {
   ack(id: number): (...values: unknown[]) => void;
 }
 
-const unanswered = new WeakMap<Socket, number>();
+/** Counts what has begun and not ended, by what it belongs to. */
+class Unfinished {
+  private readonly counts = new WeakMap<object, number>();
+
+  /** @returns what ends it. Further calls have no effect. */
+  begin(owner: object): () => void {
+    const add = (change: number) => this.counts.set(owner, (this.counts.get(owner) ?? 0) + change);
+    let isOver = false;
+    add(1);
+    return () => {
+      if (!isOver) add(-1);
+      isOver = true;
+    };
+  }
+
+  has(owner: object): boolean {
+    return (this.counts.get(owner) ?? 0) > 0;
+  }
+}
+
+/** Events that wait for their answer, by socket. */
+const unanswered = new Unfinished();
 
 /** Counts the events of a socket that wait for their answer. */
 export function countAnswers(socket: Socket): void {
   const answering = socket as unknown as AnsweringSocket;
   const { ack } = answering;
-  const add = (change: number) => unanswered.set(socket, (unanswered.get(socket) ?? 0) + change);
   answering.ack = (id) => {
     const answer = ack.call(answering, id);
-    let isAnswered = false;
-    add(1);
+    const end = unanswered.begin(socket);
     return (...values) => {
-      if (!isAnswered) add(-1);
-      isAnswered = true;
+      end();
       answer(...values);
     };
   };
@@ -115,7 +133,40 @@ export function countAnswers(socket: Socket): void {
  */
 export function isMidExchange(socket: Socket): boolean {
   const { acks } = socket as unknown as AnsweringSocket;
-  return acks.size > 0 || (unanswered.get(socket) ?? 0) > 0 || Boolean(clientOf(socket).decoder.reconstructor);
+  return acks.size > 0 || unanswered.has(socket) || Boolean(clientOf(socket).decoder.reconstructor);
+}
+
+/** The steps in which socket.io connects a client to a namespace. */
+interface ConnectingSteps {
+  /** Looks the session of a returning client up, and then begins with the middlewares. */
+  _add(client: { conn: object }, ...values: unknown[]): Promise<void>;
+  /** Calls `done` after the middlewares. The client is connected, or rejected, in the next tick. */
+  run(socket: { conn: object }, done: (error: unknown) => void): void;
+}
+
+/** Such steps, by session. */
+const connecting = new Unfinished();
+
+/** Counts the clients that connect to a namespace from now on. */
+export function countConnecting(nsp: Namespace): void {
+  const steps = nsp as unknown as ConnectingSteps;
+  const { _add, run } = steps;
+  steps._add = async (client, ...values) => {
+    const end = connecting.begin(client.conn);
+    await _add.call(nsp, client, ...values).finally(end);
+  };
+  steps.run = (socket, done) => {
+    const end = connecting.begin(socket.conn);
+    run.call(nsp, socket, (error) => {
+      done(error);
+      process.nextTick(end);
+    });
+  };
+}
+
+/** Whether a client waits for the answer to a CONNECT packet, to a namespace whose clients are counted. */
+export function isConnecting(session: object): boolean {
+  return connecting.has(session);
 }
 
 interface ClientParts {

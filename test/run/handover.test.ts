@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { type RunningApplication, stopAll } from './support/application.js';
-import { connect, leaveAll, type Member, start } from './support/handover.js';
+import { connect, leaveAll, Member, start } from './support/handover.js';
 
 let talk: NodeJS.Timeout | undefined;
 
@@ -85,6 +85,30 @@ test('clients that cannot be handed over connect again', async () => {
     expect({ name, disconnects, id: socket.id }).toEqual({ name, disconnects: 1, id });
   }
   for (const one of lost) expect((await one.state()).recovered).toBe(true);
+});
+
+test('clients that are still connecting to a namespace are handed over later', async () => {
+  const app = await start({ WORKERS: '1', DRAIN_TIMEOUT: '20s' });
+  const first = await connect(app, { first: {}, other: {} });
+  const late = new Member(app.url, 'late');
+  const second = first[1]!.also('/second', 'later');
+  await Promise.all([app.said(/^waits: late /), app.said(/^waits: later /)]);
+  app.process.kill('SIGHUP');
+  // All of them had their turn then.
+  await app.said(/^recovered by/);
+  const connected = [late.connected(), nextEvent(second, 'connect')];
+  app.process.send('go on');
+  await Promise.all(connected);
+  const { id } = second;
+  const members = [...first, late];
+  const { pid } = await first[0]!.state();
+  await app.logged(({ msg }) => msg === 'reload finished');
+  for (const member of members) {
+    expect({ disconnects: member.disconnects, id: member.socket.id }).toEqual({ disconnects: 0, id: member.id });
+    expect(await member.state()).toEqual({ pid, recovered: true });
+  }
+  expect(await second.emitWithAck('state')).toEqual({ pid, recovered: true });
+  expect(second.id).toBe(id);
 });
 
 test('a worker holds WebSockets for the configured time', async () => {

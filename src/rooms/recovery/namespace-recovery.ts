@@ -4,6 +4,7 @@ import { PacketType } from 'socket.io-parser';
 import {
   broadcastStepsOf,
   countAnswers,
+  countConnecting,
   packetStepsOf,
   passEverything,
   recoveryTimesOf,
@@ -81,6 +82,7 @@ export class NamespaceRecovery implements Owner {
     const { broadcast, addAll, del, delAll } = adapter;
     const { apply, _encode } = steps;
     passEverything(adapter);
+    countConnecting(this.nsp);
     adapter.persistSession = (session) => this.onDisconnect(session as Session & { pid: string });
     adapter.restoreSession = (pid, offset) => this.restore(pid, offset) as never;
     adapter.broadcast = (packet: EventPacket, options) => {

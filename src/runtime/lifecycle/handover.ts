@@ -3,7 +3,7 @@ import { HeldExchange } from '../../cluster/relay/held.js';
 import type { Resumption } from '../../cluster/relay/messages.js';
 import { RelayedWebSocket } from '../../cluster/relay/owner.js';
 import type { Relay } from '../../cluster/relay/relay.js';
-import { isMidExchange, socketsOfClient } from '../../compat/socket-io.js';
+import { isConnecting, isMidExchange, socketsOfClient } from '../../compat/socket-io.js';
 import { privateParts } from '../../compat/socket-io-server.js';
 import type { Engine } from '../../engine/engine.js';
 import { type FrameReceiver, isNative, type WebSocketConnection } from '../../engine/http/exchange.js';
@@ -35,10 +35,12 @@ export class Handover {
     private readonly successors: readonly number[],
   ) {}
 
-  /** Whether the session can be handed over now, or never. */
+  /** Whether waiting cannot make it easier to hand the session over. */
   isReady(session: Session): boolean {
+    // A client without a socket has just arrived.
     const socket = this.socketOf(session);
-    return !socket || ![...socketsOfClient(socket).values()].some(isMidExchange);
+    if (!socket || isConnecting(session)) return false;
+    return ![...socketsOfClient(socket).values()].some(isMidExchange);
   }
 
   /** Hands a session over, or dismisses its client. */
@@ -82,7 +84,7 @@ export class Handover {
   /** What recovers all sockets of a client; undefined if some cannot be recovered. */
   private resumptionsOf(session: Session): Resumption[] | undefined {
     const first = this.socketOf(session);
-    if (!first) return undefined;
+    if (!first || isConnecting(session)) return undefined;
     const resumptions: Resumption[] = [];
     for (const [nsp, socket] of socketsOfClient(first)) {
       const key = recoveryKeyOf(socket);

@@ -4,7 +4,7 @@ import { Server } from 'socket.io';
 
 // A number that is confirmed has reached all workers.
 const server = createServer(async ({ url }, response) => {
-  io.to('room').emit('said', 'news', Number(url.slice(1)));
+  if (url !== '/fence') io.to('room').emit('said', 'news', Number(url.slice(1)));
   await io.serverSideEmitWithAck('fence');
   response.end();
 });
@@ -24,16 +24,16 @@ for (const nsp of [io.of('/'), io.of('/second')]) {
     socket.on('state', (done) => done({ pid: process.pid, recovered: socket.recovered }));
     if (socket.recovered) console.log(`recovered by ${process.pid}`);
   });
+  // The new release does not let everybody return. Each release is slow with some.
+  nsp.use(async ({ handshake }, next) => {
+    const { name } = handshake.auth;
+    if (isReloaded && name === 'stranger') return next(new Error('no'));
+    if (name.startsWith(isReloaded ? 'slow' : 'late')) {
+      console.log(`waits: ${name} for ${process.pid}`);
+      await new Promise((resolve) => process.once('message', resolve));
+    }
+    next();
+  });
 }
-// The new release does not let everybody return, and is slow with some.
-io.use(async ({ handshake }, next) => {
-  const { name } = handshake.auth;
-  if (isReloaded && name === 'stranger') return next(new Error('no'));
-  if (isReloaded && name.startsWith('slow')) {
-    console.log(`waits: ${name} for ${process.pid}`);
-    await new Promise((resolve) => process.once('message', resolve));
-  }
-  next();
-});
 
 server.listen(0);

@@ -45,6 +45,13 @@ export class Member {
     this.id = this.socket.id;
   }
 
+  /** Connects to another namespace, over the same connection. */
+  also(nsp: string, name: string): Socket {
+    const socket = this.socket.io.socket(nsp, { auth: { name } });
+    open.push(socket);
+    return socket;
+  }
+
   say(): void {
     this.socket.emit('say', this.spoken++);
   }
