@@ -38,40 +38,76 @@ const LAST_CALL = 0.8;
 export async function drain({ groups, over, isIdle, signal }: DrainOptions): Promise<void> {
   if (over <= 0) return;
   const start = performance.now();
-  const dismissed = new WeakSet<object>();
-  const presentOnes = () => shuffled(everybody(groups).filter(({ member }) => !dismissed.has(member)));
-  let waiting = presentOnes();
-  const batch = Math.max(SMALL_BATCH, Math.ceil(waiting.length / ((over * LAST_CALL) / TURN_MS)));
+  const queue = new Queue(groups);
+  const batch = Math.max(SMALL_BATCH, Math.ceil(queue.length / ((over * LAST_CALL) / TURN_MS)));
 
-  for (let elapsed = 0; elapsed < over && !signal.aborted; elapsed = performance.now() - start) {
-    const isLate = elapsed >= over * LAST_CALL;
-    const busy: Client[] = [];
-    const turn = isLate ? waiting.splice(0) : nextTurn(waiting, batch);
-    for (const client of turn) {
-      if (!isLate && !client.group.isQuiet(client.member)) {
-        busy.push(client);
-        continue;
-      }
-      dismissed.add(client.member);
-      client.group.dismiss(client.member);
-    }
-    if (isIdle() && groups.every(({ size }) => size === 0)) return;
-    // Busy clients are first in the next batch. Clients may still arrive over connections that were made before.
-    waiting.unshift(...busy);
-    if (waiting.length === 0) waiting = presentOnes();
+  while (!signal.aborted) {
+    const elapsed = performance.now() - start;
+    if (elapsed >= over * LAST_CALL) queue.dismissAll();
+    else queue.dismissSome(batch);
+    const isOver = elapsed >= over || (isIdle() && groups.every(({ size }) => size === 0));
+    if (isOver) return;
+    queue.refill();
     await sleep(TURN_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
   }
 }
 
-/** Takes a batch, and all urgent clients. */
-function nextTurn(waiting: Client[], batch: number): Client[] {
-  const turn = waiting.splice(0, batch);
-  const isUrgent = ({ group, member }: Client) => group.isUrgent?.(member) ?? false;
-  if (!waiting.some(isUrgent)) return turn;
-  turn.push(...waiting.filter(isUrgent));
-  const others = waiting.filter((client) => !isUrgent(client));
-  waiting.splice(0, waiting.length, ...others);
-  return turn;
+/** The clients that are still to be dismissed. */
+class Queue {
+  private waiting: Client[] = [];
+  /** Clients that were busy when their turn came. The others do not wait for them. */
+  private busy: Client[] = [];
+  private readonly dismissed = new WeakSet<object>();
+
+  constructor(private readonly groups: readonly DrainGroup<object>[]) {
+    this.refill();
+  }
+
+  get length(): number {
+    return this.waiting.length + this.busy.length;
+  }
+
+  /** Adds the clients that have arrived, over connections that were made before. */
+  refill(): void {
+    if (this.waiting.length > 0) return;
+    const known = new Set(this.busy.map(({ member }) => member));
+    this.waiting = shuffled(
+      everybody(this.groups).filter(({ member }) => !this.dismissed.has(member) && !known.has(member)),
+    );
+  }
+
+  /** Dismisses a number of quiet clients, and all urgent ones that are quiet. */
+  dismissSome(count: number): void {
+    for (const client of this.takeUrgent()) this.dismissIfQuiet(client);
+    let left = count;
+    for (const client of this.busy.splice(0, count)) if (this.dismissIfQuiet(client)) left--;
+    while (left > 0 && this.waiting.length > 0) if (this.dismissIfQuiet(this.waiting.pop()!)) left--;
+  }
+
+  dismissAll(): void {
+    for (const client of [...this.busy.splice(0), ...this.waiting.splice(0)]) this.dismiss(client);
+  }
+
+  private takeUrgent(): Client[] {
+    const isUrgent = ({ group, member }: Client) => group.isUrgent?.(member) ?? false;
+    const urgent = [...this.busy, ...this.waiting].filter(isUrgent);
+    if (urgent.length === 0) return urgent;
+    this.busy = this.busy.filter((client) => !isUrgent(client));
+    this.waiting = this.waiting.filter((client) => !isUrgent(client));
+    return urgent;
+  }
+
+  private dismissIfQuiet(client: Client): boolean {
+    const isQuiet = client.group.isQuiet(client.member);
+    if (isQuiet) this.dismiss(client);
+    else this.busy.push(client);
+    return isQuiet;
+  }
+
+  private dismiss({ group, member }: Client): void {
+    this.dismissed.add(member);
+    group.dismiss(member);
+  }
 }
 
 interface Client {
