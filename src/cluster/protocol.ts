@@ -43,6 +43,8 @@ export type FromWorker =
   | { type: 'alive' }
   /** Another worker does not read messages from this one, and their link is closed. */
   | { type: 'stuck'; worker: number }
+  /** This worker accepts no new clients any more. */
+  | { type: 'retired' }
   /** This worker has handed its sessions over, and only holds their WebSockets. */
   | { type: 'holding' }
   /** The operator has asked to drain this machine. */

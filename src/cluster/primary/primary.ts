@@ -54,8 +54,6 @@ const MAX_HELD_RELOADS = 2;
 /** How long workers may take to answer a question, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
 
-const none = { onStarted: undefined, onHolding: undefined, isHolder: false };
-
 /** A worker, as the primary sees it. */
 interface WorkerRecord {
   readonly worker: Worker;
@@ -64,11 +62,10 @@ interface WorkerRecord {
   isListening: boolean;
   /** Whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends. */
   isSpare: boolean;
-  /** Called once it has handed its sessions over and only holds their WebSockets. */
-  onHolding: (() => void) | undefined;
+  /** Whether it has handed its sessions over and only holds their WebSockets. */
   isHolder: boolean;
-  /** Called once it listens or is gone. */
-  onStarted: (() => void) | undefined;
+  /** Called when it reports this, or is gone. */
+  readonly awaited: Map<FromWorker['type'], () => void>;
 }
 
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
@@ -181,6 +178,7 @@ export class Primary {
     log.info({ movesConnections: movesConnections() }, 'reload started');
     const old = [...this.members.values()].filter(({ isHolder }) => !isHolder);
     const retired: WorkerRecord[] = [];
+    const retirements: Promise<void>[] = [];
     for (const member of old) {
       // The worker has died meanwhile and was replaced.
       if (!this.members.has(member.worker.id)) continue;
@@ -193,7 +191,11 @@ export class Primary {
       }
       send(member.worker, { type: 'retire' });
       retired.push(member);
+      if (member.isListening) retirements.push(this.reported(member, 'retired'));
     }
+    // The clients of one old worker must not reconnect to another one.
+    await Promise.all(retirements);
+    if (this.stopping) return;
     const leaving = new Set(retired.map(({ worker }) => worker.id));
     const successors = this.listening.filter((id) => !leaving.has(id));
     // Sessions are handed over as they are drained.
@@ -252,7 +254,7 @@ export class Primary {
         over + (handover?.hold ?? 0) + STOP_TIMEOUT_MS,
       );
       timer.unref();
-      if (handover) member.onHolding = resolve;
+      if (handover) void this.reported(member, 'holding').then(resolve);
       worker.once('exit', () => {
         clearTimeout(timer);
         resolve();
@@ -266,7 +268,8 @@ export class Primary {
 
   private fork(isSpare: boolean): WorkerRecord {
     const worker = cluster.fork(this.environment);
-    const member = { worker, bornAt: Date.now(), isMeshed: false, isListening: false, isSpare, ...none };
+    const state = { isMeshed: false, isListening: false, isSpare, isHolder: false };
+    const member = { worker, bornAt: Date.now(), ...state, awaited: new Map() };
     this.members.set(worker.id, member);
     this.watchdog.began(worker.id);
     return member;
@@ -275,11 +278,17 @@ export class Primary {
   /** Resolves once the new worker listens (true) or is gone (false). */
   private async forkSuccessor(): Promise<boolean> {
     const member = this.fork(true);
-    await new Promise<void>((resolve) => {
-      member.onStarted = resolve;
-    });
+    await this.reported(member, 'listening');
     member.isSpare = false;
     return member.isListening;
+  }
+
+  /** Resolves when the worker reports this, or is gone. */
+  private reported({ worker, awaited }: WorkerRecord, type: FromWorker['type']): Promise<void> {
+    return new Promise((resolve) => {
+      if (worker.isDead()) resolve();
+      else awaited.set(type, resolve);
+    });
   }
 
   /** Keeps a worker whose successor did not start. */
@@ -292,6 +301,7 @@ export class Primary {
   private onMessage({ id }: Worker, message: FromWorker): void {
     const member = this.members.get(id);
     if (!member) return;
+    member.awaited.get(message.type)?.();
     switch (message.type) {
       case 'meshed': {
         const meshed = [...this.members.values()].filter(({ isMeshed }) => isMeshed);
@@ -310,14 +320,13 @@ export class Primary {
         return this.questions.answered(id, message.id, message.answer);
       case 'holding':
         member.isHolder = true;
-        return member.onHolding?.();
+        return;
       case 'leave':
         return this.leave();
       case 'stuck':
         return this.onHung(message.worker, 'a worker does not read messages from other workers and is killed');
       case 'listening':
         member.isListening = true;
-        member.onStarted?.();
         if (this.isLeaving) this.tellToLeave(member);
         if (this.listening.length === this.options.workers) {
           this.started?.resolve();
@@ -352,7 +361,7 @@ export class Primary {
     // A killed worker could not remove its socket.
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
-    member.onStarted?.();
+    for (const resolve of member.awaited.values()) resolve();
     if (this.started && this.options.file !== undefined && this.listening.length === 0) {
       const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
       return this.started.reject(

@@ -51,7 +51,10 @@ export class Departure {
       this.state = 'draining';
       return keepSendingAway(this.parts, over, this.staying.signal);
     });
-    void this.orders.next('retire').then(() => this.retire());
+    void this.orders.next('retire').then(async () => {
+      await this.retire();
+      sendToPrimary({ type: 'retired' });
+    });
     void this.orders.next('stopNow').then(() => this.stopNow.abort());
   }
 
