@@ -101,6 +101,20 @@ test('a worker that starts has what the oldest worker has not received yet', asy
   ]);
 });
 
+test('a worker that is killed right after its buddy has ended loses no session', async () => {
+  const [first, second, third] = [await start(1), await start(2), await start(3)] as const;
+  const client = new Wanderer(third.url, 'websocket');
+  clients.push(client);
+  await client.heardAll(1);
+  // The first worker is the buddy of the third one.
+  nodes.splice(nodes.indexOf(first), 1);
+  await first.close();
+  third.bus.close();
+  await client.cutOff();
+  await client.comeBack(second.url);
+  expect(client.recovered).toEqual([true]);
+});
+
 test.each(['before', 'after'])(
   "a session that arrives late, %s the worker that took it was killed, does not replace that worker's own",
   async (when) => {

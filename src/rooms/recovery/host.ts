@@ -17,8 +17,11 @@ export interface RecoveryHost {
   readonly members: readonly number[];
   /** The size of the last message that arrived, in bytes. */
   readonly bytesOfLast: number;
-  /** The worker that keeps copies of the sessions of this one. */
-  buddy(): number | undefined;
+  /**
+   * The worker that keeps copies of the sessions of this one.
+   * @param leaving workers that soon keep nothing any more
+   */
+  buddy(leaving: ReadonlySet<number>): number | undefined;
   /** The name of a worker of this machine, as far as its id tells it. */
   nameOf(id: number): string | undefined;
   send(to: number, message: RecoveryMessage): void;

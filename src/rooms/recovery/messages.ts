@@ -44,8 +44,11 @@ export type RecoveryMessage = { nsp: string } & (
   | { type: 'taken'; pid: string; recoveries?: number; isBuddy?: boolean }
   /** A socket of the sender has joined the room of a socket elsewhere. */
   | { type: 'joined'; room: string }
-  /** Which worker has this session? */
-  | { type: 'find'; pid: string; request: number }
+  /**
+   * Which worker has this session? With `isLeaving`, the sender has none of its own any more, and keeps those of others
+   * only until it is answered.
+   */
+  | { type: 'find'; pid: string; request: number; isLeaving?: boolean }
   | { type: 'found'; request: number; isHere: boolean }
   /** Requests everything that a worker keeps; with `isOwn`, only what it has sent lately. */
   | { type: 'ask'; isOwn?: boolean }

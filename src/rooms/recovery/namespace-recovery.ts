@@ -57,7 +57,7 @@ export class NamespaceRecovery implements Owner {
     this.peers = new Peers(this, host);
     this.live = new LiveSessions(
       memory,
-      () => host.buddy(),
+      () => this.peers.buddy(),
       (buddy, changes) => host.send(buddy, { type: 'live', nsp: nsp.name, worker: host.name, ...changes }),
     );
     this.writer = new OffsetWriter(nsp);
@@ -294,7 +294,7 @@ export class NamespaceRecovery implements Owner {
   /** Resolves when the other workers have what this one kept alone. The sockets are closed by then. */
   async leave(): Promise<void> {
     this.live.flush();
-    await this.peers.delivered();
+    await this.peers.leave();
   }
 
   sweep(): void {

@@ -39,6 +39,8 @@ export class Peers {
   private readonly replicas: Replicas;
   private readonly taken: TakenSessions;
   private readonly shared = new Set<string>();
+  /** Workers that soon keep nothing any more. */
+  private readonly leaving = new Set<number>();
   private readonly requests = new Requests(MAX_WAIT_MS);
   private teacher: number | undefined;
   /** The workers whose history this one waits for. */
@@ -79,6 +81,11 @@ export class Peers {
       this.teaching.add(other);
       this.host.send(other, { type: 'ask', nsp: this.nsp, isOwn: true });
     }
+  }
+
+  /** The worker that keeps copies of this worker's sessions. */
+  buddy(): number | undefined {
+    return this.host.buddy(this.leaving);
   }
 
   /** Whether a socket on another worker has joined the room of a socket here. */
@@ -128,7 +135,7 @@ export class Peers {
     const recoveries = (session.recoveries ?? 0) + 1;
     this.taken.add({ pid, recoveries });
     const message = { type: 'taken', nsp: this.nsp, pid, recoveries } as const;
-    const buddy = this.host.buddy();
+    const buddy = this.buddy();
     // Before the others drop their copies. This worker may be killed while it recovers the session.
     if (buddy !== undefined) this.host.send(buddy, { ...message, isBuddy: true });
     this.host.tellAll(message);
@@ -147,12 +154,15 @@ export class Peers {
     return members.length > 0;
   }
 
-  /** Resolves when the other workers of the machine have received everything. */
-  async delivered(): Promise<void> {
-    if (this.host.members.length === 0 || this.host.spansMachines) return;
+  /** Resolves when the other workers of the machine have received everything, and keep no copies here any more. */
+  async leave(): Promise<void> {
+    const { members } = this.host;
+    if (members.length === 0) return;
     await new Promise<void>((resolve) => {
       setTimeout(resolve, MAX_WAIT_MS).unref();
-      this.request('', resolve);
+      const request = this.requests.start(members, resolve);
+      const message = { type: 'find', nsp: this.nsp, pid: '', request, isLeaving: true } as const;
+      for (const member of members) this.host.send(member, message);
     });
   }
 
@@ -171,6 +181,7 @@ export class Peers {
         if (this.shared.size < MAX_SHARED) this.shared.add(message.room);
         return;
       case 'find':
+        if (message.isLeaving && from !== undefined) this.leaves(from);
         return this.answer(from, message.pid, message.request);
       case 'found':
         if (!message.isHere) this.requests.answered(from!, message.request);
@@ -181,8 +192,10 @@ export class Peers {
         for (const { pid } of message.sessions) this.taken.end(pid);
         return;
       case 'ask':
-        if (from !== undefined) this.teach(from, message.isOwn);
-        return;
+        if (from === undefined) return;
+        // It may have closed the namespace, and opened it again.
+        this.leaving.delete(from);
+        return this.teach(from, message.isOwn);
       case 'history':
         return this.learn(from, message);
       case 'tail': {
@@ -194,6 +207,13 @@ export class Peers {
         for (const packet of message.packets) this.recovery.deliver(message.sender, packet);
         live.plan();
     }
+  }
+
+  /** Another worker gets the copies before the one that leaves drops them. */
+  private leaves(worker: number): void {
+    this.leaving.add(worker);
+    this.recovery.live.flush();
+    this.host.flush();
   }
 
   /** Keeps a session that another worker has sent. */
@@ -279,6 +299,7 @@ export class Peers {
   }
 
   workerGone(id: number): void {
+    this.leaving.delete(id);
     for (const replica of this.replicas.takeAll(id)) {
       if (this.recovery.sessions.get(replica.pid) || this.recovery.live.get(replica.pid)) replica.direct.release();
       else this.recovery.keepSession(replica, replica.worker, replica.direct);

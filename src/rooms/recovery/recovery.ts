@@ -148,8 +148,8 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   }
 
   /** The next worker by id. It stays the buddy until it is gone. */
-  buddy(): number | undefined {
-    const { members } = this;
+  buddy(leaving: ReadonlySet<number>): number | undefined {
+    const members = this.members.filter((id) => !leaving.has(id));
     if (this.lastBuddy !== undefined && members.includes(this.lastBuddy)) return this.lastBuddy;
     const others = [...members].sort((a, b) => a - b);
     this.lastBuddy = others.find((id) => id > this.links!.id) ?? others[0];
