@@ -64,7 +64,7 @@ test('a worker that does not read what it is sent is replaced before that fills 
     process.kill(await server.pidOfWorker(2), 'SIGSTOP');
     const died = server.logged(({ msg }) => msg === 'a worker died and will be replaced');
     // More than 64 MiB, which are three bytes a character on the link. Then worker 1 has nothing to do but to notice.
-    for (let floods = 0; floods < 36; floods++) await flood();
+    for (let floods = 0; floods < 24; floods++) await flood();
     expect(await died).toMatchObject({ worker: 2, signal: 'SIGKILL' });
     const reasons = server.log.filter(({ msg }) => String(msg).endsWith('and is killed'));
     expect(reasons).toMatchObject([
