@@ -147,7 +147,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.roundTrips = new RoundTrips(clock);
     this.unused = new UnusedSessions(clock);
     this.latePolls = new LatePolls(clock);
-    this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow.skipped);
+    this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow);
     this.messageLimits = MessageLimits.of(rateLimit, clock);
     this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
     this.openings = openingsFor(this.settings);

@@ -43,7 +43,7 @@ async function start(engineOptions: EngineOptions, options?: PlainOptions) {
     await once(socket, 'open');
     return { socket, heard };
   };
-  return { engine, plain, state, join };
+  return { app, engine, plain, state, join };
 }
 
 test('a plain WebSocket whose client stops reading is closed with a named reason, and leaves the room at once', async () => {
@@ -68,6 +68,30 @@ test('a plain WebSocket whose client stops reading is closed with a named reason
   expect(state.left).toBe(1);
 });
 
+test('a client that has lost a message gets none of the later ones, though it could read again before it is closed', async () => {
+  const { app, engine, plain, state, join } = await start({ maxBackpressure: 100_000 });
+  const [slow, other] = [await join(), await join()];
+  slow.socket.pause();
+  const topic = 'plain\x1fr';
+  const text = 'x'.repeat(10_000);
+  while (engine.slow.muted.size === 0 && state.left === 0) {
+    plain.publish('r', text);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(state.left).toBe(0);
+  const said = engine.outbox.published;
+  plain.publish('r', 'later');
+  engine.outbox.flush();
+  expect(app.numSubscribers(topic)).toBe(1);
+  while (other.heard.length <= said) await once(other.socket, 'message');
+  expect(other.heard.at(-1)).toBe('later');
+  slow.socket.resume();
+  const [code] = await (once(slow.socket, 'close') as Promise<[number]>);
+  expect(code).toBe(1013);
+  expect(slow.heard).not.toContain('later');
+  expect(slow.heard.length).toBeLessThan(said);
+});
+
 test('a plain WebSocket that misses messages is pinged when it reads again, and the ping counts as no message', async () => {
   const clock = new TestClock();
   const { engine, plain, join } = await start(
@@ -81,6 +105,9 @@ test('a plain WebSocket that misses messages is pinged when it reads again, and 
     plain.publish('r', `${said++} ${'x'.repeat(10_000)}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
+  // The last messages may still wait, and may be dropped too.
+  engine.outbox.flush();
+  for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve));
   const { droppedDeliveries } = engine;
   clock.advance(1000);
   expect(engine.droppedDeliveries).toBe(droppedDeliveries);

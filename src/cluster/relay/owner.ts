@@ -131,8 +131,10 @@ export class RelayedWebSocket implements WebSocketConnection {
 
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number {
     if (!this.open) return 1;
-    if (this.guards.slow.limit > 0 && this.getBufferedAmount() > this.guards.slow.limit) {
-      this.guards.slow.overflow(this.receiver);
+    const { slow } = this.guards;
+    if (slow.isOverflowing(this.receiver)) return 2;
+    if (slow.limit > 0 && this.getBufferedAmount() > slow.limit) {
+      slow.overflow(this.receiver);
       return 2;
     }
     this.sent += typeof message === 'string' ? Buffer.byteLength(message) : message.length;

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.js';
 import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
-import type { DroppedDeliveries } from './dropped-deliveries.js';
+import type { SlowClients } from './slow-clients.js';
 
 /** The methods of a uWebSockets.js app that broadcasting needs. */
 export interface Publisher {
@@ -64,13 +64,13 @@ export class Outbox {
 
   /**
    * @param longest the longest time that a message is held, in ms; 0 sends each message at once
-   * @param skipped counts drops, if `slowPolicy` drops messages
+   * @param slow what it knows of clients that are too slow
    */
   constructor(
     private readonly publisher: Publisher,
     private readonly longest: number,
     private readonly clock: Clock = systemClock,
-    private readonly skipped?: DroppedDeliveries,
+    private readonly slow?: Pick<SlowClients, 'skipped' | 'muted'>,
   ) {}
 
   /** The number of held messages. */
@@ -121,6 +121,7 @@ export class Outbox {
 
   /** Sends to one WebSocket, after the held messages. */
   send(webSocket: WebSocketConnection, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
+    if (this.isMuted(webSocket)) return;
     if (!this.isHolding) webSocket.send(message, isBinary, compress);
     else {
       this.entries.push({ topic: undefined, except: [], webSocket, message, isBinary, compress });
@@ -180,7 +181,7 @@ export class Outbox {
       if (entry.topic !== undefined) {
         writes += sendSingles(singles);
         this.publishNow(entry.topic, entry);
-      } else {
+      } else if (!this.isMuted(entry.webSocket!)) {
         const waiting = singles.get(entry.webSocket!);
         if (waiting) waiting.push(entry);
         else singles.set(entry.webSocket!, [entry]);
@@ -205,13 +206,20 @@ export class Outbox {
     this.cancelFlush = () => this.clock.clearImmediate(immediate);
   }
 
+  private isMuted(webSocket: WebSocketConnection): boolean {
+    const { slow } = this;
+    return slow !== undefined && slow.muted.size > 0 && slow.muted.has(webSocket as NativeWebSocket);
+  }
+
   private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
+    const { slow } = this;
+    if (slow && slow.muted.size > 0) for (const webSocket of slow.muted) webSocket.unsubscribe(topic);
     // Unsubscribing a few for a moment is cheaper than sending to all others one by one.
     const left = except.filter((webSocket) => webSocket.unsubscribe(topic));
     this.publisher.publish(topic, message, isBinary, compress);
     for (const webSocket of left) webSocket.subscribe(topic);
     this.deliveries -= left.length;
-    this.skipped?.published(topic, message, except);
+    slow?.skipped?.published(topic, message, except);
   }
 }
 

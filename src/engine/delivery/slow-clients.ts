@@ -21,7 +21,10 @@ export class SlowClients {
   /** Counts dropped deliveries; undefined if `slowPolicy` closes slow clients instead. */
   readonly skipped: DroppedDeliveries | undefined;
   private readonly unpinged = new Set<Pinged>();
+  /** Clients that have lost a message, and are about to be closed. What comes later must not reach them. */
   private readonly overflowing = new Set<Closable>();
+  /** Their WebSockets, if uWebSockets.js has dropped the message. */
+  readonly muted = new Set<NativeWebSocket>();
 
   constructor({ maxBackpressure, slowPolicy }: Pick<EngineSettings, 'maxBackpressure' | 'slowPolicy'>) {
     this.limit = maxBackpressure;
@@ -30,8 +33,14 @@ export class SlowClients {
 
   /** Call this when uWebSockets.js reports a message that it has dropped. */
   onDropped(ws: NativeWebSocket, message: ArrayBuffer, receiver: Closable): void {
-    if (this.skipped) this.skipped.dropped(ws, message);
-    else this.overflow(receiver);
+    if (this.skipped) return this.skipped.dropped(ws, message);
+    this.muted.add(ws);
+    this.overflow(receiver);
+  }
+
+  /** Whether a client has lost a message, and is about to be closed. */
+  isOverflowing(receiver: Closable): boolean {
+    return this.overflowing.size > 0 && this.overflowing.has(receiver);
   }
 
   /** Call this when a message was not sent because too many bytes wait for the client. */
@@ -63,8 +72,15 @@ export class SlowClients {
   }
 
   private readonly closeOverflowing = (): void => {
-    const receivers = [...this.overflowing];
-    this.overflowing.clear();
-    for (const receiver of receivers) receiver.onOverflow();
+    const webSockets = [...this.muted];
+    try {
+      for (const receiver of [...this.overflowing]) {
+        this.overflowing.delete(receiver);
+        receiver.onOverflow();
+      }
+    } finally {
+      for (const webSocket of webSockets) this.muted.delete(webSocket);
+      if (this.overflowing.size > 0) setImmediate(this.closeOverflowing);
+    }
   };
 }

@@ -86,7 +86,8 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
   }
 
   protected sendPacket(type: PacketType, data?: PacketData, options = defaultOptions, callback?: SendCallback): void {
-    if (this.readyState !== 'open') return;
+    const { slow } = this.host;
+    if (this.readyState !== 'open' || slow.isOverflowing(this)) return;
     if (type === 'message') this.host.counters.sent++;
     const isWatched = this.isObserved || this.host.isWatchingPackets;
     if (!isWatched && !callback && !this.buffer && this.transport.canSend) {
@@ -94,7 +95,6 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
       this.transport.sendOne(type, data, options);
       return;
     }
-    const { slow } = this.host;
     if (slow.limit > 0 && this.bufferBytes > slow.limit && type === 'message' && !this.transport.canSend) {
       slow.overflow(this);
       return;

@@ -104,6 +104,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     close: (ws, code, reason) => {
       webSocketClosed(app);
       closing.closed(ws);
+      slow.muted.delete(ws);
       frameGuard.closed(receiverOf(ws), code, Buffer.from(reason).toString());
     },
   });
