@@ -58,8 +58,8 @@ test('a relayed client that stops reading is closed with a named reason', async 
     isClosed = true;
   });
   let most = 0;
-  while (!isClosed) {
-    session.send('x'.repeat(10_000));
+  for (let number = 0; !isClosed; number++) {
+    session.send(`${number} ${'x'.repeat(10_000)}`);
     most = Math.max(most, session.bufferedAmount);
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -71,6 +71,11 @@ test('a relayed client that stops reading is closed with a named reason', async 
   client.socket.resume();
   const [code, reason] = await closeFrame;
   expect([code, reason.toString()]).toEqual([1013, 'SLOW_CLIENT']);
+  const numbers: number[] = [];
+  for (let message = await client.next(); message !== undefined; message = await client.next()) {
+    numbers.push(Number(/^4(\d+) x/.exec(String(message))?.[1]));
+  }
+  expect(numbers).toEqual(numbers.map((_, at) => at));
 });
 
 test('what is sent in one go to a relayed client does not pile up between the workers', async () => {

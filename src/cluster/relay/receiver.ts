@@ -1,3 +1,4 @@
+import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import {
   type FrameReceiver,
   type HttpExchange,
@@ -87,6 +88,7 @@ export class ReceivedRequest implements ReceivedConnection {
 
 /** The parts of the relay that a received WebSocket uses. */
 export interface ReceiverHost extends Holder {
+  readonly slow: Pick<SlowClients, 'isOverflowing'>;
   /** Passes a WebSocket that this worker holds on to another worker. Returns false if that one is gone. */
   handOver(owner: number, exchange: UpgradeExchange): boolean;
 }
@@ -97,6 +99,8 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   private received = 0;
   private reported: RelayedProgress = { received: 0, waiting: 0 };
   private held: HeldExchange | undefined;
+  /** Whether the client has lost a message, so that it must get none of the later ones. */
+  private hasLost = false;
 
   constructor(
     private readonly exchange: UpgradeExchange,
@@ -168,7 +172,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   private send(op: Op, body: Buffer): void {
-    if (!this.webSocket) return;
+    if (!this.webSocket || this.hasLost || this.host.slow.isOverflowing(this)) return;
     const isBinary = op === ops.binary || op === ops.compressedBinary;
     const compress = op === ops.compressedText || op === ops.compressedBinary;
     this.webSocket.send(body, isBinary, compress);
@@ -207,6 +211,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   onOverflow(): void {
+    this.hasLost = true;
     this.forward(ops.overflow);
   }
 

@@ -106,6 +106,10 @@ export class Relay {
     return this.target.closing;
   }
 
+  get slow(): ClientGuards['slow'] {
+    return this.target.slow;
+  }
+
   get settings(): Holder['settings'] {
     return this.target.settings;
   }
