@@ -149,9 +149,9 @@ class WorkerRecovery implements Recovery, RecoveryHost {
 
   /** The next worker by id. It stays the buddy until it is gone. */
   buddy(leaving: ReadonlySet<number>): number | undefined {
-    const members = this.members.filter((id) => !leaving.has(id));
-    if (this.lastBuddy !== undefined && members.includes(this.lastBuddy)) return this.lastBuddy;
-    const others = [...members].sort((a, b) => a - b);
+    const { members, lastBuddy } = this;
+    if (lastBuddy !== undefined && members.includes(lastBuddy) && !leaving.has(lastBuddy)) return lastBuddy;
+    const others = members.filter((id) => !leaving.has(id)).sort((a, b) => a - b);
     this.lastBuddy = others.find((id) => id > this.links!.id) ?? others[0];
     return this.lastBuddy;
   }
