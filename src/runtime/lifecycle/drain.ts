@@ -57,7 +57,8 @@ class Queue {
   private waiting: Client[] = [];
   /** Clients that were busy when their turn came. The others do not wait for them. */
   private busy: Client[] = [];
-  private readonly dismissed = new WeakSet<object>();
+  /** All clients that have been in one of the two. */
+  private readonly known = new WeakSet<object>();
 
   constructor(private readonly groups: readonly DrainGroup<object>[]) {
     this.refill();
@@ -70,10 +71,8 @@ class Queue {
   /** Adds the clients that have arrived, over connections that were made before. */
   refill(): void {
     if (this.waiting.length > 0) return;
-    const known = new Set(this.busy.map(({ member }) => member));
-    this.waiting = shuffled(
-      everybody(this.groups).filter(({ member }) => !this.dismissed.has(member) && !known.has(member)),
-    );
+    this.waiting = shuffled(everybody(this.groups).filter(({ member }) => !this.known.has(member)));
+    for (const { member } of this.waiting) this.known.add(member);
   }
 
   /** Dismisses a number of quiet clients, and all urgent ones that are quiet. */
@@ -85,28 +84,24 @@ class Queue {
   }
 
   dismissAll(): void {
-    for (const client of [...this.busy.splice(0), ...this.waiting.splice(0)]) this.dismiss(client);
+    for (const { group, member } of [...this.busy.splice(0), ...this.waiting.splice(0)]) group.dismiss(member);
   }
 
   private takeUrgent(): Client[] {
     const isUrgent = ({ group, member }: Client) => group.isUrgent?.(member) ?? false;
+    if (!this.busy.some(isUrgent) && !this.waiting.some(isUrgent)) return [];
     const urgent = [...this.busy, ...this.waiting].filter(isUrgent);
-    if (urgent.length === 0) return urgent;
     this.busy = this.busy.filter((client) => !isUrgent(client));
     this.waiting = this.waiting.filter((client) => !isUrgent(client));
     return urgent;
   }
 
   private dismissIfQuiet(client: Client): boolean {
-    const isQuiet = client.group.isQuiet(client.member);
-    if (isQuiet) this.dismiss(client);
+    const { group, member } = client;
+    const isQuiet = group.isQuiet(member);
+    if (isQuiet) group.dismiss(member);
     else this.busy.push(client);
     return isQuiet;
-  }
-
-  private dismiss({ group, member }: Client): void {
-    this.dismissed.add(member);
-    group.dismiss(member);
   }
 }
 
