@@ -35,7 +35,7 @@ export class Handover {
     private readonly successors: readonly number[],
   ) {}
 
-  /** Whether waiting cannot make it easier to hand the session over. */
+  /** Whether the client neither connects to a namespace, nor is in the middle of an exchange. */
   isReady(session: Session): boolean {
     // A client without a socket has just arrived.
     const socket = this.socketOf(session);
@@ -84,11 +84,11 @@ export class Handover {
   /** What recovers all sockets of a client; undefined if some cannot be recovered. */
   private resumptionsOf(session: Session): Resumption[] | undefined {
     const first = this.socketOf(session);
-    if (!first || isConnecting(session)) return undefined;
+    if (!first || !this.isReady(session)) return undefined;
     const resumptions: Resumption[] = [];
     for (const [nsp, socket] of socketsOfClient(first)) {
       const key = recoveryKeyOf(socket);
-      if (!key || isMidExchange(socket)) return undefined;
+      if (!key) return undefined;
       resumptions.push({ nsp, sid: socket.id, auth: socket.handshake.auth, ...key });
     }
     return resumptions.length > 0 ? resumptions : undefined;
