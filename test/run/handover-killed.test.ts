@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { type RunningApplication, stopAll } from './support/application.js';
-import { connect, leaveAll, type Member, start } from './support/handover.js';
+import { connect, leaveAll, type Member, namesOf, start } from './support/handover.js';
 
 let current: News | undefined;
 
@@ -56,8 +56,6 @@ class News {
   }
 }
 
-const namesOf = (prefix: string) => Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`${prefix}${at}`, {}]));
-
 interface Begun {
   app: RunningApplication;
   members: Member[];
@@ -91,7 +89,7 @@ async function expectNothingLost({ app, members, news }: Begun): Promise<void> {
 }
 
 test('a new worker that is killed before it has recovered a session loses nothing', async () => {
-  const begun = await begin(namesOf('slow'));
+  const begun = await begin(namesOf('slow', 12));
   const { app, members } = begun;
   app.process.kill('SIGHUP');
   const waiting = () => app.output.filter((line) => line.startsWith('waits: '));
@@ -107,7 +105,7 @@ test('a new worker that is killed before it has recovered a session loses nothin
 });
 
 test('a new worker that is killed once it has recovered sessions loses nothing', async () => {
-  const begun = await begin(namesOf('quick'));
+  const begun = await begin(namesOf('quick', 12));
   const { app, members } = begun;
   app.process.kill('SIGHUP');
   await killFirst(app);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { until } from '../support/until.js';
 import { runApp, stopAll } from './support/application.js';
-import { connect, leaveAll } from './support/handover.js';
+import { connect, leaveAll, namesOf } from './support/handover.js';
 
 let directory: string | undefined;
 
@@ -17,7 +17,7 @@ afterEach(async () => {
 test('a reload disconnects each client once, though an old worker is slow to accept no more of them', async () => {
   directory = await mkdtemp(join(tmpdir(), 'gjallar-reload-'));
   const app = await runApp('blocked.mjs', { env: { DRAIN_TIMEOUT: '1s', DIRECTORY: directory } });
-  const members = await connect(app, Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`member${at}`, {}])));
+  const members = await connect(app, namesOf('member', 30));
   app.process.kill('SIGHUP');
   await app.logged(({ msg }) => msg === 'reload finished');
   await until(() => members.every(({ socket }) => socket.connected));

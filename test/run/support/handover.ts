@@ -65,6 +65,10 @@ export class Member {
 export const start = (env: Record<string, string> = {}) =>
   runApp('handover.mjs', { env: { WORKERS: '2', DRAIN_TIMEOUT: '1s', RELOAD_HOLD: '1h', ...env } });
 
+/** Numbered names of members without options, for `connect()`. */
+export const namesOf = (prefix: string, count: number): Record<string, object> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, {}]));
+
 export async function connect(app: RunningApplication, options: Record<string, object>, path = ''): Promise<Member[]> {
   const members = Object.entries(options).map(([name, given]) => new Member(app.url + path, name, given));
   await Promise.all(members.map((member) => member.connected()));
