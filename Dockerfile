@@ -1,25 +1,24 @@
-# glibc, which the binaries of uWebSockets.js need.
-FROM node:22-bookworm-slim AS build
+# Debian 13 has glibc 2.41. The binary of uWebSockets.js for Node 24 needs 2.38 or later. No digest: none was checked, and a
+# tag gets security updates. To pin both images, replace the tags by what `docker buildx imagetools inspect` prints for them.
+FROM node:24-trixie-slim AS build
 WORKDIR /app
 # Without load/, npm leaves out the workspace and what only it uses.
 COPY package.json package-lock.json .npmrc ./
 # The packages of the chat service, which users of the library do not install.
 COPY deploy/service deploy/service
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json rolldown.config.js ./
 COPY src src
-RUN npx tsc -p tsconfig.build.json
-# What runs: no development dependencies, and the binaries of this platform alone.
+RUN npx tsc -p tsconfig.build.json && npx rolldown -c
+# What runs: no development dependencies. npm has installed the binary of this platform alone.
 RUN npm prune --omit=dev \
-  && keep="uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" \
-  && test -f "node_modules/uWebSockets.js/dist/bin/$keep" \
-  && find node_modules/uWebSockets.js/dist/bin -name '*.node' ! -name "$keep" -delete \
+  && test -n "$(ls node_modules/@uwsjs)" \
   && rm -rf node_modules/@libsql/*-musl \
   && rm node_modules/gjallar-service \
   && mkdir data
 
 # Node.js alone: the server needs no npm, corepack or Yarn.
-FROM debian:bookworm-slim
+FROM debian:trixie-slim
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 RUN useradd --uid 1000 --user-group --no-create-home --shell /usr/sbin/nologin node
 ENV NODE_ENV=production DATA_DIR=/data

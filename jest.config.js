@@ -17,9 +17,11 @@ export default {
     ],
   },
   collectCoverageFrom: ['src/**/*.ts'],
-  testTimeout: 30_000,
+  // Longer than a busy machine may pause. Tests wait for events, so those that pass take no longer for it.
+  testTimeout: 90_000,
   // Many tests wait for heartbeats and time-outs; jest's default leaves one of two cores idle.
   maxWorkers: '100%',
+  reporters: ['default', '<rootDir>/test/support/slowest-reporter.mjs'],
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.
   forceExit: false,

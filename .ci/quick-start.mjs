@@ -42,6 +42,8 @@ async function tryServer(command, cwd, environment, path) {
 }
 
 try {
+  // A clone has no build yet.
+  rmSync(join(root, 'dist'), { recursive: true, force: true });
   await tryServer('npm start', root, { PORT: '0' }, '/healthz');
 
   const [, packing] = /Run `(npm run build && npm pack)`/.exec(readme);

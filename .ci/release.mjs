@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // Makes a release: `npm run release -- [--major | --minor | --patch] [--dry-run]`. Without a level, the patch version rises.
 //
-// Sets the version, adds a section to CHANGELOG.md from the commits since the last tag, commits, and tags. It pushes and
+// Sets the version, adds a section to CHANGELOG.md from its section "Unreleased" and the commits since the last tag, commits,
+// and tags. Before that, it compares the binaries of uWebSockets.js in the registry with their recorded checksums. It pushes and
 // publishes nothing; the workflow "release" does that for a pushed tag. --dry-run only prints what would happen.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { compareWithRegistry } from './checksums.mjs';
 
 const levels = ['major', 'minor', 'patch'];
 const flag = { type: 'boolean', default: false };
@@ -38,10 +40,20 @@ if (unset.length > 0 && !dryRun) {
   console.error(`release: ${missing}`);
   process.exit(1);
 }
+const wrong = compareWithRegistry();
+for (const line of wrong) console.error(`release: ${line}`);
+if (wrong.length > 0) process.exit(1);
 const lastTag = ifAny(() => git('describe', '--tags', '--abbrev=0', '--match', 'v*'));
 // The first release has the version that package.json already names.
 const version = lastTag ? raised(present) : present;
-const section = [`## ${version}`, '', ...changes(), ''].join('\n');
+const [head, ...sections] = readFileSync('CHANGELOG.md', 'utf8').split(/^(?=## )/m);
+const UNRELEASED = /^## Unreleased\n+/;
+const unreleased = sections
+  .find((each) => UNRELEASED.test(each))
+  ?.replace(UNRELEASED, '')
+  .trim();
+const written = unreleased ? [unreleased, '', '### Commits', ''] : [];
+const section = [`## ${version}`, '', ...written, ...changes(), ''].join('\n');
 const contents = JSON.parse(run('npm', 'pack', '--dry-run', '--ignore-scripts', '--json'));
 const { files, size, unpackedSize, entryCount } = Array.isArray(contents) ? contents[0] : contents[name];
 
@@ -58,7 +70,7 @@ if (dryRun && unset.length > 0) console.log(`To do: ${missing}`);
 if (!dryRun) release();
 
 function release() {
-  const [head, ...rest] = readFileSync('CHANGELOG.md', 'utf8').split(/^(?=## )/m);
+  const rest = sections.filter((each) => !UNRELEASED.test(each));
   writeFileSync(
     'CHANGELOG.md',
     [head.trimEnd(), section.trimEnd(), ...rest.map((each) => each.trimEnd())].join('\n\n').concat('\n'),

@@ -1,8 +1,11 @@
 // The benchmarks: `npm run bench -- [benchmark…] [options]`. See README.md beside this file.
 
 import { fileURLToPath } from 'node:url';
+import { commitOf } from './against/build.js';
+import { figures } from './against/figures.js';
+import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
-import { listed, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
+import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/run.js';
 
@@ -10,7 +13,16 @@ const command = { name: 'bench', call: 'npm run bench --' };
 
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
 /** Peers that run only when asked for by name, or where a benchmark says `also`. */
-const more = ['socketio-ws-tuned', 'uws-deferred', 'uws-window', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
+const more = [
+  'gjallar-portable',
+  'socketio-ws-tuned',
+  'uws-deferred',
+  'uws-window',
+  'ws-cluster',
+  'gorilla',
+  'netty',
+  'tungstenite',
+];
 
 const usage = () => `${command.call} [benchmark…] [options]
 
@@ -24,8 +36,14 @@ ${listed([
   ['--peers a,b', 'only these peers'],
   ['--cell text', 'only the cells whose name contains this text'],
   ['--out file', 'append each result to this file (default: load/results/results.jsonl)'],
+  ['--against ref', 'compare this checkout with another commit, in turns, on stock socket.io too: see below'],
+  ['--rounds n', 'with --against: how many rounds (5)'],
   ['--help', 'show this text'],
 ])}
+
+With --against, the names are figures:
+
+${listed(Object.entries(figures).map(([name, { about }]) => [name, about]))}
 
 Peers: ${peers.join(', ')};
 by name, and in some benchmarks: ${more.join(', ')}.
@@ -34,6 +52,7 @@ A benchmark may have peers of its own instead; its table names them.
 Exit code: 0; 1 when a row failed; 2 when the arguments are wrong.`;
 
 const { names, ...options } = await readCommandLine(command, readArguments, usage);
+if (options.against) process.exit((await runAgainst({ names, ...options })) > 0 ? 1 : 0);
 const chosen = options.peers ? ` --peers ${options.peers}` : '';
 const only = options.cell ? ` --cell '${options.cell}'` : '';
 const rerun = `npm run bench -- ${names.join(' ')}${chosen}${only}${options.quick ? ' --quick' : ''}`;
@@ -88,8 +107,20 @@ function readArguments() {
     quick: { type: 'boolean', default: false },
     peers: { type: 'string' },
     cell: { type: 'string' },
+    against: { type: 'string' },
+    rounds: { type: 'string' },
     out: { type: 'string', default: fileURLToPath(new URL('results/results.jsonl', import.meta.url)) },
   });
+  const rounds = numberOption(values, 'rounds') ?? 5;
+  if (values.against !== undefined) {
+    rejectUnknown('figure', positionals, Object.keys(figures));
+    return {
+      ...values,
+      against: commitOf(values.against),
+      rounds,
+      names: positionals.length > 0 ? positionals : Object.keys(figures),
+    };
+  }
   const own = Object.values(benchmarks).flatMap((benchmark) => Object.keys(benchmark.peers ?? {}));
   const chosen = values.peers?.split(',');
   rejectUnknown('benchmark', positionals, Object.keys(benchmarks));

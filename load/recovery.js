@@ -125,15 +125,14 @@ async function stock(options) {
 }
 
 async function gjallar(options, directory, id) {
-  const [{ App, us_socket_local_port }, { Server }, { Engine, parser }, { kinds, Mesh }] = await Promise.all([
-    import('uWebSockets.js'),
+  const [{ Server }, { App, Engine, parser, us_socket_local_port }, { kinds, Mesh }] = await Promise.all([
     import('socket.io'),
-    import('../dist/index.js'),
-    import('../dist/cluster/mesh/mesh.js'),
+    import('../build/index.js'),
+    import('../build/cluster/mesh/mesh.js'),
   ]);
-  const { loadBackplane } = await import('../dist/rooms/backplanes/open.js');
-  const { withNativeRooms } = await import('../dist/rooms/native-rooms.js');
-  const { linksOf } = await import('../dist/runtime/backplane.js');
+  const { loadBackplane } = await import('../build/rooms/backplanes/open.js');
+  const { withNativeRooms } = await import('../build/rooms/native-rooms.js');
+  const { linksOf } = await import('../build/runtime/backplane.js');
   const mesh = new Mesh(id, directory);
   await mesh.listen();
   await mesh.join(Array.from({ length: id - 1 }, (_, at) => at + 1));

@@ -13,7 +13,7 @@ const known = readdirSync(folder)
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
 /** Scenarios that take so long that they run only when they are named. */
-const LONG = ['attack', 'deploys', 'languages', 'versions'];
+const LONG = ['attack', 'deploys', 'idle', 'languages', 'releases', 'versions'];
 const scenarioOf = (name) => import(new URL(`${name}.js`, folder).href);
 
 // The scenario that is named first may have options of its own.

@@ -75,8 +75,20 @@ const RETRY_MS = 500;
 const REPLY_TIMEOUT_MS = 10_000;
 /** The server lets eight history reads of a client wait, and rejects more. */
 const MAX_READS = 8;
+/** How many earlier logs of a room are remembered. */
+const MAX_EARLIER = 16;
 /** Errors that pass: the request is repeated. */
 const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
+
+/**
+ * @template [V=unknown]
+ * @typedef {object} StateMapOptions
+ * @property {string} watch The event with which the server lets a client join: `socket.on('watch', (options, ack) =>
+ *   ack(room.join(socket, options)))`. The client emits it after each connection, with its version.
+ * @property {number} [maxRate] How many updates a second the server sends at most.
+ * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Called after each message, with the keys that changed. A
+ *   snapshot replaces all keys.
+ */
 
 /** The server rejected a request, or did not answer it (`code` is then `LOST`). */
 export class RoomError extends Error {
@@ -93,6 +105,74 @@ export class RoomError extends Error {
      */
     this.code = code;
   }
+}
+
+/**
+ * The newest value of each key of a state room (`gjallar/state`), across reconnections.
+ *
+ * ```
+ * const quotes = new StateMap(socket, 'quote', { watch: 'watch', onChange: () => show([...quotes]) });
+ * ```
+ * @template [V=unknown]
+ * @extends {Map<string, V>}
+ */
+export class StateMap extends Map {
+  /** Whether nothing more is about to come: false before the first snapshot, and between the messages of a long one. */
+  isComplete = false;
+  #socket;
+  #event;
+  #options;
+  #version;
+  #timer;
+
+  /**
+   * @param {SocketLike} socket
+   * @param {string} event the event of the room's changes
+   * @param {StateMapOptions<V>} options
+   */
+  constructor(socket, event, options) {
+    super();
+    this.#socket = socket;
+    this.#event = event;
+    this.#options = options;
+    socket.on(event, this.#receive);
+    socket.on('connect', this.#watch);
+    if (socket.connected) this.#watch();
+  }
+
+  /** Stops following the room. The values stay. */
+  close() {
+    clearTimeout(this.#timer);
+    this.#socket.off(this.#event, this.#receive);
+    this.#socket.off('connect', this.#watch);
+  }
+
+  #watch = () => {
+    clearTimeout(this.#timer);
+    const { watch, maxRate } = this.#options;
+    const { id } = this.#socket;
+    this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { version: this.#version, maxRate }, (error) => {
+      // After a reconnection, the next request is in progress.
+      if (error && this.#socket.id === id) this.#timer = setTimeout(this.#watch, RETRY_MS);
+    });
+  };
+
+  #receive = (changes, { version, snapshot, more }) => {
+    if (snapshot) {
+      this.clear();
+      this.#version = undefined;
+    }
+    for (const [key, ...value] of changes) {
+      if (value.length > 0) this.set(key, value[0]);
+      else this.delete(key);
+    }
+    this.#version = version || this.#version;
+    this.isComplete = !more;
+    this.#options.onChange?.(
+      this,
+      changes.map(([key]) => key),
+    );
+  };
 }
 
 /**
@@ -211,6 +291,8 @@ export class Rooms {
 class Room {
   /** The position of the last delivered message; undefined until the first join has succeeded. */
   position;
+  /** How far earlier logs were read, newest first. */
+  #earlier = [];
   #name;
   #options;
   #request;
@@ -329,9 +411,11 @@ class Room {
     const isOver = () => this.#isClosed || connection !== this.#connection;
     let missed = 0;
     let complete = true;
+    let outdated;
     try {
       for (;;) {
         const { epoch, offset: after } = this.position;
+        outdated = this.#waiting.length;
         const page = await this.#request('history', { room: this.#name, epoch, after, limit: PAGE });
         if (isOver()) return;
         complete &&= page.complete;
@@ -346,20 +430,42 @@ class Room {
       return;
     }
     this.#recovering = false;
-    // Waiting messages of an earlier log can no longer be delivered.
-    this.#waiting = this.#waiting.filter(({ epoch }) => epoch === this.position.epoch);
+    // Messages of another log that came before the last page was requested are of an earlier one, and cannot be delivered.
+    this.#waiting = this.#waiting.filter(({ epoch }, index) => epoch === this.position.epoch || index >= outdated);
     this.#options.onRecovered?.({ room: this.#name, missed, complete, isFirst });
     this.#drain();
   }
 
   /** Delivers a page. Returns how many of its messages were new. */
   #take(page) {
-    const isNewLog = page.epoch !== this.position.epoch;
-    // A new log counts from 1; a log that continues another one continues its offsets.
-    const startsOver = isNewLog && (page.messages[0]?.offset === 1 || page.offset < this.position.offset);
-    this.position = { epoch: page.epoch, offset: startsOver ? 0 : this.position.offset };
+    if (page.epoch !== this.position.epoch) this.#enter(page);
     const fresh = page.messages.filter(({ offset }) => offset > this.position.offset);
     for (const message of fresh) this.#deliver(message);
+    // What the log does not have between its messages and the end of the page is gone.
+    if (page.messages.length === 0 && page.offset > this.position.offset) {
+      this.position = { epoch: page.epoch, offset: page.offset };
+    }
     return fresh.filter(({ deleted }) => !deleted).length;
+  }
+
+  /** Continues in a new log, behind what it has in common with those that this client has read. */
+  #enter({ epoch, offset, messages, former }) {
+    const { position } = this;
+    this.#earlier = [position, ...this.#earlier.filter((one) => one.epoch !== position.epoch)].slice(0, MAX_EARLIER);
+    this.position = { epoch, offset: former ? this.#sharedWith([{ epoch, offset, kept: true }, ...former]) : guess() };
+
+    /** Older servers do not say what the log continues. */
+    function guess() {
+      return messages[0]?.offset === 1 || offset < position.offset ? 0 : position.offset;
+    }
+  }
+
+  /** The end of the newest part that a log shares with an earlier one; otherwise that of the last one that lost messages. */
+  #sharedWith(epochs) {
+    for (const { epoch, offset } of epochs) {
+      const known = this.#earlier.find((one) => one.epoch === epoch);
+      if (known) return Math.min(known.offset, offset);
+    }
+    return epochs.find(({ kept }) => !kept)?.offset ?? 0;
   }
 }

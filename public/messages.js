@@ -285,12 +285,17 @@ export class MessageList {
     const isUp = scrollTop < this.#lastTop;
     this.#lastTop = scrollTop;
     if (isUp && scrollTop < NEAR_TOP_PX) this.#loadOlder();
-    this.#atBottom = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM_PX;
+    const below = scrollHeight - scrollTop - clientHeight;
+    // The event comes late: messages may have arrived since. Only a reader who scrolled up has left the bottom.
+    if (isUp) this.#atBottom = below <= 1;
+    else if (below < NEAR_BOTTOM_PX) this.#atBottom = true;
     if (this.#atBottom) this.#setUnread(0);
   }
 
   #scrollDown() {
-    this.#parts.scroller.scrollTop = this.#parts.scroller.scrollHeight;
+    const { scroller } = this.#parts;
+    scroller.scrollTop = scroller.scrollHeight;
+    this.#lastTop = scroller.scrollTop;
   }
 
   /** The first visible entry and its position, which must not change when entries are inserted above it. */

@@ -188,6 +188,33 @@ const list = {
     message:
       'This client reads too slowly, and too many bytes are waiting for it. Reconnect, and request the messages it missed.',
   },
+  PACKET_TOO_LARGE: {
+    status: 413,
+    message:
+      'A packet with its attachments is larger than this server accepts (maxPacketSize). Send fewer attachments.',
+  },
+  PACKET_INCOMPLETE: {
+    status: 408,
+    message:
+      'The attachments of a packet came too slowly, or too many incomplete packets took the memory of the server. Send the packet again.',
+  },
+  BAD_STATE_KEY: {
+    status: 400,
+    message: 'Invalid key of a state room. Use a string of 1 to 256 bytes without lone surrogates.',
+  },
+  BAD_STATE_VALUE: {
+    status: 400,
+    message:
+      'The value of a state room is not JSON or bytes, or is too large. Set a value that JSON.stringify() accepts.',
+  },
+  STATE_FULL: {
+    status: 507,
+    message: 'The state room has reached its bound of keys or bytes. Delete keys, or raise maxKeys or maxBytes.',
+  },
+  STATE_BUSY: {
+    status: 503,
+    message: 'Too many members of the state room are behind. Join again in a few seconds.',
+  },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -200,9 +227,11 @@ export const errorCodes: Readonly<Record<ErrorCode, { readonly status: number; r
 const closeCodes: Partial<Record<ErrorCode, number>> = {
   BAD_FRAME: 1003,
   BAD_TEXT: 1009,
+  PACKET_TOO_LARGE: 1009,
   INTERNAL: 1011,
   ACCOUNTS_UNAVAILABLE: 1013,
   SLOW_CLIENT: 1013,
+  PACKET_INCOMPLETE: 1013,
   HISTORY_UNAVAILABLE: 1013,
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,

@@ -17,13 +17,12 @@
  * app.listen(3000, () => {});
  * ```
  */
-import './compat/uws-environment.js';
+import './compat/uws/environment.js';
 import type { Engine } from './engine/engine.js';
 import { defaultBus } from './rooms/default-bus.js';
 import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
 import { withoutLostState } from './rooms/recovery.js';
 
-export type { TemplatedApp } from 'uWebSockets.js';
 export type {
   BroadcastOperator,
   DefaultEventsMap,
@@ -47,7 +46,7 @@ export type {
   WhoReply,
 } from './chat/protocol.js';
 // The npm package of uWebSockets.js can only be imported. From here, it can also be required.
-export { App, SSLApp } from './compat/uws.js';
+export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './compat/uws.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';
@@ -57,9 +56,16 @@ export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
+export {
+  countSockets,
+  fetchReachableSockets,
+  type ReachableSockets,
+  type SocketCount,
+} from './rooms/cluster-sockets.js';
 export type { AdapterClass, AdapterFactory } from './rooms/native-rooms.js';
 export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
 export { type Attachable, Server } from './server/server.js';
+export type { TemplatedApp } from './sockets.js';
 
 /**
  * An adapter whose rooms are uWebSockets.js topics, for `io.adapter()` or the server's `adapter` option.

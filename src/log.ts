@@ -1,6 +1,7 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import { optionalPackage } from './compat/optional-packages.js';
+import { readableLine } from './log-lines.js';
 
 /** A line of the log, for the operator's page. */
 export interface LoggedLine {
@@ -11,8 +12,8 @@ export interface LoggedLine {
 }
 
 /**
- * Creates the log: one JSON object per line on the standard output, or readable lines if that is a
- * terminal and pino-pretty is installed. The fields are those of docs/operations.md, "Log".
+ * Creates the log: one JSON object per line on the standard output, or lines for people if that is a terminal, from
+ * pino-pretty if it is installed. The fields are those of docs/operations.md, "Log".
  * @param level lowest level that is logged
  * @param origin which process writes it
  * @param onTrouble called with each line of the level `warn` or higher
@@ -32,6 +33,7 @@ export function createLog(
   };
   const pretty = process.stdout.isTTY ? optionalPackage<typeof PinoPretty>('pino-pretty') : undefined;
   if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
+  if (process.stdout.isTTY) return pino(options, { write: (line) => void process.stdout.write(readableLine(line)) });
   // If the reader of the log stops reading, the server must not wait, and its buffer is bounded.
   return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES }));
 }

@@ -1,8 +1,15 @@
 #!/usr/bin/env node
+import module from 'node:module';
 import { parseArgs } from 'node:util';
 import { splitArguments } from './cli/split.js';
+import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';
+
+// Stack traces name the lines of the sources.
+process.setSourceMapsEnabled(true);
+// Where Node.js has it: the next processes need not compile the code again.
+(module as { enableCompileCache?(): void }).enableCompileCache?.();
 
 try {
   await main(process.argv.slice(2));
@@ -17,6 +24,7 @@ try {
  * missing binary is reported like every other error.
  */
 async function main([command, ...rest]: string[]): Promise<void> {
+  checkProgramRuntime();
   if (command === 'run') {
     const { own } = splitArguments(rest);
     if (own.includes('--help') || own.includes('-h'))

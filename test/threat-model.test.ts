@@ -11,7 +11,21 @@ import { type RunningServer, startServer } from './support/server.js';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const model = read('docs/threat-model.md');
-const rows = model.split('\n').filter((line) => /^\| (?!threat|---)/.test(line) && !line.startsWith('|---'));
+const evidence = read('docs/internals/threat-tests.md');
+/** The cells of the attacks of a page, by the page's sections. */
+const attacksOf = (page: string) =>
+  page
+    .split(/^## /m)
+    .filter((section) => section.includes('| attack |'))
+    .flatMap((section) =>
+      [...section.matchAll(/^\| (?!attack \|)(.+?) \| (.+) \|$/gm)].map(([row, attack, cell]) => ({
+        section: section.split('\n')[0]!,
+        attack: attack!,
+        cell: cell!,
+        row,
+      })),
+    );
+const rows = attacksOf(evidence);
 
 /** The title of a test as the document names it: with `…` for what the test fills in, and without it at either end. */
 const readable = (title: string) => title.replace(/%\w|[$]\{.*?\}/g, '…').replace(/^…[ :,]+|[ :,]+…$/g, '');
@@ -23,14 +37,17 @@ function titlesIn(file: string): string[] {
   return [...calls].map(([, , title]) => readable(title!));
 }
 
-test('every threat has a guard, and a test that is there', () => {
+test('every attack has tests, and every test an attack', () => {
+  const named = ({ section, attack }: { section: string; attack: string }) => `${section}: ${attack}`;
+  expect(rows.map(named)).toEqual(attacksOf(model).map(named));
+});
+
+test('every test is there', () => {
   expect(rows.length).toBeGreaterThan(30);
-  for (const row of rows) {
-    const [, threat, guard, tests] = row.split('|').map((cell) => cell.trim());
-    expect([threat, guard]).not.toContain('');
-    const named = tests!.split(/; (?=`test\/)/).map((one) => /^`(test\/\S+\.ts)` › (.+)$/.exec(one)?.slice(1));
+  for (const { cell } of rows) {
+    const named = cell.split(/; (?=`test\/)/).map((one) => /^`(test\/\S+\.ts)` › (.+)$/.exec(one)?.slice(1));
     for (const found of named) {
-      expect({ threat, found }).toMatchObject({ found: [expect.any(String), expect.any(String)] });
+      expect({ cell, found }).toMatchObject({ found: [expect.any(String), expect.any(String)] });
       const [file, name] = found!;
       expect({ file, name, isThere: titlesIn(file!).includes(name!) }).toEqual({ file, name, isThere: true });
     }
@@ -38,7 +55,7 @@ test('every threat has a guard, and a test that is there', () => {
 });
 
 test('no test is named by its template', () => {
-  expect(rows.filter((row) => /%\w/.test(row))).toEqual([]);
+  expect(rows.filter(({ row }) => /%\w/.test(row))).toEqual([]);
 });
 
 test('every option that guards something is named', () => {

@@ -157,6 +157,7 @@ const commands = {
     const options = { cwd: join(deploy, 'prometheus'), stdio: 'pipe' };
     execFileSync('promtool', ['check', 'config', 'prometheus.yml'], options);
     execFileSync('promtool', ['test', 'rules', 'alerts.test.yml'], options);
+    execFileSync('amtool', ['check-config', 'alertmanager.yml'], options);
     const alerts = readFileSync(join(deploy, 'prometheus', 'alerts.yml'), 'utf8').match(/- alert:/g).length;
     return `${alerts} alerts fire`;
   },

@@ -47,11 +47,7 @@ export const proxies = {
   },
   haproxy: {
     files(folder, servers, port) {
-      const pairs = [
-        ...targets(servers),
-        ['maxconn 50000', 'maxconn 1000'],
-        ['bind :80\n', `bind 127.0.0.1:${port}\n`],
-      ];
+      const pairs = [...targets(servers), ['bind :80\n', `bind 127.0.0.1:${port}\n`]];
       writeFileSync(join(folder, 'haproxy.cfg'), replaced(read('haproxy/haproxy.cfg'), pairs));
     },
     command: (folder) => ['haproxy', '-db', '-f', join(folder, 'haproxy.cfg')],

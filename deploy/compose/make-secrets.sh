@@ -15,7 +15,7 @@ random | keep jwt-secret
 
 if [ ! -e redis-url ]; then
   password=$(random)
-  # docs/operations.md, "Rights", has the line for other backplanes.
+  # docs/operations/redis.md, "Rights", has the line for other backplanes.
   cat >redis-users <<END
 user default off
 user gjallar on >$password resetkeys ~gjallar:* resetchannels &socket.io* &socket.io#/#* -@all +ping +info +select +time +multi +exec +discard +subscribe +psubscribe +unsubscribe +punsubscribe +publish +pubsub|numsub +eval +evalsha +exists +get +set +del +hset +hmget +pexpire +xadd +xlen +xrange +xrevrange +xtrim +xdel +pttl +hgetall +hdel +zadd +zrem +zrangebyscore

@@ -1,5 +1,8 @@
 // The documentation site: `npm run docs`, which installs its tools on first use; `npm run docs -- --serve` serves it.
 //
+// With `DOCS_REPOSITORY=https://github.com/…`, pages link to the repository and to their source. `npm run docs -- --check`
+// opens every page in Chromium.
+//
 //   docs/, CHANGELOG.md, examples/*/README.md … ─┐
 //   src/ ─▶ typedoc ─▶ docs/reference/library ───┤─▶ .pages/ ─▶ VitePress ─▶ dist/
 //   dist/ ─▶ error codes, openapi.json ──────────┘
@@ -10,6 +13,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { homePage } from './home.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
@@ -29,8 +33,10 @@ install();
 copyPages();
 await generate();
 run('node_modules/.bin/typedoc', '--options', 'typedoc.json');
+putOptionsFirst();
 run('node_modules/.bin/vitepress', 'build', '.');
 console.log('The site is in docs/site/dist.');
+if (process.argv.includes('--check')) run(process.execPath, 'check.js');
 if (process.argv.includes('--serve')) run('node_modules/.bin/vitepress', 'preview', '.');
 
 /** Installs the tools, unless they are there in the versions that the lock file names. */
@@ -54,10 +60,23 @@ function copyPages() {
     !path.endsWith('/node_modules') && (/\.(md|png|svg)$/.test(path) || statSync(path).isDirectory());
   for (const path of [...own, ...OTHERS]) cpSync(join(root, path), join(pages, path), { recursive: true, filter });
   for (const path of FILES) cpSync(join(root, path), join(pages, 'public', path));
+  cpSync(join(root, 'public/favicon.svg'), join(pages, 'public/logo.svg'));
+  writeFileSync(join(pages, 'index.md'), homePage(readFileSync(join(root, 'README.md'), 'utf8')));
+}
+
+/** The page of the library begins with its options and an example, and lists the types behind them. */
+function putOptionsFirst() {
+  const path = join(pages, 'docs/reference/library/README.md');
+  const options = readFileSync(join(pages, 'docs/reference/library-options.md'), 'utf8')
+    .replace('# Library options', '# Library')
+    .replaceAll('](../', '](../../')
+    .replaceAll('](configuration.md', '](../configuration.md');
+  const types = readFileSync(path, 'utf8').replace(/^# .*\n/, '');
+  writeFileSync(path, `${options}\n${types}`);
 }
 
 async function generate() {
-  const { errorCodes } = await import(join(root, 'dist/errors.js'));
+  const { errorCodes } = await import(join(root, 'build/errors.js'));
   const codes = Object.entries(errorCodes).map(
     ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
   );
@@ -70,7 +89,7 @@ async function generate() {
     '|---|---|---|',
     ...codes,
   ]);
-  const { helpText, runHelpText } = await import(join(root, 'dist/cli/help.js'));
+  const { helpText, runHelpText } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const fence = '```';
   const texts = [helpText(version), runHelpText(version)].flatMap((text, index) => [

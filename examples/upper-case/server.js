@@ -1,8 +1,7 @@
 // Sends a welcome to each client, and returns every message in upper case. Load clients fetch their task from /scenario.
 // README.md says how to run it.
 
-import { App } from 'uWebSockets.js';
-import { createAdapter, Engine, parser } from 'gjallar';
+import { App, createAdapter, Engine, parser } from 'gjallar';
 import { Server } from 'socket.io';
 
 const scenario = { clients: 64_000, everySeconds: 25, send: 'thirty characters, more or less', expect: 'upper case' };

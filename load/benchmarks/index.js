@@ -13,6 +13,9 @@ import http from './http.js';
 import idle from './idle.js';
 import marketdata from './marketdata.js';
 import { nodes, workers } from './nodes.js';
+import portable from './portable.js';
+import sizing from './sizing.js';
+import rooms from './small-rooms.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
@@ -22,13 +25,16 @@ export const benchmarks = {
   idle,
   broadcast,
   fanout,
+  rooms,
   windows,
   nodes,
   cluster,
   frames,
   workers,
+  portable,
   correspondence,
   history,
+  sizing,
   marketdata,
   connections,
   backpressure,

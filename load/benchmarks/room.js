@@ -9,7 +9,7 @@ export const REST = 0.5;
 const TEXT = 44;
 
 /** How a client of the little application of `peers/application.js` publishes, and what stands before a text it gets. */
-const APPLICATION = { event: 'publish', before: '42["message","' };
+export const APPLICATION = { event: 'publish', before: '42["message","' };
 /** The same for the chat that gjallar's service is. A delivery carries room, sender and time too: about 130 bytes. */
 export const CHAT = { event: 'message', before: '"text":"' };
 

@@ -12,17 +12,18 @@ const SETTLING = 3000;
 /**
  * Many rooms whose members publish: each message goes to all members of its room, the sender too. A server's cost is
  * stated per message, because what a message costs beside its deliveries is what rooms of this size show.
- * @typedef {{ clients: number, members: number, perSecond?: number, warmUp?: number }} RoomsCell without `perSecond`,
+ * @typedef {{ clients: number, members: number, perSecond?: number, warmUp?: number, dialect?: object }} RoomsCell `dialect` is
+ *   how a client publishes, by default as in the chat; without `perSecond`,
  *   a server is offered a little more than it takes
  */
 export async function runRooms({ peer, fleet, cell, quick }) {
-  const { members, perSecond, warmUp = quick ? 6 : 12 } = cell;
+  const { members, perSecond, dialect = CHAT, warmUp = quick ? 6 : 12 } = cell;
   const clients = await fleet.group(cell.clients);
   await clients.open();
   await clients.joinRooms(members);
   await sleep(SETTLING);
   const publish = (rate) =>
-    clients.begin('converse', { ...CHAT, members, perSecond: rate, size: TEXT, rest: REST, every: 7 });
+    clients.begin('converse', { ...dialect, members, perSecond: rate, size: TEXT, rest: REST, every: 7 });
   const resultOf = (measured, rate) => roomsResult(measured, { members, perSecond: rate }, peer);
   if (!perSecond)
     return saturate({

@@ -5,6 +5,7 @@ import { Client } from './client.js';
 import { now } from './clock.js';
 import { Histogram } from './histogram.js';
 import { stopPacing } from './pace.js';
+import { comeBack } from './roles/come-back.js';
 import { converse, roomOf } from './roles/converse.js';
 import { correspond, nameOf } from './roles/correspond.js';
 import { echo } from './roles/echo.js';
@@ -14,7 +15,7 @@ import { released, slow } from './roles/slow.js';
 import { subscribe } from './roles/subscribe.js';
 import { nextSource } from './source.js';
 
-const roles = { converse, correspond, echo, heartbeat, publish, released, slow, subscribe };
+const roles = { comeBack, converse, correspond, echo, heartbeat, publish, released, slow, subscribe };
 
 const clients = [];
 const counters = { sent: 0, received: 0, acknowledged: 0, late: 0, errors: 0, ended: 0 };

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from './child.js';
 import { serverCores } from './cores.js';
@@ -11,7 +12,12 @@ export const HOST = '127.0.0.1';
  * to applications. The tuned stock server and the tuned ws get it too.
  */
 const youngGeneration = ['--max-semi-space-size=2'];
-const flagsOf = { gjallar: youngGeneration, 'socketio-ws-tuned': youngGeneration, 'ws-cluster': youngGeneration };
+const flagsOf = {
+  gjallar: youngGeneration,
+  'gjallar-portable': youngGeneration,
+  'socketio-ws-tuned': youngGeneration,
+  'ws-cluster': youngGeneration,
+};
 /** With PROFILE=folder in the environment each server writes a CPU profile there. Its figures are then worth nothing. */
 const profiles = process.env.PROFILE;
 
@@ -20,9 +26,10 @@ export class Peer {
   /**
    * @param {string} name of a file or a folder in `load/peers/`
    * @param {{ pingInterval?: number, processes?: number }} options the same for every peer of a row; a server of
-   *   several `processes` gets as many cores, if there are any beside one for the generators
+   *   several `processes` gets as many cores, if there are any beside one for the generators. `root` is the folder of
+   *   another version whose peer of this name is run
    */
-  static async start(name, options = {}) {
+  static async start(name, { root, ...options } = {}) {
     const peer = new Peer();
     peer.name = name;
     const foreign = await foreignPeer(name);
@@ -36,7 +43,7 @@ export class Peer {
     const cores = peer.cores?.join(',') ?? null;
     peer.child = foreign
       ? await Child.start(cores, [...foreign.command, settings], { foreign: true, patience, ...foreign })
-      : await Child.start(cores, nodeArguments(name, settings), { patience });
+      : await Child.start(cores, nodeArguments(name, settings, root), { patience });
     const { hello } = peer.child;
     peer.unavailable = hello.unavailable;
     peer.ports = hello.ports ?? [hello.port];
@@ -77,8 +84,10 @@ export class Peer {
   }
 }
 
-function nodeArguments(name, settings) {
-  const file = fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
+function nodeArguments(name, settings, root) {
+  const file = root
+    ? join(root, `load/peers/${name}.js`)
+    : fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
   const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : [];
   return ['--expose-gc', ...(flagsOf[name] ?? []), ...profiling, file, settings];
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { placement } from './cores.js';
 
@@ -11,9 +11,9 @@ export const provenance = {
     'socket.io': installed('socket.io'),
     'engine.io': installed('engine.io'),
     ws: installed('ws'),
-    'uWebSockets.js': installed('uWebSockets.js'),
+    'uWebSockets.js': installed(`@uwsjs/${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`),
     redis: output('redis-server', ['--version'])?.match(/v=(\S+)/)?.[1],
-    nats: output('nats-server', ['--version'])?.match(/v(\S+)/)?.[1],
+    nats: output('nats-server', ['--version'])?.match(/v(\d\S*)/)?.[1],
     go: output('go', ['version'])?.match(/go(\d\S*)/)?.[1],
     java: output('java', ['--version'])?.split(' ')[1],
     rust: output('rustc', ['--version'])?.split(' ')[1],
@@ -22,9 +22,11 @@ export const provenance = {
   commit: output('git', ['describe', '--always', '--dirty', '--exclude', '*']),
 };
 
+/** undefined of a package that is not there, as that of a binary that this platform has not. */
 function installed(name) {
   // Not by require: a package need not export its package.json.
   const file = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
+  if (!existsSync(file)) return undefined;
   const found = JSON.parse(readFileSync(file, 'utf8'));
   return found.name === name ? found.version : `${found.name} ${found.version}`;
 }

@@ -31,17 +31,21 @@ export const WITHOUT_LIMITS = { RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', 
  * @param {Record<string, string>} options.env
  * @param {string[]} [options.nodeOptions] of the primary and the workers
  * @param {string} [options.main] what Node runs: the program of another version, for instance
+ * @param {string[]} [options.args] of that program
  * @param {string[]} [options.prefix] a command that runs the server, such as `prlimit`
+ * @param {string} [options.node] the program of another version of Node.js
  * @param {(line: string, stream: 'stdout' | 'stderr') => void} options.onLine gets all that it prints
  * @param {(child: import('node:child_process').ChildProcess) => void} [options.onSpawn] is called before it listens
  * @returns {Promise<{ url: string, port: number, pid: number, data: string, stop(): Promise<number | null> }>} `stop`
  *   ends it in order, where it has not ended, and resolves with its exit code once the folder is gone too
  * @throws Error when it ends before it listens
  */
-export async function startService({ env, nodeOptions = [], prefix = [], main = program, onLine, onSpawn }) {
+export async function startService(options) {
+  const { env, nodeOptions = [], prefix = [], node = process.execPath, main = program, args = [] } = options;
+  const { onLine, onSpawn } = options;
   const data = mkdtempSync(join(tmpdir(), 'gjallar-load-'));
-  const [command, ...args] = [...prefix, process.execPath, ...nodeOptions, main];
-  const child = spawn(command, args, {
+  const [command, ...rest] = [...prefix, node, ...nodeOptions, main, ...args];
+  const child = spawn(command, rest, {
     env: { DATA_DIR: data, ...env, HOST: '127.0.0.1', PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -29,7 +29,10 @@ export function compare(outcomes) {
   return { cells, details, failures };
 }
 
-/** With several workers, the output is that of all of them. */
+/** With several workers, the output is that of all of them, and `inOneProcess` is what one process alone can do. */
 function comparable({ visit, ...printed }, way) {
-  return ways[way].hasWorkers ? { visit } : { visit, ...printed };
+  if (!ways[way].hasWorkers) return { visit, ...printed };
+  if (!visit?.inOneProcess) return { visit };
+  const { inOneProcess: _, ...others } = visit;
+  return { visit: others };
 }

@@ -17,22 +17,21 @@ export async function record(application, name) {
   const way = ways[name];
   const port = application.port ?? (await freePort(HOST));
   if (application.port && (await accepts(port))) throw new Error(`another program uses port ${port}`);
-  const prepared = await prepare(application);
+  const prepared = await prepare(application, way);
+  const { file, args = [], nodeArgs = [] } = prepared;
   const running = new ApplicationProcess({
-    args: way.command(prepared.file, prepared.args ?? []),
+    args: way.command({ file, args, nodeArgs, workers: application.workers ?? 4 }),
     cwd: prepared.folder,
     port,
-    env: application.env,
+    env: { ...application.env, ...way.env },
   });
   const visitor = new Visitor(running);
+  visitor.way = way;
   try {
     if (application.listens !== false) {
       await running.listening();
       if (application.attachedBy) await visitor.http(application.attachedBy);
-      const isOnUws = await visitor.isOnUws(application.path);
-      if (isOnUws !== Boolean(way.isGjallar && !application.onNode?.includes(name))) {
-        throw new Error(isOnUws ? 'uWebSockets.js answers' : 'uWebSockets.js does not answer');
-      }
+      await checkServer(visitor, application, way, name);
     }
     const visit = await application.script(visitor, prepared);
     await visitor.leave();
@@ -48,6 +47,16 @@ export async function record(application, name) {
     await running.end();
     prepared.remove();
   }
+}
+
+/** A way that did not run the application as it says would prove nothing. */
+async function checkServer(visitor, application, way, name) {
+  const { isOnUws, isGjallar } = await visitor.server(application.path);
+  if (isOnUws !== Boolean(way.isOnUws && !application.onNode?.includes(name))) {
+    throw new Error(isOnUws ? 'uWebSockets.js answers' : 'uWebSockets.js does not answer');
+  }
+  // The application may reject the request itself; uWebSockets.js is proof enough then.
+  if (way.isGjallar && !isOnUws && !isGjallar) throw new Error('stock socket.io answers instead of gjallar');
 }
 
 /** The lines of an application that matter: not the place in the code that an error names. */
@@ -71,8 +80,8 @@ function neutral(value, port) {
 }
 
 /** A TypeScript file is compiled first, as strictly as its author can ask. */
-async function prepare({ file, folder, prepare: own }) {
-  if (own) return own();
+async function prepare({ file, folder, prepare: own }, way) {
+  if (own) return own(way);
   if (!file.endsWith('.ts')) return { file: join(folder, file), folder, remove() {} };
   const output = mkdtempSync(join(folder, '.compiled-'));
   const remove = () => rmSync(output, { recursive: true, force: true });

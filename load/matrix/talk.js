@@ -6,12 +6,13 @@ const TRANSPORTS = { polling: ['polling'], websocket: ['websocket'], upgrade: ['
  * The script of Socket.IO, for applications with the events of `apps/chat.cjs`: middleware, acknowledgements, binary data,
  * rooms, another namespace and the reasons of `disconnect`, over each transport.
  * @param {import('./visitor.js').Visitor} visitor
- * @param {{ namespace?: string, options?: object }} [settings]
+ * @param {{ namespace?: string, options?: object, over?: string[] }} [settings] `over`: names of TRANSPORTS
  */
-export async function talk(visitor, { namespace = '/', options = {} } = {}) {
+export async function talk(visitor, { namespace = '/', options = {}, over = Object.keys(TRANSPORTS) } = {}) {
   const record = {};
-  for (const [name, transports] of Object.entries(TRANSPORTS)) {
-    record[name] = await overTransport(visitor, namespace, { ...options, transports }, `room ${name}`);
+  for (const name of over) {
+    const settings = { ...options, transports: TRANSPORTS[name] };
+    record[name] = await overTransport(visitor, namespace, settings, `room ${name}`);
   }
   return record;
 }

@@ -63,11 +63,11 @@ export class Visitor {
     return { ...rest, headers, body: body.replace(/"sid":"[^"]+"/, '"sid":""') };
   }
 
-  /** Whether uWebSockets.js owns the port. */
-  async isOnUws(path = '/socket.io/') {
+  /** Whether uWebSockets.js owns the port, and whether gjallar answers Engine.IO's requests. */
+  async server(path = '/socket.io/') {
     const [response] = await answer(this.#first(path), 'response');
     response.resume();
-    return 'uwebsockets' in response.headers;
+    return { isOnUws: 'uwebsockets' in response.headers, isGjallar: 'x-content-type-options' in response.headers };
   }
 
   /** The first response. A client that connects just before uWebSockets.js takes over the port is reset or refused. */

@@ -1,10 +1,9 @@
 // gjallar's engine and rooms in an application of many workers, joined by socket.io's Redis adapter.
 
-import { App } from 'uWebSockets.js';
 import { createAdapter as createRedisAdapter } from '@socket.io/redis-adapter';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
-import { createAdapter, Engine, parser } from '../../dist/index.js';
+import { App, createAdapter, Engine, parser } from '../../dist/index.js';
 import { runApplication } from './application.js';
 import { pingInterval, runCluster } from './cluster.js';
 

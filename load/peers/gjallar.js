@@ -3,19 +3,10 @@
 import { Server } from 'socket.io';
 import { runApplication } from './application.js';
 import { settings, unavailable } from './control.js';
+import { library } from './library.js';
 import { app, listen, maxBackpressure } from './uws-app.js';
 
 const { pingInterval, pingTimeout, flushMs, slowPolicy } = settings;
-
-/** The library as built by `npm run build`. */
-async function library() {
-  try {
-    return await import('../../dist/index.js');
-  } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    return null;
-  }
-}
 
 const gjallar = await library();
 if (gjallar === null) {

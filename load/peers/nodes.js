@@ -60,6 +60,7 @@ export async function runNodes(file, env = {}, args = []) {
     ports: started.map(({ port }) => port),
     pids: started.flatMap(({ pid }) => familyOf(pid)),
     helpers,
+    redisUrl: common.REDIS_URL,
   });
 }
 

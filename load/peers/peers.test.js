@@ -1,3 +1,3 @@
 import { testPeers } from './contract.js';
 
-await testPeers(['socketio-ws', 'socketio-uws', 'gjallar', 'ws-cluster']);
+await testPeers(['socketio-ws', 'socketio-uws', 'gjallar', 'gjallar-portable', 'ws-cluster']);

@@ -1,5 +1,5 @@
-import { App, us_socket_local_port } from 'uWebSockets.js';
 import { ready, settings, unavailable } from './control.js';
+import { App, us_socket_local_port } from './uws-binary.js';
 
 // The default of 64 KiB is less than one answer of the marketdata benchmark, and uWebSockets.js drops what a socket is
 // sent beyond it. socket.io on ws keeps everything; so that all peers deliver the same, no limit here either,

@@ -9,9 +9,9 @@ export const ENOUGH_RUNS = 3;
  *   benchmark: string, cell: string, peer: string,
  *   parameters: object, of the cell
  *   results: object[], of the runs that count: the valid ones, or, where there are none, the invalid ones
- *   times: number[], when each of these was recorded, in ms since 1970
  *   valid: boolean, false where only invalid runs or none are there
  *   runs: number, that were valid
+ *   quick: boolean, whether any of these was a quick one
  *   notes: string[],
  * }} Group
  */
@@ -38,9 +38,9 @@ function toGroup(rows) {
     peer,
     parameters,
     results: counted.map(({ result }) => result),
-    times: counted.map(({ date }) => Date.parse(date)),
     valid: valid.length > 0,
     runs: valid.length,
+    quick: counted.some(({ quick }) => quick),
     notes: notesOf(rows, valid.length),
   };
 }
@@ -93,26 +93,16 @@ export function reference(group, cell) {
 }
 
 /**
- * How many times the reference's figure a group's is: the median over the group's runs, each compared with the
- * reference's run that is next to it in time, since the machine may be faster at one time than at another. Undefined
- * where either does not count, which a latency does not either where the server was saturated: it grows as long as the
- * run lasts.
+ * How many times the reference's figure a group's is: the median divided by the reference's median, as a reader would
+ * divide the figures in the table. Undefined where either does not count, which a latency does not either where the server
+ * was saturated: it grows as long as the run lasts.
  * @param {{ key: string, title: string }} column
  */
 export function ratio(group, other, { key, title }) {
   if (!group.valid || !other.valid) return undefined;
   if (title.endsWith(' ms') && (isSaturated(group) || isSaturated(other))) return undefined;
-  const ratios = group.results.map((result, run) => result[key] / other.results[besideOf(group, run, other)][key]);
-  const shown = ratios.filter((value) => value > 0 && Number.isFinite(value)).sort((a, b) => a - b);
-  return shown.length > 0 ? medianOf(shown) : undefined;
-}
-
-/** Which run of the other group was nearest in time, and of several at the same time in order. */
-function besideOf({ times }, run, other) {
-  const distance = (index) => Math.abs(other.times[index] - times[run]) + Math.abs(index - run) / 1000;
-  return other.times
-    .map((_, index) => index)
-    .reduce((best, index) => (distance(index) < distance(best) ? index : best));
+  const value = spread(group, key)?.median / spread(other, key)?.median;
+  return value > 0 && Number.isFinite(value) ? value : undefined;
 }
 
 /** Whether the server could not keep up in any of the runs. */

@@ -5,13 +5,16 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { benchmarks } from '../benchmarks/index.js';
 import { listed, parseArguments, readCommandLine } from '../harness/command.js';
+import { detailPages } from './details.js';
 import { groupRows } from './groups.js';
 import { betweenMarks } from './marked.js';
+import { methodPage } from './method.js';
 import { overview } from './overview.js';
 import { page } from './page.js';
 import { plots } from './plots/index.js';
 import { line, readRows, usedRows } from './rows.js';
 import { scalingChapter } from './scaling.js';
+import { sizingCosts, sizingSection } from './sizing.js';
 import { draw } from './svg.js';
 import { windowsSection } from './windows.js';
 
@@ -21,8 +24,8 @@ const kept = join(docs, 'benchmarks/results.jsonl');
 
 const usage = () => `${command.call} [file…] [--out folder]
 
-Writes the report of the benchmarks: docs/benchmarks.md with its plots and results, and the tables of figures in
-docs/fan-out.md and README.md.
+Writes the report of the benchmarks: docs/benchmarks.md, the pages, plots and results in docs/benchmarks, and the tables
+of figures in docs/fan-out.md, docs/guide/sizing.md and README.md.
 
 ${listed([
   ['file', 'results that npm run bench has written (default: docs/benchmarks/results.jsonl)'],
@@ -62,9 +65,14 @@ async function report() {
     if (specification) drawn.push({ ...plot, svg: await draw(specification, plot.alt) });
   }
   return [
-    ['benchmarks.md', page({ rows, groups, benchmarks, plots: drawn, scaling: scalingChapter(groups) })],
+    ['benchmarks.md', page(groups, benchmarks)],
+    ...detailPages(groups, benchmarks, drawn),
+    ['benchmarks/capacity.md', `${scalingChapter(groups)}\n`],
+    ['benchmarks/method.md', methodPage(rows, groups)],
     section('fan-out.md', windowsSection(groups)),
     section('../README.md', overview(groups)),
+    section('guide/sizing.md', sizingSection(groups)),
+    ['benchmarks/costs.json', sizingCosts(groups)],
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
     ...drawn.map(({ file, svg }) => [`benchmarks/${file}`, svg]),
   ];

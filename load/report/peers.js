@@ -1,6 +1,7 @@
 // The same colour for a peer in every plot. They differ in lightness too, and stand out from white and from black.
 const colours = {
   gjallar: '#e8590c',
+  'gjallar-portable': '#f2a65a',
   'socketio-ws': '#1c7ed6',
   'socketio-ws-tuned': '#74a9d8',
   'socketio-uws': '#9c6ade',

@@ -23,10 +23,14 @@ function parse(line, where) {
   return row;
 }
 
-/** Those rows that the report uses: a quick run counts only where there is no full one of the same cell and peer. */
+/**
+ * Those rows that the report uses. A quick run counts only where there is no full one of the same cell and peer. A run of
+ * changed files counts never, as nobody could measure it again.
+ */
 export function usedRows(rows) {
-  const full = new Set(rows.filter(({ quick }) => !quick).map(identity));
-  return rows.filter((row) => !row.quick || !full.has(identity(row)));
+  const committed = rows.filter(({ commit }) => !commit?.endsWith('-dirty'));
+  const full = new Set(committed.filter(({ quick }) => !quick).map(identity));
+  return committed.filter((row) => !row.quick || !full.has(identity(row)));
 }
 
 /** What rows that are runs of the same thing have in common. */

@@ -5,25 +5,25 @@ import { assumptionTable, costTable } from './scaling/inputs.js';
 import { planTable, workloads } from './scaling/plans.js';
 import { shown } from './table.js';
 
-/** The last chapter: how many machines and Redis shards, which resource runs out first, and how sensitive that is. */
+/** The page on capacity: how many machines and Redis shards, which resource runs out first, and how sensitive that is. */
 export function scalingChapter(groups) {
   const costs = readCosts(groups);
   const base = assume(costs, () => {});
   const known = Object.keys(workloads).filter((name) => base.demand[name]);
   return [
-    '## Capacity planning: 1, 10 and 100 million users',
-    `This chapter is a calculation, not a measurement: 10 million users were never connected. It combines what one core of the
-machine above spent with the assumptions of \`load/report/scaling/assumptions.js\`. To try other assumptions, edit that file
+    '# Capacity planning: 1, 10 and 100 million users',
+    `This page is a calculation, not a measurement: 10 million users were never connected. It combines what one core of the
+measured machine spent with the assumptions of \`load/report/scaling/assumptions.js\`. To try other assumptions, edit that file
 and run \`node load/scaling.js\`.
 
 The calculation assumes that costs stay as they were in the measured cell, that each further core does as much work as
 the first, and that load spreads evenly. It leaves out TLS, load balancers, reconnecting clients, the bus's share of the
 network card, and the kernel's memory where the table of costs says so.`,
-    '### Measured costs',
+    '## Measured costs',
     costTable(costs),
-    '### Assumptions',
+    '## Assumptions',
     assumptionTable(),
-    '### Machines and Redis shards',
+    '## Machines and Redis shards',
     `"By CPU", "by memory" and "by network" give the number of machines that each resource alone would need. The largest of
 them is the number of machines. "Bus per worker" is how many messages each worker receives from others. On the classic
 bus, every worker reads every message, and a second shard takes no load off the first. On the sharded bus, a worker reads
@@ -33,9 +33,9 @@ reads. What it costs to hand them on to the other workers is left out.
 "Impossible" means that no number of machines is enough. Figures are rounded to two digits.`,
     ...known.map((name) => planTable(name, base)),
     ...missing(known),
-    '### Next bottlenecks',
+    '## Next bottlenecks',
     bottlenecks(known, base),
-    '### Sensitivity',
+    '## Sensitivity',
     `Machines for ${shown(MIDDLE, 0)} users, one assumption changed at a time, on the bus that needs the fewest.`,
     sensitivity(known, costs),
   ].join('\n\n');

@@ -50,14 +50,14 @@ export function cellTable(columns, cell, { published = [], label = ({ peer }) =>
   return markdownTable(head, rows, 1);
 }
 
-/** The median, and below it the extremes. What counts for nothing is struck out. */
+/** The median, and behind it the extremes. What counts for nothing is struck out. */
 function figure(group, { key, digits = 1 }) {
   const found = spread(group, key);
   if (found === undefined) return '–';
   const { median, min, max } = found;
   if (!group.valid) return `~~${shown(median, digits)}~~`;
   const [low, high] = [shown(min, digits), shown(max, digits)];
-  return low === high ? low : `${shown(median, digits)}<br><sub>${low}–${high}</sub>`;
+  return low === high ? low : `${shown(median, digits)} (${low}–${high})`;
 }
 
 function runs({ runs: count, results }) {

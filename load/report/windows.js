@@ -21,7 +21,7 @@ export function windowsSection(groups) {
   ]);
   return `![CPU per delivery and average latency against FLUSH_MS](benchmarks/windows.svg)
 
-CPU µs per delivery · average latency in ms, for 1,000 subscribers; [benchmarks.md](benchmarks.md) has the spread.
+CPU µs per delivery · average latency in ms, for 1,000 subscribers; [the results](benchmarks/rooms.md#windows) have the spread.
 
 ${markdownTable(['`FLUSH_MS`', ...windows.map(String)], rows)}`;
 }

@@ -1,3 +1,4 @@
+import { addressOf } from './subjects.js';
 import { markdownTable } from './table.js';
 import akkaChat from './workloads/1-akka-chat.js';
 import oneToOne from './workloads/2-one-to-one.js';
@@ -23,7 +24,7 @@ export function workloadSection(measured) {
     title,
     source,
     Object.keys(benchmarks)
-      .map((name) => (measured.includes(name) ? `[${name}](#${name})` : name))
+      .map((name) => (measured.includes(name) ? `[${name}](${addressOf(name)})` : name))
       .join(', '),
   ]);
   return `## Workloads

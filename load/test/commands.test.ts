@@ -41,9 +41,12 @@ test.each([
   ['bench.js', ['chess'], 'bench: unknown benchmark: chess.'],
   ['bench.js', ['echo', '--peers', 'uws,pigeon'], 'bench: unknown peer: pigeon.'],
   ['bench.js', ['echo', '--cell', 'of the monks'], 'bench: no cell of echo contains "of the monks".'],
+  ['bench.js', ['chess', '--against', 'HEAD'], 'bench: unknown figure: chess.'],
+  ['bench.js', ['--against', 'no-such-branch'], 'bench: --against: there is no commit "no-such-branch".'],
   ['matrix.js', ['chess'], 'matrix: unknown application: chess.'],
   ['matrix.js', ['--examples', '/nowhere'], 'matrix: /nowhere has no examples of socket.io.'],
   ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
+  ['torture.js', ['deaths', '--workers', '5'], 'torture: unknown value of --workers: 5.'],
   ['torture.js', ['deploys', '--recovery', 'maybe'], 'torture: unknown value of --recovery: maybe.'],
   ['suites.js', ['chess', '--checkout', '/nowhere'], 'suites: unknown suite: chess.'],
   ['suites.js', [], 'suites: --checkout is missing.'],
@@ -65,6 +68,6 @@ test('the usage of one scenario leaves out the others', () => {
 test('scaling.js prints the last chapter of the report, and changes nothing', () => {
   const { status, stdout, stderr } = run('scaling.js');
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(stdout).toMatch(/^## Capacity planning/);
+  expect(stdout).toMatch(/^# Capacity planning/);
   expect(stdout).toContain('**Chat rooms (workload 1)**');
 });

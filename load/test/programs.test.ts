@@ -45,13 +45,13 @@ test('gjallar is installed without what only load/ uses', () => {
   }
 });
 
-const files = ['generator', 'harness', 'peers'].flatMap((folder) =>
+const files = ['against', 'generator', 'harness', 'peers'].flatMap((folder) =>
   readdirSync(join(load, folder))
     .filter((name) => name.endsWith('.test.js'))
     .map((name) => `${folder}/${name}`),
 );
 
-test('the generators, the harness and the peers of the benchmarks pass their own tests', async () => {
+test('the parts of the benchmarks pass their own tests', async () => {
   expect(files).toEqual(
     expect.arrayContaining(['generator/frames.test.js', 'harness/many-clients.test.js', ...LEFT_OUT]),
   );

@@ -45,7 +45,8 @@ function report(...files: object[][]) {
   });
   const out = join(folder, 'docs');
   expect(run(...names, '--out', out)).toMatchObject({ status: 0, stderr: '' });
-  const page = read(out, 'benchmarks.md');
+  const pages = readdirSync(join(out, 'benchmarks')).filter((name) => name.endsWith('.md'));
+  const page = [read(out, 'benchmarks.md'), ...pages.map((name) => read(out, 'benchmarks', name))].join('\n');
   const [, table = ''] = page.split('### echo: 30 bytes, 10,000/s\n\n');
   const lines = table.split('\n\n')[0]!.split('\n').slice(2);
   const cells = lines.map((line) =>
@@ -62,7 +63,13 @@ test('the report in docs/ and the README is what its results make, so nobody edi
   expect(run('--out', out)).toMatchObject({ status: 0, stderr: '' });
   const made = (at: string) => readdirSync(join(at, 'benchmarks')).sort();
   expect(made(docs)).toEqual(made(out));
-  const files = ['benchmarks.md', 'fan-out.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
+  const files = [
+    'benchmarks.md',
+    'fan-out.md',
+    'guide/sizing.md',
+    '../README.md',
+    ...made(out).map((name) => `benchmarks/${name}`),
+  ];
   for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
 });
 
@@ -77,19 +84,75 @@ test('runs of several files are gathered: median, extremes, and the ratio to our
     [row('socketio-ws', 40), row('gjallar', 5)],
   );
   expect(table).toEqual({
-    'socketio-ws': ['30.0<br><sub>20.0–40.0</sub>', '3×', '3.00<br><sub>2.00–4.00</sub>', '3×', '3', ''],
-    gjallar: ['10.0<br><sub>5.0–12.0</sub>', '1×', '1.00<br><sub>0.50–1.20</sub>', '1×', '3', ''],
+    'socketio-ws': ['30.0 (20.0–40.0)', '3×', '3.00 (2.00–4.00)', '3×', '3', ''],
+    gjallar: ['10.0 (5.0–12.0)', '1×', '1.00 (0.50–1.20)', '1×', '3', ''],
   });
 });
 
-test('each run is compared with ours of the same run, since the machine may be slower at another time', () => {
-  const at = (minute: number) => ({ date: `2026-01-02T03:${minute}:05.000Z` });
+test('the ratio is that of the figures beside it', () => {
   const { table } = report(
-    [row('socketio-ws', 20, at(10)), row('gjallar', 10, at(11))],
-    [row('gjallar', 40, at(30)), row('socketio-ws', 40, at(31))],
-    [row('socketio-ws', 90, at(20)), row('gjallar', 30, at(21))],
+    [row('socketio-ws', 20), row('gjallar', 10)],
+    [row('gjallar', 40), row('socketio-ws', 40)],
+    [row('socketio-ws', 90), row('gjallar', 30)],
   );
-  expect(table['socketio-ws']!.slice(0, 2)).toEqual(['40.0<br><sub>20.0–90.0</sub>', '2×']);
+  expect(table['socketio-ws']!.slice(0, 2)).toEqual(['40.0 (20.0–90.0)', '1.3×']);
+  expect(table.gjallar![0]).toBe('30.0 (10.0–40.0)');
+});
+
+test('each gain in the README is the quotient of the figures beside it', () => {
+  const [, table = ''] = read(docs, '../README.md').split('npm run bench:report -->');
+  const rows = table
+    .split('<!-- to here')[0]!
+    .split('\n')
+    .filter((text) => /^\| \w/.test(text));
+  const figure = (cell: string) => Number(/^[\d.,]+/.exec(cell)?.[0].replaceAll(',', ''));
+  const digits = (value: number) => (value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(2))));
+  const gains = rows.flatMap((text) => {
+    const [about, stock, attached, ours, overStock, overAttached] = text.split('|').slice(1, -1) as [
+      string,
+      ...string[],
+    ];
+    const quotient = (theirs: string) => {
+      const [one, other] = [figure(theirs.trim()), figure(ours!.trim())];
+      return `${digits(about.includes('deliveries') ? other / one : one / other)}×`;
+    };
+    const compared = [
+      { about, shown: overStock!.trim(), expected: quotient(stock!) },
+      { about, shown: overAttached!.trim(), expected: quotient(attached!) },
+    ];
+    return compared.filter(({ shown }) => shown !== '–');
+  });
+  expect(gains.length).toBeGreaterThan(10);
+  expect(gains.map(({ about, expected }) => ({ about, shown: expected }))).toEqual(
+    gains.map(({ about, shown }) => ({ about, shown })),
+  );
+});
+
+test('the summary is short, and a run of changed files has no place in the results', () => {
+  expect(read(docs, 'benchmarks.md').split('\n').length).toBeLessThanOrEqual(150);
+  const { table, out } = report([row('gjallar', 10), row('gorilla', 9), row('uws', 7, { commit: 'abc1234-dirty' })]);
+  expect(Object.keys(table)).toEqual(['gjallar', 'gorilla']);
+  expect(read(out, 'benchmarks', 'results.jsonl')).not.toContain('dirty');
+  expect(read(docs, 'benchmarks/results.jsonl')).not.toMatch(/-dirty|"er:/);
+});
+
+test('what a Socket.IO server does better is listed, and so is each number of clients that did not hold', () => {
+  const held = (clients: number, valid: boolean) => ({
+    benchmark: 'connections',
+    cell: `${clients} clients`,
+    parameters: { clients, every: 25_000 },
+    result: { clients, workers: 4, ended: valid ? 0 : 9, reached: valid ? clients : 1, reachAll: 1500 },
+    valid,
+  });
+  const { page } = report([
+    row('socketio-ws', 10),
+    row('gjallar', 20),
+    row('gjallar-cluster', 0, held(500, true)),
+    row('gjallar-cluster', 0, held(900, false)),
+  ]);
+  expect(page).toContain('| echo: 30 bytes, 10,000/s | CPU µs/message | socketio-ws | 10 | 20 | 2× |');
+  expect(page).toContain('| 500 | gjallar-cluster | 4 | 25 s | 0 | 1.5 s | yes |');
+  expect(page).toContain('| 900 | gjallar-cluster | 4 | 25 s | 9 | not all | **no** |');
 });
 
 test('a peer that takes less than ours is shown like any other', () => {
@@ -103,7 +166,7 @@ test('of an even number of runs the median lies between the two in the middle', 
     [10, 20, 100, 30].map((cpu) => row('gjallar', cpu)),
     [row('uws', 1)],
   );
-  expect(table.gjallar![0]).toBe('25.0<br><sub>10.0–100.0</sub>');
+  expect(table.gjallar![0]).toBe('25.0 (10.0–100.0)');
 });
 
 test('a row that is invalid in every run is struck out, and nothing is compared with it', () => {
@@ -120,9 +183,9 @@ test('an invalid run beside valid ones is left out, which is said', () => {
   const invalid = row('gjallar', 1000, { valid: false, note: 'INVALID: 3 connections lost' });
   const { table } = report([row('gjallar', 10), invalid, row('gjallar', 11), row('uws', 1)]);
   expect(table.gjallar).toEqual([
-    '10.5<br><sub>10.0–11.0</sub>',
+    '10.5 (10.0–11.0)',
     '1×',
-    '1.05<br><sub>1.00–1.10</sub>',
+    '1.05 (1.00–1.10)',
     '1×',
     '2 †',
     '1 run left out: INVALID: 3 connections lost',

@@ -39,7 +39,9 @@ export async function run({ short, times = short ? 2 : 20, minutes = 15, own = {
 }
 
 async function runMode(mode, { short, times, minutes, clients }) {
-  const environment = { DRAIN_TIMEOUT: short ? '1s' : '10s', ...environments[mode] };
+  // The full form has the default of RELOAD_SETTLE.
+  const timing = short ? { DRAIN_TIMEOUT: '1s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
+  const environment = { ...timing, ...environments[mode] };
   const hosted = await Hosted.start({ app, workers: WORKERS, environment });
   const end = Date.now() + minutes * 60_000;
   let audience;

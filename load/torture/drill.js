@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { certificatePart, clientsPart, dataPart, processesPart, redisPart, whyNoFaults } from './drill/faults.js';
 import { Prometheus, whyNoPrometheus } from './drill/prometheus.js';
+import { releasePart } from './drill/release.js';
 import { drill, LIMIT_MS } from './drill/signals.js';
 import { whyNoPostgres } from './faults/postgres.js';
 import { progress } from './support/scenario.js';
@@ -15,7 +16,7 @@ export const options = {};
 export const more =
   '\n  Prometheus evaluates the rules of deploy/prometheus/alerts.yml without their `for`, which comes on top in production.';
 
-const PARTS = [redisPart, dataPart, clientsPart, certificatePart, processesPart];
+const PARTS = [redisPart, dataPart, clientsPart, certificatePart, releasePart, processesPart];
 const SIGNALS = ['readyz', 'log', 'metric', 'alert'];
 
 export async function run({ short }) {

@@ -87,6 +87,8 @@ export function showLists({ rooms, users, addresses, roomCount }, act) {
       return row;
     },
     (row, { members, perSecond }) => {
+      // The server lists a room for a moment after its last member has left.
+      cell(row, 'action').firstChild.hidden = members === 0;
       write(cell(row, 'members'), count(members));
       write(cell(row, 'rate'), count(perSecond));
     },

@@ -1,4 +1,4 @@
-// The large figures, each with its course over the last two minutes.
+// The large figures, each with its course over two minutes, which begins at the left and then moves on.
 
 import { bytes, count, ms, percent } from './format.js';
 import { write } from './rows.js';
@@ -6,6 +6,8 @@ import { write } from './rows.js';
 const KEPT = 60;
 const WIDTH = 120;
 const HEIGHT = 32;
+/** A mark every half minute. */
+const QUARTERS = [0, 0.25, 0.5, 0.75, 1];
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** Each tile: the value that is drawn, the figure, what stands beside it, and from which value on it asks for attention. */
@@ -109,6 +111,9 @@ class Course {
     this.#area.classList.add('area');
     this.#line = svg.appendChild(document.createElementNS(SVG, 'path'));
     this.#line.classList.add('line');
+    const axis = svg.appendChild(document.createElementNS(SVG, 'path'));
+    axis.classList.add('axis');
+    axis.setAttribute('d', `${QUARTERS.map((part) => `M${part * WIDTH} ${HEIGHT}v-3`).join('')}M0 ${HEIGHT}h${WIDTH}`);
     tile.append(svg);
   }
 
@@ -117,14 +122,14 @@ class Course {
     if (this.#values.length > KEPT) this.#values.shift();
     const top = Math.max(...this.#values) * 1.15 || 1;
     const step = WIDTH / (KEPT - 1);
-    const from = WIDTH - (this.#values.length - 1) * step;
+    const end = (this.#values.length - 1) * step;
     const points = this.#values.map(
-      (one, index) => `${(from + index * step).toFixed(1)} ${(HEIGHT - 1 - (one / top) * (HEIGHT - 2)).toFixed(1)}`,
+      (one, index) => `${(index * step).toFixed(1)} ${(HEIGHT - 1 - (one / top) * (HEIGHT - 2)).toFixed(1)}`,
     );
     this.#line.setAttribute('d', points.length > 1 ? `M${points.join('L')}` : '');
     this.#area.setAttribute(
       'd',
-      points.length > 1 ? `M${from.toFixed(1)} ${HEIGHT}L${points.join('L')}L${WIDTH} ${HEIGHT}Z` : '',
+      points.length > 1 ? `M0 ${HEIGHT}L${points.join('L')}L${end.toFixed(1)} ${HEIGHT}Z` : '',
     );
   }
 }

@@ -2,6 +2,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtV
 import { z } from 'zod';
 import { GjallarError } from '../errors.js';
 import type { Accounts, Grant, Identity } from './identity.js';
+import { normalForm } from './normal-form.js';
 
 export interface TokenOptions {
   /** Shared secret of tokens signed with HS256. Set either this or {@link jwksUrl}. */
@@ -16,7 +17,7 @@ export interface TokenOptions {
   userClaim?: string;
 }
 
-const patterns = z.array(z.string().min(1).max(129)).max(1000).optional();
+const patterns = z.array(z.string().overwrite(normalForm).min(1).max(129)).max(1000).optional();
 /** Strict, because a misspelt key would otherwise grant every room. */
 const grant = z.strictObject({ join: patterns, publish: patterns }).default({});
 
@@ -69,7 +70,7 @@ function identityOf(payload: JWTPayload, userClaim: string): Identity {
   }
   const { name: displayName, exp, iat, jti } = payload;
   return {
-    name,
+    name: normalForm(name),
     displayName: typeof displayName === 'string' ? displayName : undefined,
     grant: grantOf(payload.rooms),
     expires: exp === undefined ? undefined : exp * 1000,

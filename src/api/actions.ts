@@ -19,6 +19,8 @@ export interface ActionsOptions extends OperatorOptions {
     list(): Promise<object>;
     lift(id: string): Promise<object>;
   };
+  /** Ends the problem that messages were lost. @throws GjallarError HISTORY_OFF */
+  acknowledgeLoss(): Promise<void>;
   /** What the server has of a user, in pages of one object for each line. */
   exportOf(user: string): AsyncGenerator<object[]>;
 }
@@ -47,6 +49,19 @@ export async function liftRevocation(call: Call, options: ActionsOptions): Promi
   const caller = requireOperator(call, options);
   const id = segmentOf(call, 0);
   return options.audit(caller, 'lift-revocation', { id }, () => options.tokens.lift(id));
+}
+
+/** Acknowledges that the history has lost messages: the problem disappears from all workers and machines. */
+export async function acknowledgeLoss(call: Call, options: ActionsOptions): Promise<object> {
+  const caller = requireOperator(call, options);
+  return options.audit(caller, 'acknowledge-loss', {}, async () => {
+    await options.acknowledgeLoss().catch((error: unknown) => {
+      throw error instanceof GjallarError
+        ? error
+        : Object.assign(new GjallarError('HISTORY_UNAVAILABLE'), { cause: error });
+    });
+    return {};
+  });
 }
 
 export async function deleteMessage(call: Call, options: ActionsOptions): Promise<object> {

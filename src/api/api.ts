@@ -1,6 +1,4 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { HttpExchange } from '../engine/http/exchange.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
@@ -8,10 +6,12 @@ import { GjallarError } from '../errors.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
-import { packageRoot } from '../http/paths.js';
+import { packageFile } from '../package.js';
+import type { TemplatedApp } from '../sockets.js';
 import { type SpanOptions, traced } from '../telemetry/tracing.js';
 import {
   type ActionsOptions,
+  acknowledgeLoss,
   closeRoom,
   deleteMessage,
   deleteRoomMessages,
@@ -50,6 +50,7 @@ export const routes: Readonly<Record<string, Operations>> = {
   '/api/users/{user}/export': { GET: exportUser },
   '/api/tokens/revoke': { POST: revokeTokens },
   '/api/tokens/revocations': { GET: listRevocations },
+  '/api/acknowledge-loss': { POST: acknowledgeLoss },
   '/api/tokens/revocations/{id}': { DELETE: liftRevocation },
   '/api/disconnect': { POST: disconnect },
   '/api/close-room': { POST: closeRoom },
@@ -58,7 +59,7 @@ export const routes: Readonly<Record<string, Operations>> = {
 /** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
 export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
-  const description = JSON.parse(readFileSync(join(packageRoot(), 'docs', 'openapi.json'), 'utf8')) as object;
+  const description = JSON.parse(readFileSync(packageFile('docs/openapi.json'), 'utf8')) as object;
   const patterns = Object.entries(routes).map(([path, operations]) => ({ path, pattern: patternOf(path), operations }));
   const fixed = dataHeaders(secure);
   const onRequest = (exchange: HttpExchange): unknown => {

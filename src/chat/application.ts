@@ -3,6 +3,7 @@ import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';
 import type { Config } from '../config/options.js';
 import type { Session } from '../engine/session/session.js';
+import { GjallarError } from '../errors.js';
 import { Cors } from '../http/cors.js';
 import { adminOf } from '../http/guard.js';
 import { audited } from '../operations/audit.js';
@@ -34,8 +35,7 @@ export function chatApplication(config: Config, environment: Environment, versio
   return {
     start: async (worker) => {
       const attributes = { 'service.version': version, 'gjallar.worker': worker.id };
-      const { registry } = worker.metrics;
-      const closeTelemetry = await openTelemetry(environment, attributes, registry, worker.log);
+      const closeTelemetry = await openTelemetry(environment, attributes, worker.metrics, worker.log);
       const running = await startChatService(config, worker);
       return { ...running, close: async () => void (await Promise.all([running.close(), closeTelemetry()])) };
     },
@@ -46,15 +46,21 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   const { app, engine, secure, log, metrics, problems } = worker;
   const kept = await openHistory(config, {
     log,
+    metrics,
     problems,
-    registry: metrics.registry,
     isTrimmer: () => worker.isLeader(),
     spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
     failed: (reason) => worker.failed(reason),
   });
   const issued = await accountsOf(config);
   const revocations =
-    issued && kept.revocations && watchRevocations(kept.revocations, { log, problems }, () => chat.endRevoked());
+    issued &&
+    kept.revocations &&
+    watchRevocations(
+      kept.revocations,
+      { log, problems },
+      { onChange: () => chat.endRevoked(), announce: () => chat.announceRevocation() },
+    );
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets(engine);
   const chat = startChat(worker.io as unknown as ChatServer, {
@@ -75,6 +81,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
       const events = Math.floor(bytes / HISTORY_BYTES_PER_EVENT);
       if (typeof client === 'object' && client !== null) engine.messageLimits?.charge(client, events);
     },
+    onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   metrics.add(chatMetrics(chat));
@@ -99,6 +106,10 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     deletion: chat.deletion,
     tokens: new TokenRevocation(revocations?.tokens, () => chat.announceRevocation()),
     exportOf: (user) => chat.exportOf(user),
+    acknowledgeLoss: async () => {
+      if (!kept.loss) throw new GjallarError('HISTORY_OFF');
+      await kept.loss.acknowledge();
+    },
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,

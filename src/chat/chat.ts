@@ -5,13 +5,13 @@ import type { RevokedTokens } from '../accounts/revocations.js';
 import { systemClock } from '../engine/clock.js';
 import type { EngineRequest } from '../engine/http/request.js';
 import { TopKeys } from '../engine/top-keys.js';
-import { errorCodes, GjallarError } from '../errors.js';
 import type { ArchiveErasure, ArchiveReader } from '../history/archive/archive.js';
+import type { Finding } from '../history/loss/continuation.js';
 import type { HistoryStore } from '../history/store.js';
 import { PresenceRegistry } from '../presence/registry.js';
 import type { ApplicationView } from '../runtime/application.js';
 import type { OperatorSeam } from '../runtime/operator/seam.js';
-import { type SpanOptions, traced } from '../telemetry/tracing.js';
+import { admit, identityOf } from './admission.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { Said } from './conversations/conversation.js';
 import { Conversations, type ReadCost } from './conversations/conversations.js';
@@ -19,11 +19,12 @@ import { asChatMessage, deliverHere } from './conversations/post.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
+import { answer, refuse } from './handlers/answer.js';
 import { echo } from './handlers/echo.js';
-import { boundedHandlers, type Handler, handlers } from './handlers/index.js';
+import { InFlightEvents } from './handlers/in-flight-events.js';
+import { handlers } from './handlers/index.js';
 import { listenToChats } from './handlers/inter-server.js';
-import { identify, identifyByToken } from './identify.js';
-import { InFlightEvents, MAX_IN_FLIGHT } from './in-flight-events.js';
+import { identifyByToken } from './identify.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
 import { type ExportLine, exportOf } from './operator/export.js';
 import { MessageDeletion } from './operator/messages.js';
@@ -32,7 +33,7 @@ import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { type ChatStats, readStats } from './presence/stats.js';
 import { viewOf } from './presence/view.js';
-import type { ChatServer, ChatSocket, Failure } from './protocol.js';
+import type { ChatServer } from './protocol.js';
 
 export interface Chat {
   /** Posts to a room without joining it; see {@link publish}. */
@@ -93,6 +94,8 @@ export interface ChatOptions {
   isBusy?: () => boolean;
   /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
   onHistoryRead?: (client: unknown, cost: ReadCost) => void;
+  /** Called when a conversation has a new epoch; see `ConversationEvents`. */
+  onNewEpoch?: (finding: Finding, lastUsed: number) => void;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
   /** Called with the error code of each client that is not admitted, and the request of its handshake. */
@@ -117,6 +120,7 @@ export function startChat(
     isOverloaded = () => false,
     isBusy,
     onHistoryRead,
+    onNewEpoch,
     volatilePresence = false,
     onRefused = () => {},
     onMalformed = () => {},
@@ -153,7 +157,11 @@ export function startChat(
       deliver: (conversation, message) => deliverHere(context, conversation, message),
       hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
       hasUser: (name) => hasRoom(ioRoomOfUser(name)),
-      onRead: (client, cost) => onHistoryRead?.(client, cost),
+      onRead: (client, cost) => {
+        if (cost.lacks) counters.incomplete[cost.lacks]++;
+        onHistoryRead?.(client, cost);
+      },
+      onNewEpoch: (...what) => onNewEpoch?.(...what),
     });
   const plainMembers = new PlainMembers(plain, io.of('/').adapter);
   const deliver = (room: string, message: Said) =>
@@ -190,7 +198,7 @@ export function startChat(
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
     // The token may have been revoked since it was checked.
-    const identity = identities.get(socket);
+    const identity = identityOf(socket);
     if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
     context.expiry.set(socket, identity);
     if (isOverLimit) socket.use((event, next) => (isOverLimit(socket.conn) ? refuse(event) : next()));
@@ -225,86 +233,4 @@ export function startChat(
       presenceRegistry.close();
     },
   };
-}
-
-/** What the tokens of connecting clients say. */
-const identities = new WeakMap<ChatSocket, Identity>();
-
-/** The connections of clients that are being admitted. */
-const arriving = new WeakSet<ChatSocket['conn']>();
-
-/** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
-async function admit(
-  accounts: Accounts | undefined,
-  socket: ChatSocket,
-  next: (error?: Error) => void,
-  onRefused: (code: string, request: EngineRequest) => void,
-): Promise<void> {
-  const { conn } = socket;
-  // socket.io rejects a second CONNECT only once the first one has passed the middleware.
-  if (arriving.has(conn)) return void conn.close();
-  arriving.add(conn);
-  try {
-    const span: SpanOptions = { kind: 'server', attributes: { 'network.protocol.name': conn.transport.name } };
-    const { auth } = socket.handshake;
-    const identity = await traced('client connect', span, () => identify(accounts, auth, socket.id));
-    const { name, displayName, grant } = identity;
-    Object.assign(socket.data, { name, displayName, grant });
-    if (accounts) identities.set(socket, identity);
-    next();
-  } catch (error) {
-    if (error instanceof GjallarError) onRefused(error.code, socket.request as unknown as EngineRequest);
-    // socket.io sends a CONNECT_ERROR with the error's message and `data`.
-    next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
-  } finally {
-    arriving.delete(conn);
-  }
-}
-
-const tooManyInFlight: Failure = {
-  ok: false,
-  code: 'RATE_LIMITED',
-  message: `${MAX_IN_FLIGHT} events of this client have no reply yet. Wait for their replies before you send more.`,
-};
-
-/** Rejects an event of a client that exceeds its rate limit. The client learns it if it asked for a reply. */
-function refuse(event: readonly unknown[]): void {
-  const reply = event.at(-1);
-  if (typeof reply === 'function') reply(failureOf(new GjallarError('RATE_LIMITED')));
-}
-
-async function answer(
-  handler: Handler,
-  context: ChatContext,
-  socket: ChatSocket,
-  input: unknown,
-  reply: unknown,
-  log: Logger,
-): Promise<void> {
-  // A client that sends no input may still ask for a reply.
-  const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
-  if (context.talkers.isDue()) context.talkers.add(socket.data.name);
-  const { conn } = socket;
-  if (boundedHandlers.has(handler) && context.inFlight.isFull(conn)) {
-    context.counters.failed(tooManyInFlight.code);
-    return callback?.(tooManyInFlight);
-  }
-  context.inFlight.begin(conn);
-  try {
-    const result = await handler(context, socket, input);
-    callback?.({ ok: true, ...result });
-  } catch (error) {
-    if (!(error instanceof GjallarError)) log.error({ error }, 'a chat event failed');
-    const failure = failureOf(error);
-    context.counters.failed(failure.code);
-    log.debug({ socket: socket.id, user: socket.data.name, code: failure.code }, 'an event was rejected');
-    callback?.(failure);
-  } finally {
-    context.inFlight.end(conn);
-  }
-}
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof GjallarError) return { ok: false, code: error.code, message: error.message };
-  return { ok: false, code: 'INTERNAL', message: errorCodes.INTERNAL.message };
 }

@@ -6,7 +6,7 @@ import type { Said } from './conversations/conversation.js';
 import type { Conversations } from './conversations/conversations.js';
 import type { ChatCounters } from './counters.js';
 import type { Expiry } from './expiry.js';
-import type { InFlightEvents } from './in-flight-events.js';
+import type { InFlightEvents } from './handlers/in-flight-events.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { MemberLists } from './presence/member-lists.js';
 import type { ChatServer, ChatSocket } from './protocol.js';

@@ -8,6 +8,9 @@ export class ChatCounters {
   /** Failed events of clients, by error code. */
   readonly failures = new Map<ErrorCode, number>();
 
+  /** Pages of the history that lack messages after the reader's position, by what became of these. */
+  readonly incomplete = { lost: 0, trimmed: 0 };
+
   failed(code: ErrorCode): void {
     this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
   }

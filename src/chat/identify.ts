@@ -1,4 +1,5 @@
 import type { Accounts, Identity } from '../accounts/identity.js';
+import { normalForm } from '../accounts/normal-form.js';
 import { GjallarError } from '../errors.js';
 import { readName } from './input.js';
 
@@ -18,7 +19,7 @@ export async function identify(
 
 export async function identifyByToken(accounts: Accounts, token: unknown): Promise<Identity> {
   const identity = await accounts.identify(token);
-  const { name } = identity;
+  const name = normalForm(identity.name);
   // Trimming an identity would make two users of the issuer one.
   if (nameOf(name) !== name) {
     throw new GjallarError(
@@ -27,7 +28,7 @@ export async function identifyByToken(accounts: Accounts, token: unknown): Promi
     );
   }
   const displayName = nameOf(identity.displayName);
-  return { ...identity, displayName: displayName === name ? undefined : displayName };
+  return { ...identity, name, displayName: displayName === name ? undefined : displayName };
 }
 
 /** The name without space around it; undefined if it is not valid. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { normalForm } from '../accounts/normal-form.js';
 import { hasInvisibleCharacters } from '../accounts/user-names.js';
 import { hasControlCharacters } from '../control-characters.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
@@ -10,6 +11,7 @@ const isWellFormed = (value: string) => !LONE_SURROGATE.test(value);
 
 const room = z
   .string()
+  .overwrite(normalForm)
   .min(1)
   .max(128)
   .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
@@ -18,6 +20,7 @@ const name = z
   // Before the trim, which would remove U+FEFF.
   .refine((value) => !hasInvisibleCharacters(value))
   .trim()
+  .overwrite(normalForm)
   .min(1)
   .max(64)
   .refine((value) => !hasControlCharacters(value) && isWellFormed(value));

@@ -21,5 +21,12 @@ export function chatMetrics({ counters }: Chat): Metric[] {
       labels: ['code'],
       read: () => counters.failures,
     },
+    {
+      name: 'gjallar_history_incomplete_total',
+      type: 'counter',
+      help: 'Pages that lack messages after the position of the reader: lost with an earlier epoch, or trimmed.',
+      labels: ['reason'],
+      read: () => Object.entries(counters.incomplete),
+    },
   ];
 }

@@ -1,5 +1,3 @@
-import type { TemplatedApp } from 'uWebSockets.js';
-import { join } from 'node:path';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
@@ -7,8 +5,9 @@ import { addClientBundle, pageBundles } from '../http/client-bundle.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, pageHeaders } from '../http/headers.js';
 import { sendFailure } from '../http/json.js';
-import { packageRoot } from '../http/paths.js';
 import { StaticFiles } from '../http/static-files.js';
+import { packagePath } from '../package.js';
+import type { TemplatedApp } from '../sockets.js';
 
 export interface PagesOptions {
   cors: Cors;
@@ -24,7 +23,7 @@ const HELPER = 'gjallar-client.js';
 /** Serves the demo page and the client's bundle, and answers 404 on all other paths without a route. */
 export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, demoPage }: PagesOptions): void {
   const isServed = (name: string) => demoPage || name === HELPER;
-  const files = new StaticFiles().add('/', join(packageRoot(), 'public'), isServed);
+  const files = new StaticFiles().add('/', packagePath('public'), isServed);
   addClientBundle(files, '/socket.io/', pageBundles);
   const forPages = pageHeaders(secure);
   const forData = dataHeaders(secure);

@@ -83,6 +83,11 @@ export interface HistoryReply {
   offset: number;
   /** False if some of the requested messages are gone. */
   complete: boolean;
+  /**
+   * If the request named another epoch: the earlier epochs that the log continues, newest first. Up to `offset`, the
+   * messages of `epoch` are those of this log. `kept` is false if messages may have been lost when it ended.
+   */
+  former?: readonly { epoch: string; offset: number; kept: boolean }[];
 }
 
 /** The fields of the reply to each event, besides `ok`. */

@@ -8,7 +8,6 @@ import { adminOf } from '../http/guard.js';
 import { AdminServer, type AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
 import { audited } from '../operations/audit.js';
-import { promClient } from '../operations/metrics/prom-client.js';
 import { MachineOverview } from '../operations/overview/machine-overview.js';
 import type { RecentEvents } from '../operations/overview/recent-events.js';
 import type { ActInput, Answers } from '../runtime/answers.js';
@@ -68,7 +67,6 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
       return machineHealth(answers, configured, primary.isDraining);
     },
     metrics: async () => {
-      promClient();
       // Each worker gathers the metrics of all. A stuck one does not answer.
       for (const worker of primary.listening) {
         const answer = (await primary.ask('metrics', [worker])).get(worker);
@@ -96,7 +94,7 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
       }),
     reload: (caller) =>
       audited(log, caller, 'reload', {}, () => {
-        void primary.reload();
+        primary.reload();
         return { state: 'reloading' };
       }),
     act: (caller, type, input) => {

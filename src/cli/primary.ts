@@ -1,10 +1,11 @@
 import { closeSync, openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { onceOrphaned } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import { isInstalled } from '../compat/optional-packages.js';
-// Used by the workers alone. Loaded here too, a missing binary is reported once, before they start.
-import '../compat/uws.js';
+// Used by the workers alone. Loaded here too, so that what they run on is reported once.
+import { socketsInUse } from '../compat/uws.js';
 import { descriptorLimit } from '../config/limits.js';
 import type { RunConfig } from '../config/run-options.js';
 import { unknownVariables } from '../config/unknown-variables.js';
@@ -15,6 +16,9 @@ import { RecentEvents } from '../operations/overview/recent-events.js';
 import { type BackplaneName, backplaneKindOf } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 
+const TOO_SMALL_LIMIT =
+  'the limit of open files is too small: each worker rejects further connections beyond this number, or earlier; raise ' +
+  'it to 65536 (ulimit -n, or LimitNOFILE of systemd)';
 const LOW_LIMIT =
   'the limit of open files is low for the memory of this machine, and each client takes one in its worker; raise it ' +
   '(ulimit -n, or LimitNOFILE of systemd)';
@@ -38,28 +42,36 @@ export interface Started {
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
   const recent = new RecentEvents();
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
-  const { workers, drainTimeout, reloadHold, adminPort: port } = config;
+  const { workers, drainTimeout, reloadHold, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
-  const primary = new Primary({ workers, drainTimeout, reloadHold, log, ...what });
+  const primary = new Primary({ workers, drainTimeout, reloadHold, reloadSettle, log, ...what });
   // Without the port, the primary need not load the page and the metrics.
   const admin =
     port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
   const stop = stopOnce(primary, admin);
   obeySignals(primary, stop);
+  if (isStartedByNpm()) {
+    onceOrphaned(() => {
+      log.info('npm has ended, so the server stops, too');
+      void stop.now(0);
+    });
+  }
   // Of a process manager.
   process.on('message', (message) => primary.broadcast(message as never));
   try {
+    checkWorkerPorts(config);
     if (address) await primary.reserve(address.host, address.port);
     const adminPort = await admin?.listen();
     const bus = await chooseBackplane(config, (late) => {
       log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
       process.env.BUS = late;
-      void primary.reload();
+      primary.reload();
     });
     // The workers read their configuration from the environment.
     if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;
     await primary.start();
     started({ addresses: primary.addresses, bus, log });
+    reportSockets(log);
     for (const { name, meant } of unknownVariables(process.env)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
@@ -79,9 +91,31 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   }
 }
 
+function checkWorkerPorts({ workerPorts }: RunConfig): void {
+  if (workerPorts === undefined || socketsInUse.kind === 'native') return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    'WORKER_PORTS requires native sockets; unset it, or see docs/guide/node-versions.md',
+  );
+}
+
+/** A process manager that npm has started has a channel to this process, and stops it itself. */
+function isStartedByNpm(): boolean {
+  const { npm_lifecycle_event: script, npm_command: command } = process.env;
+  return (script !== undefined || command !== undefined) && !process.send;
+}
+
+function reportSockets(log: Logger): void {
+  const { kind, source, reason, remedy, warning } = socketsInUse;
+  if (kind === 'native') log.info({ source }, 'the sockets are native');
+  else if (warning) log.warn({ source }, `${warning}. To have native ones, ${remedy}`);
+  else log.info({ source }, `the sockets are portable: ${reason}`);
+}
+
 function adviseOnDescriptors(workers: number, log: Logger): void {
-  const { max, wanted, isLow } = descriptorLimit(workers) ?? {};
-  if (isLow) log.warn({ max, wanted }, LOW_LIMIT);
+  const { max, wanted, isLow, isTooSmall, connections } = descriptorLimit(workers) ?? {};
+  if (isTooSmall) log.error({ max, connections }, TOO_SMALL_LIMIT);
+  else if (isLow) log.warn({ max, wanted }, LOW_LIMIT);
 }
 
 interface Stop {

@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { loadRunConfig } from '../config/load.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
 import { logGreeting } from '../log.js';
+import { packageFile, packagePath } from '../package.js';
 import { version } from '../version.js';
 import { runPrimary, type Started } from './primary.js';
 import { splitArguments } from './split.js';
@@ -35,7 +35,7 @@ export function runApplication(args: readonly string[]): Promise<void> {
   return runPrimary(config, {
     file,
     arguments: rest,
-    nodeFlags: [...flags, '--import', new URL('../run/preload.js', import.meta.url).href],
+    nodeFlags: [...flags, '--import', packageFile('dist/run/preload.js').href],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
     onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
     started: (facts) => greet(file, config, facts),
@@ -91,7 +91,7 @@ function checkCopy(file: string): void {
     // An unmodified application has no copy of its own.
     return;
   }
-  const own = realpathSync(fileURLToPath(new URL('../../package.json', import.meta.url)));
+  const own = realpathSync(packagePath('package.json'));
   if (used === own) return;
   throw new GjallarError(
     'BAD_CONFIG',

@@ -21,6 +21,8 @@ export interface ListenAddress {
   port: number;
   /** For port 0: how many ports the worker has let the primary pick before. All workers get the same port. */
   turn: number;
+  /** For port 0: the port that the primary had picked, and that another process has taken since. */
+  taken?: number | undefined;
 }
 
 /** Why a worker cannot listen, in the terms of node:net. */
@@ -38,7 +40,7 @@ export type FromWorker =
   /** This worker wants to listen on an address that it shares with the other workers. */
   | { type: 'claim'; id: number; address: ListenAddress }
   /** This worker listens on its first port, or its application listens on none. */
-  | { type: 'listening' }
+  | { type: 'listening'; isOnPort: boolean }
   /** This worker's event loop runs. Sent every {@link ALIVE_INTERVAL_MS} after `meshed`. */
   | { type: 'alive' }
   /** Another worker does not read messages from this one, and their link is closed. */
@@ -53,6 +55,13 @@ export type FromWorker =
   | { type: 'answer'; id: number; answer: unknown }
   /** This worker cannot run, and a replacement could not either. */
   | { type: 'failed'; reason: string };
+
+/** The part of a worker's health that a reload looks at. */
+export interface Readiness {
+  readonly state: 'not ready' | 'ready' | 'draining';
+  /** Texts that say what is down. */
+  readonly problems: readonly string[];
+}
 
 /** How a worker hands its sessions over instead of disconnecting their clients. */
 export interface HandoverOrder {
@@ -72,6 +81,8 @@ export type FromPrimary =
   | { type: 'ask'; id: number; question: Question; input?: unknown }
   /** The number of workers that have died since the start of the server. */
   | { type: 'deaths'; count: number }
+  /** How many reloads have replaced the workers, how many were aborted, and whether the last one was. */
+  | { type: 'reloads'; finished: number; aborted: number; isLastAborted: boolean }
   /** Report `draining` and disconnect the clients over `over` ms, again and again. New clients are still served. */
   | { type: 'leave'; over: number }
   /** Accept no new clients, because a successor listens. */
@@ -91,6 +102,12 @@ export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';
 
 /** The environment variable with the id of the machine: 8 random characters for each start of the primary. */
 export const MACHINE_ID = 'GJALLAR_MACHINE_ID';
+
+/**
+ * The environment variable with the place of a worker: a number from 0 to one less than the number of workers. Its
+ * replacement has the same place, and during a reload, its successor has it too.
+ */
+export const WORKER_PLACE = 'GJALLAR_WORKER_PLACE';
 
 /** The socket on which a worker accepts links. */
 export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);

@@ -28,6 +28,8 @@ interface PrivateResponse {
   _header: string;
   _headerSent: boolean;
   chunkedEncoding: boolean;
+  /** The lines that addTrailers() has stored, each with its end. */
+  _trailer: string;
   /** The timeout in the header Keep-Alive, in ms. */
   _keepAliveTimeout: number;
   _closed: boolean;
@@ -86,18 +88,22 @@ export function dumpUnread(message: IncomingMessage): void {
 
 /**
  * Passes the head of a response to `onHead` as text, instead of writing it to the socket. The socket then gets only the
- * body, without chunk sizes.
+ * body, without chunk sizes and trailers.
+ * @returns the trailers that end the body
  */
-export function captureHead(server: Server, response: ServerResponse, onHead: (head: string) => void): void {
+export function captureHead(server: Server, response: ServerResponse, onHead: (head: string) => void): () => string {
   const inside = response as unknown as PrivateResponse;
   inside._keepAliveTimeout = server.keepAliveTimeout;
   const store = inside._storeHeader;
+  let hasChunks = false;
   inside._storeHeader = (firstLine, headers) => {
     store.call(inside, firstLine, headers);
     inside._headerSent = true;
+    hasChunks = inside.chunkedEncoding;
     inside.chunkedEncoding = false;
     onHead(inside._header);
   };
+  return () => (hasChunks ? inside._trailer : '');
 }
 
 /** Tells a response that its client has read the waiting bytes. */

@@ -1,4 +1,4 @@
-import type { Namespace, Server, Socket } from 'socket.io';
+import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
 import { privateParts } from './socket-io-server.js';
 
@@ -37,17 +37,6 @@ export interface Publisher {
 
 export function publisherOf(adapter: Adapter): Publisher {
   return adapter as unknown as Publisher;
-}
-
-/** The methods with which subclasses of ClusterAdapter receive. Those on Redis decode in `onRawMessage`. */
-export interface ReceivingSteps {
-  onMessage(message: unknown, offset?: string): void;
-  onResponse(message: unknown): void;
-  onRawMessage?(...values: unknown[]): void;
-}
-
-export function receivingStepsOf(adapter: Adapter): ReceivingSteps {
-  return adapter as unknown as ReceivingSteps;
 }
 
 /** Whether the server has the option `connectionStateRecovery`. */
@@ -213,4 +202,27 @@ export const ANY_OUTGOING_LISTENERS = '_anyOutgoingListeners';
 /** Calls the listeners of `onAnyOutgoing()`, as `Adapter.broadcast()` does for each recipient. */
 export function notifyOutgoingListeners(socket: Socket, packet: BroadcastPacket): void {
   (socket as unknown as { notifyOutgoingListeners(packet: BroadcastPacket): void }).notifyOutgoingListeners(packet);
+}
+
+/** How a worker describes a socket of its own to others. */
+export interface SocketDetails {
+  readonly id: string;
+  readonly handshake: object;
+  readonly rooms: readonly string[];
+  readonly data: unknown;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+type RemoteSockets = RemoteSocket<any, any>[];
+type RemoteSocketConstructor = new (adapter: Adapter, details: SocketDetails) => RemoteSockets[number];
+
+/** What `fetchSockets()` returns for sockets of other workers. socket.io does not export their class. */
+export async function remoteSocketsOf(nsp: Namespace, details: readonly SocketDetails[]): Promise<RemoteSockets> {
+  const [first] = details;
+  if (!first) return [];
+  const operator = nsp.local;
+  Object.assign(operator, { adapter: { fetchSockets: () => Promise.resolve([first]) } });
+  const [example] = await operator.fetchSockets();
+  const RemoteSocketClass = (example as object).constructor as RemoteSocketConstructor;
+  return details.map((one) => new RemoteSocketClass(nsp.adapter, one));
 }

@@ -1,41 +1,20 @@
 /**
- * uWebSockets.js, loaded in a way that works from CommonJS too. The npm package that contains it can only be imported,
- * which fails if a tool such as tsx or jest compiles this code to CommonJS. The official package can be required. Checked
- * against uws-pack 20.0.8.
+ * The sockets that everything in gjallar runs on. This is the only place that chooses: nothing else knows whether they
+ * are uWebSockets.js's or the portable ones. The package is loaded in a way that works from CommonJS too, because tools
+ * such as tsx and jest may compile this code to CommonJS.
  */
-import './uws-environment.js';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { GjallarError } from '../errors.js';
+import { chosenSockets } from './uws/environment.js';
+import { loadSockets } from './uws/load.js';
 
-type Uws = Pick<typeof import('uWebSockets.js'), 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
+const loaded = loadSockets(chosenSockets);
 
-const NAME = 'uWebSockets.js';
-/** Its authors publish it on GitHub, for other versions of Node.js than the npm package. */
-const OFFICIAL_PACKAGE = 'uWebSockets.js@uNetworking/uWebSockets.js#v20.52.0';
+/** Which sockets these are, and if they are portable, why, and what would bring native ones. */
+export const socketsInUse = loaded.facts;
 
-function load(): Uws {
-  const require = createRequire(import.meta.url);
-  const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
-  const places = (require.resolve.paths(NAME) ?? []).map((folder) => join(folder, NAME, 'dist', 'bin', binary));
-  const path = places.find((place) => existsSync(place));
-  if (path) return require(path);
-  try {
-    return require(NAME);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    // The npm package cannot be required, so this error only repeats that its binary is missing.
-    const reason = code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' ? '' : ` (${message.split('\n', 1)[0]})`;
-    throw new GjallarError(
-      'BAD_CONFIG',
-      `uWebSockets.js has no binary for Node.js ${process.versions.node} on ${process.platform} ${process.arch}` +
-        `${reason}. Use Node.js 20 or 22, or run: npm install ${OFFICIAL_PACKAGE}`,
-    );
-  }
-}
+/** Whether they close a connection that has been idle for 10 s, and no option changes that. */
+export const closesIdleConnections = socketsInUse.kind === 'native';
 
-export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = load();
+export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = loaded.sockets;
 
 /**
  * Whether uWebSockets.js has ended a WebSocket because of what the client sent, such as a message that is too large. It
@@ -43,4 +22,9 @@ export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = loa
  */
 export function isForbiddenFrame(code: number, reason: string): boolean {
   return code === 1006 && reason.startsWith('Received ') && !reason.includes('TCP FIN');
+}
+
+/** Whether it has done so because a message is longer than the route allows. */
+export function isTooLong(code: number, reason: string): boolean {
+  return code === 1006 && reason === 'Received too big message';
 }

@@ -1,4 +1,4 @@
-import { maxDescriptors } from '../descriptors.js';
+import { AMPLE_FOR_RESERVE, connectionsWithin, maxDescriptors } from '../descriptors.js';
 import { memoryLimit } from './memory-limit.js';
 import type { Config } from './options.js';
 
@@ -31,6 +31,10 @@ export interface DescriptorLimit {
   max: number;
   wanted: number;
   isLow: boolean;
+  /** Whether it is so small that a worker keeps fewer descriptors for files and databases than it may need. */
+  isTooSmall: boolean;
+  /** How many connections each worker accepts at most. */
+  connections: number;
 }
 
 /** @returns undefined if the system does not report the limit */
@@ -41,5 +45,6 @@ export function descriptorLimit(
 ): DescriptorLimit | undefined {
   if (max === undefined) return undefined;
   const wanted = Math.min(AMPLE_DESCRIPTORS, Math.floor(memory / workers / BYTES_PER_CLIENT));
-  return { max, wanted, isLow: max < wanted };
+  const isTooSmall = max < AMPLE_FOR_RESERVE;
+  return { max, wanted, isLow: max < wanted, isTooSmall, connections: connectionsWithin(max) };
 }

@@ -12,6 +12,7 @@ import { type RunConfig, runOptionKeys } from './run-options.js';
  */
 export function loadConfig(environment: Environment): Config {
   const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
+  checkWorkerPorts(config);
   checkBus(config);
   checkAdmin(config);
   checkService(config);
@@ -25,6 +26,7 @@ export function loadConfig(environment: Environment): Config {
  */
 export function loadRunConfig(environment: Environment): RunConfig {
   const config = Object.freeze(withRoomForPayload(parse(runOptionKeys, environment) as RunConfig, environment));
+  checkWorkerPorts(config);
   checkBus(config);
   checkAdmin(config);
   return config;
@@ -66,9 +68,27 @@ function withRoomForPayload<T extends RunConfig>(config: T, { RATE_LIMIT: given 
   return { ...config, rateLimit: { ...config.rateLimit, bytes: { ...bytes, amount } } };
 }
 
+/** Values of BUS that earlier versions had, and the stock adapters that do the same. */
+const formerBuses: Readonly<Record<string, string>> = {
+  'redis-sharded': 'createShardedAdapter() of @socket.io/redis-adapter',
+  'redis-streams': '@socket.io/redis-streams-adapter',
+};
+
 function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError {
+  const stock = spec.name === 'BUS' && formerBuses[given ?? ''];
+  if (stock) {
+    return new GjallarError(
+      'BAD_CONFIG',
+      `BUS=${given} was removed; unset BUS to use frames, or pass ${stock} in your application as ` +
+        'docs/fan-out.md#other-adapters describes',
+    );
+  }
   const what = spec.isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${given ?? ''}"`;
   return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
+}
+
+function checkWorkerPorts({ workerPorts, workers }: RunConfig): void {
+  if (workerPorts !== undefined && workerPorts + workers - 1 > 65_535) throw bad(options.workerPorts, `${workerPorts}`);
 }
 
 function checkBus(config: RunConfig): void {
@@ -81,8 +101,7 @@ function checkBus(config: RunConfig): void {
   if (redisUrl?.includes(',') && !isSharded && name !== 'nats') {
     throw new GjallarError(
       'BAD_CONFIG',
-      `REDIS_URL lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames or BUS=redis-sharded, or list ` +
-        'one node',
+      `REDIS_URL lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames, or list one node`,
     );
   }
   checkNats(config, server === 'NATS');
@@ -115,6 +134,13 @@ function checkAdmin({ adminUser, adminPassword }: RunConfig): void {
 
 /** Checks options of the chat service that depend on each other. */
 function checkService(config: Config): void {
+  const { port, workerPorts, workers } = config;
+  if (workerPorts !== undefined && port >= workerPorts && port < workerPorts + workers) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `PORT=${port} is one of the ${workers} ports from WORKER_PORTS=${workerPorts}; set another`,
+    );
+  }
   checkHistoryStore(config);
   if (config.archiveUrl && config.historyTtl === 0) {
     throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL requires a history; set HISTORY_TTL to more than 0');

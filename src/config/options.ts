@@ -67,6 +67,15 @@ export const options = {
     accepts: 'an integer from 1 to 256',
     schema: integer(1, 256, availableParallelism()),
   }),
+  workerPorts: option({
+    name: 'WORKER_PORTS',
+    description:
+      'First of as many ports as there are workers. Each worker listens on one of them alone, besides the port that all ' +
+      "share, so that a proxy can choose the worker of a client. gjallar doctor --proxy prints the proxy's configuration.",
+    default: 'none',
+    accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
+    schema: optionalInteger(1, 65_535),
+  }),
   redisUrl: option({
     name: 'REDIS_URL',
     isSecret: true,
@@ -121,9 +130,8 @@ export const options = {
     name: 'BUS',
     description:
       'How workers exchange messages: embedded (this machine only), redis-frames (between gjallar servers; on a Redis ' +
-      'Cluster it becomes redis-frames-sharded), nats, or those that stock servers and emitters understand: redis, ' +
-      'redis-sharded (requires a Redis Cluster) and redis-streams; auto means nats if NATS_URL is set, redis-frames if ' +
-      'only REDIS_URL is, and embedded otherwise.',
+      'Cluster it becomes redis-frames-sharded), nats, or redis, which stock servers and emitters understand; auto means ' +
+      'nats if NATS_URL is set, redis-frames if only REDIS_URL is, and embedded otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),
@@ -292,8 +300,8 @@ export const options = {
   maxBuffered: option({
     name: 'MAX_BUFFERED',
     description:
-      'Bytes that may wait for all clients of this machine together; beyond, the clients for which most waits are ' +
-      'disconnected. 0 sets no limit.',
+      'Bytes that may wait for and from all clients of this machine together; beyond, the clients with most waiting ' +
+      'bytes are disconnected. 0 sets no limit for what waits for them.',
     default: 'a quarter of the memory',
     accepts: 'an integer from 0 to 1099511627776 (bytes)',
     schema: integer(0, 1_099_511_627_776, Math.floor(memoryLimit() / 4)),
@@ -326,6 +334,16 @@ export const options = {
     default: '0',
     accepts: '0, or a number with ms, s, m or h up to 24h, such as 1h',
     schema: duration('0').refine((ms) => ms <= 86_400_000),
+  }),
+  reloadSettle: option({
+    name: 'RELOAD_SETTLE',
+    description:
+      'How long new workers must run during a reload before they replace the old ones. If one of them ends earlier or ' +
+      'is not ready, the reload is aborted and the old workers stay. A number with ms, s, m or h; with 0, they must ' +
+      'only listen and be ready.',
+    default: '5s',
+    accepts: '0, or a number with ms, s, m or h up to 1h, such as 5s',
+    schema: duration('5s').refine((ms) => ms <= 3_600_000),
   }),
   rateLimit: option({
     name: 'RATE_LIMIT',
@@ -369,6 +387,15 @@ export const options = {
     default: '0',
     accepts: 'an integer from 0 to 16',
     schema: integer(0, 16, 0),
+  }),
+  keepAlive: option({
+    name: 'KEEP_ALIVE',
+    description:
+      'Whether HTTP connections stay open for further requests: on, off, or auto, which closes those of proxies, because ' +
+      'a proxy could reuse one in the moment in which it is closed for idleness.',
+    default: 'auto',
+    accepts: 'auto, on or off',
+    schema: oneOf(['auto', 'on', 'off'], 'auto'),
   }),
   demoPage: option({
     name: 'DEMO_PAGE',

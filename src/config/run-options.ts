@@ -3,6 +3,7 @@ import type { Config } from './options.js';
 /** The options that apply to every application. The other ones are the chat service's. */
 export const runOptionKeys = [
   'workers',
+  'workerPorts',
   'redisUrl',
   'redisPrefix',
   'natsUrl',
@@ -22,11 +23,13 @@ export const runOptionKeys = [
   'slowPolicy',
   'drainTimeout',
   'reloadHold',
+  'reloadSettle',
   'rateLimit',
   'maxConnectionsPerIp',
   'allowedHosts',
   'allowEIO3',
   'trustProxy',
+  'keepAlive',
 ] as const satisfies readonly (keyof Config)[];
 
 /** The part of the configuration that applies to every application. */

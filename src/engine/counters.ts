@@ -11,6 +11,8 @@ export class EngineCounters {
     'forced close': 0,
     'slow client': 0,
     'rate limit': 0,
+    'packet too large': 0,
+    'incomplete packet': 0,
   };
   /** Messages received from clients. */
   received = 0;

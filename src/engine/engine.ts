@@ -1,6 +1,6 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import { EventEmitter } from 'node:events';
 import cors from 'cors';
+import type { TemplatedApp } from '../sockets.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineCounters } from './counters.js';
 import { DeadlineQueue } from './deadlines.js';
@@ -13,6 +13,8 @@ import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
 import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
+import type { IncomingBytes } from './incoming/incoming-bytes.js';
+import { IncompletePackets } from './incoming/incomplete-packets.js';
 import { AddressLimits } from './limits/address-limits.js';
 import { ConnectionGuard } from './limits/connection-guard.js';
 import { FrameGuard } from './limits/frame-guard.js';
@@ -21,6 +23,7 @@ import { MessageLimits } from './limits/message-limits.js';
 import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { RoundTrips } from './round-trips.js';
+import { announce } from './session/announced.js';
 import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
 import { LatePolls } from './session/late-polls.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
@@ -79,6 +82,8 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
 
   /** Called with the error code of each request that is rejected outside of `connection_error`. */
   onRefused: ((code: string, request: EngineRequest) => void) | undefined;
+  /** Called with a request whose connection is closed because its address has made too many in one turn. */
+  onFlood: ((request: EngineRequest) => void) | undefined;
   /** The session that has received a message last. While the message is handled, it is the sender. */
   sender: Session | undefined;
 
@@ -104,13 +109,15 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** Holds messages to WebSockets, and sends them together. */
   readonly outbox: Outbox;
 
-  private readonly pending = new PendingSessions((session) => this.emit('connection', session));
+  private readonly pending = new PendingSessions((session) => announce(session, this));
   private isRunning = false;
   /** Counts the connections on the port. */
   readonly connectionGuard = new ConnectionGuard();
   /** Decides what the worker rejects when it is overloaded. */
   readonly load: LoadMonitor;
-  /** Bounds the bytes that wait for all clients together. */
+  /** The packets of which some attachments are missing. */
+  readonly incompletePackets: IncompletePackets;
+  /** Bounds the bytes that wait for and from all clients together. */
   readonly bufferBudget: BufferBudget;
   /** Clients besides the sessions for which output may wait. */
   readonly otherClients: (() => Iterable<Buffering>)[] = [];
@@ -137,11 +144,14 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
     this.slow = new SlowClients(this.settings);
     this.closing = new Closing(clock);
-    this.frameGuard = new FrameGuard(clock);
     this.requestGuard = new RequestGuard(clock);
     // How late the event loop is, a test's clock cannot tell.
     this.load = new LoadMonitor(systemClock);
-    this.bufferBudget = new BufferBudget(this.settings.maxBuffered, () => this.bufferingClients(), clock);
+    const { maxBuffered, maxIncoming, maxPacketSize } = this.settings;
+    this.bufferBudget = new BufferBudget(maxBuffered, () => this.bufferingClients(), clock, maxIncoming);
+    this.frameGuard = new FrameGuard(clock, this.incoming);
+    // No packet of a WebSocket takes longer: its client's answer to a ping waits behind it.
+    this.incompletePackets = new IncompletePackets(maxPacketSize, pingInterval + pingTimeout, this.incoming, clock);
     this.talkers = new TopKeys(clock);
     this.busyRooms = new TopKeys(clock);
     this.roundTrips = new RoundTrips(clock);
@@ -169,6 +179,11 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** The options under their name in engine.io. */
   get opts(): EngineSettings {
     return this.settings;
+  }
+
+  /** The bytes that came in and wait. */
+  get incoming(): IncomingBytes {
+    return this.bufferBudget.incoming;
   }
 
   get isWatchingPackets(): boolean {
@@ -252,6 +267,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.pingQueue.close();
     this.silenceQueue.close();
     this.silenceQueueV3.close();
+    this.incompletePackets.close();
     this.closing.close();
     this.addresses?.close();
     return this;

@@ -1,6 +1,8 @@
+import { totalmem } from 'node:os';
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
+import type { KeepAlive } from './http/keep-alive.js';
 import type { RateLimits } from './limits/rates.js';
 import type { HttpCompression } from './transports/polling.js';
 import type { TransportName } from './transports/transport.js';
@@ -15,6 +17,11 @@ export interface EngineOptions {
   upgradeTimeout?: number;
   /** Maximum size of a message or polling payload, in bytes. @default 1000000 */
   maxHttpBufferSize?: number;
+  /**
+   * Maximum size of a Socket.IO packet with all its attachments, in bytes. A client that sends more is closed with the
+   * reason "packet too large". Applies with gjallar's parser. @default 4 * maxHttpBufferSize
+   */
+  maxPacketSize?: number;
   /** The transports that are enabled. @default ["polling", "websocket"] */
   transports?: readonly TransportName[];
   /** Whether clients may upgrade from polling to WebSocket. @default true */
@@ -47,8 +54,9 @@ export interface EngineOptions {
    */
   slowPolicy?: SlowPolicy;
   /**
-   * How many bytes may wait for all slow clients together. Beyond it, the clients with the most waiting bytes are
-   * closed with the reason "slow client". 0 is no limit. @default 0
+   * How many bytes may wait for and from all clients together: output to slow clients, and incomplete packets, bodies
+   * and messages that came in. Beyond it, the clients with the most waiting bytes are closed with the reason "slow
+   * client" or "incomplete packet". 0 is no limit for output; for input it is a quarter of the memory. @default a quarter of the memory
    */
   maxBuffered?: number;
   /**
@@ -76,6 +84,14 @@ export interface EngineOptions {
   /** How many of your proxies each request passes; their `X-Forwarded-For` names the client's address. @default 0 */
   trustProxy?: number;
   /**
+   * Which connections of HTTP requests stay open for further requests. uWebSockets.js closes idle ones after 10 s, and a
+   * proxy that keeps them for longer would answer now and then with a 502. "auto" therefore ends the connection with each
+   * response to a request that has a header of proxies, such as `X-Forwarded-For` or `Via`. "off" ends every connection,
+   * for proxies that add no header. "on" ends none, for proxies that close idle connections within 7 s.
+   * @default "auto"
+   */
+  keepAlive?: KeepAlive;
+  /**
    * The origins whose pages may connect, besides pages of the same host; `*` is all. Requests from other origins are
    * rejected, including WebSockets, which `cors` alone does not do. @default all
    */
@@ -96,6 +112,7 @@ export interface EngineSettings {
   readonly pingInterval: number;
   readonly upgradeTimeout: number;
   readonly maxHttpBufferSize: number;
+  readonly maxPacketSize: number;
   readonly transports: readonly TransportName[];
   readonly allowUpgrades: boolean;
   readonly allowRequest: EngineOptions['allowRequest'];
@@ -108,26 +125,34 @@ export interface EngineSettings {
   readonly maxBackpressure: number;
   readonly slowPolicy: 'close' | 'drop';
   readonly maxBuffered: number;
+  /** How many bytes may wait from all clients together. */
+  readonly maxIncoming: number;
   readonly shedsLoad: boolean;
   readonly allowedHosts: readonly string[] | undefined;
   readonly rateLimit: RateLimits;
   readonly maxConnectionsPerIp: number;
   readonly trustProxy: number;
+  readonly keepAlive: KeepAlive;
   readonly origins: readonly string[];
   readonly flushMs: number;
   readonly idPrefix: string;
 }
 
 const DEFAULT_THRESHOLD = 1024;
+const DEFAULT_MAX_HTTP_BUFFER_SIZE = 1e6;
+/** How many messages of the maximum size a packet may consist of by default. */
+const MESSAGES_IN_A_PACKET = 4;
 
 /** Fills in the defaults. */
 export function settingsFrom(options: EngineOptions): EngineSettings {
   const { cookie, httpCompression = true, perMessageDeflate = false } = options;
+  const { maxHttpBufferSize = DEFAULT_MAX_HTTP_BUFFER_SIZE, maxBuffered = quarterOfMemory() } = options;
   return {
     pingTimeout: options.pingTimeout ?? 20_000,
     pingInterval: options.pingInterval ?? 25_000,
     upgradeTimeout: options.upgradeTimeout ?? 10_000,
-    maxHttpBufferSize: options.maxHttpBufferSize ?? 1e6,
+    maxHttpBufferSize,
+    maxPacketSize: options.maxPacketSize ?? MESSAGES_IN_A_PACKET * maxHttpBufferSize,
     transports: options.transports ?? ['polling', 'websocket'],
     allowUpgrades: options.allowUpgrades ?? true,
     allowRequest: options.allowRequest,
@@ -145,14 +170,21 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
     slowPolicy: options.slowPolicy === 'drop' ? 'drop' : 'close',
-    maxBuffered: options.maxBuffered ?? 0,
+    maxBuffered,
+    maxIncoming: maxBuffered || quarterOfMemory(),
     shedsLoad: options.shedsLoad ?? false,
     allowedHosts: options.allowedHosts?.map((host) => host.toLowerCase()),
     rateLimit: options.rateLimit ?? {},
     maxConnectionsPerIp: options.maxConnectionsPerIp ?? 0,
     trustProxy: options.trustProxy ?? 0,
+    keepAlive: options.keepAlive === 'on' || options.keepAlive === 'off' ? options.keepAlive : 'auto',
     origins: options.origins ?? ['*'],
     flushMs: options.flushMs ?? 25,
     idPrefix: options.idPrefix ?? '',
   };
+}
+
+function quarterOfMemory(): number {
+  const available = process.constrainedMemory?.() || Number.POSITIVE_INFINITY;
+  return Math.floor(Math.min(totalmem(), available) / 4);
 }

@@ -17,6 +17,7 @@ export {
   type AppendResult,
   type Change,
   type Changes,
+  type FormerEpoch,
   type HistoryLimits,
   type HistoryStore,
   MAX_APPEND,

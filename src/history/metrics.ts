@@ -1,4 +1,4 @@
-import { Histogram, type Registry } from 'prom-client';
+import { Histogram } from '../operations/metrics/histogram.js';
 import { counter, gauge, type Metric } from '../operations/metrics/metric.js';
 import type { Archiver } from './archive/archiver.js';
 import { HistoryError } from './errors.js';
@@ -20,7 +20,6 @@ const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 export type HistoryCall = 'append' | 'read';
 
 export interface MeasuredOptions {
-  registry: Registry;
   /** Whether this worker trims the store. It alone reports the size, because all workers share the store. */
   isTrimmer(): boolean;
   /** Called after every append and read that failed. */
@@ -30,26 +29,22 @@ export interface MeasuredOptions {
 /** A store that measures how long users wait, and counts failures. */
 export class MeasuredHistory implements HistoryStore {
   private readonly failures = new Map<string, number>();
-  private readonly seconds: Readonly<Record<HistoryCall, Histogram.Internal<'call'>>>;
-
+  private readonly seconds = new Histogram({
+    name: 'gjallar_history_seconds',
+    help: 'How long the history took to keep messages (append) or to read a page (read).',
+    label: 'call',
+    buckets: BUCKETS,
+  });
   private trimmedForAge = 0;
 
   constructor(
     private readonly store: HistoryStore,
     private readonly options: MeasuredOptions,
-  ) {
-    const seconds = new Histogram({
-      name: 'gjallar_history_seconds',
-      help: 'How long the history took to keep messages (append) or to read a page (read).',
-      labelNames: ['call'],
-      buckets: BUCKETS,
-      registers: [options.registry],
-    });
-    this.seconds = { append: seconds.labels('append'), read: seconds.labels('read') };
-  }
+  ) {}
 
-  metrics(): Metric[] {
+  metrics(): (Metric | Histogram)[] {
     return [
+      this.seconds,
       {
         name: 'gjallar_history_failures_total',
         type: 'counter',
@@ -120,7 +115,7 @@ export class MeasuredHistory implements HistoryStore {
       }
       throw error;
     } finally {
-      this.seconds[call].observe((performance.now() - start) / 1000);
+      this.seconds.observe(call, (performance.now() - start) / 1000);
     }
   }
 }

@@ -1,13 +1,11 @@
-import { MAX_PAGE_BYTES, type NewMessage, type Page, type PageQuery, type StoredMessage } from './store.js';
-
-/** An earlier epoch, which the present log continues. */
-export interface FormerEpoch {
-  epoch: string;
-  /** Up to this one its offsets are those of the present log. */
-  offset: number;
-  /** Whether nothing can have been lost when it ended. */
-  kept: boolean;
-}
+import {
+  type FormerEpoch,
+  MAX_PAGE_BYTES,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type StoredMessage,
+} from './store.js';
 
 /** What a message takes besides its text and author: its fields' names, numbers and punctuation. */
 export const OVERHEAD_BYTES = 128;
@@ -85,7 +83,9 @@ export function buildPage(log: LogState, query: PageQuery, found: StoredMessage[
   const limit = isCut || messages.length < found.length ? Math.max(1, messages.length) : query.limit;
   const { from, to, complete } = planPage(log, { ...query, limit });
   const isWhole = messages.length === Math.max(0, to - from + 1) && (messages[0]?.offset ?? from) === from;
-  return { messages, epoch: log.epoch, offset: log.offset, complete: complete && isWhole };
+  const isForeign = query.epoch !== undefined && query.epoch !== log.epoch;
+  const former = isForeign && { former: log.former };
+  return { messages, epoch: log.epoch, offset: log.offset, complete: complete && isWhole, ...former };
 }
 
 function standingOf(log: LogState, { epoch, after, before }: PageQuery): { known: boolean; kept: boolean } {

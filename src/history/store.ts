@@ -31,6 +31,12 @@ export interface Position {
   offset: number;
 }
 
+/** An earlier epoch, which the present log continues. */
+export interface FormerEpoch extends Position {
+  /** Up to `offset`, its messages are those of the present log. `kept`: whether nothing can have been lost when it ended. */
+  kept: boolean;
+}
+
 /** The position of an appended message; `duplicate` says that an earlier append with the same key has kept it. */
 export type AppendResult = Position & { duplicate?: true };
 
@@ -78,6 +84,11 @@ export interface Page extends Position {
    * can have been lost in between: read on with the page's new epoch.
    */
   complete: boolean;
+  /**
+   * The earlier epochs that the present log continues, newest first, if the query names another epoch than the page. With
+   * it, a reader finds out how much of what it has read is in the present log, and reads on from there.
+   */
+  former?: readonly FormerEpoch[];
 }
 
 /** A message in the log of changes. */

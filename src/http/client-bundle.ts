@@ -1,9 +1,9 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import { join } from 'node:path';
 import { installedVersion, packageFolder } from '../compat/socket-io-version.js';
 import { systemClock } from '../engine/clock.js';
 import { RequestGuard } from '../engine/limits/request-guard.js';
 import { routeHttp } from '../engine/uws/routes.js';
+import type { TemplatedApp } from '../sockets.js';
 import { Cors } from './cors.js';
 import { StaticFiles } from './static-files.js';
 
@@ -34,7 +34,7 @@ export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }:
   const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);
   const cors = new Cors(origins);
   const host = {
-    settings: { trustProxy: 0, allowedHosts: undefined },
+    settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' as const },
     requestGuard: new RequestGuard(systemClock),
     addresses: undefined,
   };

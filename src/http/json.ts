@@ -44,11 +44,12 @@ const bodyErrors: Record<BodyError, ErrorCode> = {
   'too large': 'BODY_TOO_LARGE',
   'length required': 'BAD_JSON',
   'length mismatch': 'BAD_JSON',
+  overloaded: 'OVERLOADED',
   // No client is left to read it.
   aborted: 'BAD_JSON',
 };
 
-/** @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
+/** @throws GjallarError BAD_JSON, BODY_TOO_LARGE, OVERLOADED */
 export async function readJson(exchange: HttpExchange): Promise<unknown> {
   const body = await new Promise<Buffer>((resolve, reject) => {
     exchange.readBody((error, bytes) => (error ? reject(new GjallarError(bodyErrors[error])) : resolve(bytes)));

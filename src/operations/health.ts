@@ -1,8 +1,8 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
+import type { TemplatedApp } from '../sockets.js';
 import type { Metric } from './metrics/metric.js';
 
 /** The state that the health endpoints report. */

@@ -1,9 +1,9 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
 import { type Admin, requireAdmin } from '../http/guard.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendError } from '../http/json.js';
+import type { TemplatedApp } from '../sockets.js';
 
 export interface MetricsOptions {
   /** The account that may read the metrics; undefined makes them public. */

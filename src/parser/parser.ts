@@ -1,7 +1,9 @@
-import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
+import { Decoder as FullDecoder, Encoder as FullEncoder, PacketType } from '../compat/socket-io-parser.js';
 import { LONG, RecentStrings } from '../engine/delivery/recent-strings.js';
 import { currentTick } from '../engine/delivery/tick.js';
+import { announcedSession } from '../engine/session/announced.js';
+import { BinaryPacket } from './binary-packet.js';
 import { checkDepth } from './depth.js';
 
 /**
@@ -10,13 +12,6 @@ import { checkDepth } from './depth.js';
  *
  * For the `parser` option of socket.io's Server.
  */
-
-// The copy that socket.io itself has loaded. `import` would load a second one.
-const {
-  Decoder: FullDecoder,
-  Encoder: FullEncoder,
-  PacketType,
-} = createRequire(import.meta.url)('socket.io-parser') as typeof import('socket.io-parser');
 
 type Decoded = (packet: Packet) => void;
 
@@ -43,7 +38,9 @@ textDecoder.on('decoded', (packet: Packet) => {
 /** Reads the packets of one client. */
 export class Decoder {
   private decoded: Decoded | undefined = undefined;
-  private full: InstanceType<typeof FullDecoder> | undefined = undefined;
+  private binary: BinaryPacket | undefined = undefined;
+  /** Undefined if the engine is not gjallar's. */
+  private readonly session = announcedSession();
 
   /** The only event is `decoded`, with one listener: socket.io's Client. */
   on(_event: 'decoded', listener: Decoded): this {
@@ -63,7 +60,7 @@ export class Decoder {
   /** Reads a text or an attachment. If it breaks the protocol, throws the error of socket.io-parser. */
   add(data: unknown): void {
     if (typeof data === 'string') checkDepth(data);
-    if (this.full || typeof data !== 'string' || hasAttachments(data)) return this.addToFull(data);
+    if (this.binary || typeof data !== 'string' || hasAttachments(data)) return this.addBinary(data);
     const packet = readPlainEvent(data) ?? readText(data);
     if (packet?.type === PacketType.CONNECT) countConnect(this);
     if (packet) this.deliver(packet);
@@ -78,23 +75,25 @@ export class Decoder {
 
   /** What waits for attachments, under the name that it has in socket.io-parser. */
   get reconstructor(): object | undefined {
-    return this.full;
+    return this.binary;
   }
 
   destroy(): void {
-    this.full?.destroy();
-    this.full = undefined;
+    this.binary?.end();
+    this.binary = undefined;
   }
 
-  private addToFull(data: unknown): void {
-    if (!this.full) {
-      this.full = new FullDecoder();
-      this.full.on('decoded', (packet: Packet) => {
-        this.full = undefined;
-        this.deliver(packet);
-      });
+  private addBinary(data: unknown): void {
+    this.binary ??= new BinaryPacket(this.session, (packet) => {
+      this.binary = undefined;
+      this.deliver(packet);
+    });
+    try {
+      this.binary.add(data);
+    } catch (error) {
+      this.destroy();
+      throw error;
     }
-    this.full.add(data);
   }
 }
 
@@ -173,9 +172,9 @@ export class Encoder extends FullEncoder {
     if (packet.type !== PacketType.EVENT || packet.id !== undefined) return super.encode(packet);
     if (!Array.isArray(data) || data.length !== 2) return super.encode(packet);
     const [event, text] = data as [unknown, unknown];
-    if (typeof text !== 'string') return super.encode(packet);
-    // A text has no attachments.
-    if (text.length < LONG) return [this.encodeText(packet)];
+    if (typeof text !== 'string' || typeof event !== 'string') return super.encode(packet);
+    // A text has no attachments. Encoding the two alone takes half of the time that their array takes.
+    if (text.length < LONG) return [this.encodeText(packet.nsp, event, text)];
     const known = this.recent.get(text, newList);
     if (!known) return super.encode(packet);
     for (const candidate of known) {
@@ -186,8 +185,8 @@ export class Encoder extends FullEncoder {
     return same.encoded;
   }
 
-  private encodeText({ nsp, data }: Packet): string {
-    return `2${!nsp || nsp === '/' ? '' : `${nsp},`}${JSON.stringify(data)}`;
+  private encodeText(nsp: string, event: string, text: string): string {
+    return `2${!nsp || nsp === '/' ? '' : `${nsp},`}[${JSON.stringify(event)},${JSON.stringify(text)}]`;
   }
 }
 

@@ -1,4 +1,3 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import { type Clock, systemClock } from '../engine/clock.js';
 import type { EngineCounters } from '../engine/counters.js';
 import { DeadlineQueue } from '../engine/deadlines.js';
@@ -10,6 +9,7 @@ import { routeWebSockets } from '../engine/uws/routes.js';
 import { GjallarError } from '../errors.js';
 import { sendFailure } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';
+import type { TemplatedApp } from '../sockets.js';
 import { type Member, type PlainHost, PlainSocket } from './plain-socket.js';
 
 /** Admits clients to rooms. This is the chat as plain WebSockets use it. */
@@ -30,8 +30,11 @@ export interface PlainOptions {
   clock?: Clock;
 }
 
-/** In bytes. A text that is too long is closed with a reason up to this size; uWebSockets.js resets on longer ones. */
-const MAX_PAYLOAD = 1_048_576;
+/**
+ * In bytes. A text that is too long is closed with a reason up to this size; uWebSockets.js resets on longer ones. A client
+ * that answers pings may keep this much of an unfinished text in memory for as long as it likes, and nothing reports it.
+ */
+const MAX_PAYLOAD = 65_536;
 /** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
 const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
 

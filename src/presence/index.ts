@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { DefaultEventsMap, Namespace, Server, Socket } from 'socket.io';
-import { type PresenceRegistryMessage, presenceMessage } from './messages.js';
+import { presenceMessage } from './message-schema.js';
+import type { PresenceRegistryMessage } from './messages.js';
 import { PresenceRegistry } from './registry.js';
 
 export { MAX_NAMED } from './registry.js';

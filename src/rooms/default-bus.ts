@@ -12,5 +12,22 @@ export function setDefaultBus(factory: AdapterFactory): void {
 
 /** The adapter of a server whose application sets none. */
 export function defaultBus(nsp: Namespace): Adapter {
-  return bus(nsp);
+  const adapter = bus(nsp);
+  initialize(adapter);
+  return adapter;
+}
+
+/**
+ * socket.io calls `init()` once the adapter is complete, but only from 4.8.2 on. Without that call, the other workers would
+ * not count this one, and nothing would be kept for recovery.
+ */
+function initialize(adapter: Adapter): void {
+  const { init } = adapter;
+  let isDone = false;
+  adapter.init = () => {
+    if (isDone) return;
+    isDone = true;
+    return init.call(adapter);
+  };
+  queueMicrotask(() => adapter.init());
 }

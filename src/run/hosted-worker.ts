@@ -12,12 +12,19 @@ import { namespaceMetrics } from '../runtime/stats.js';
 import { onServer } from '../server/install.js';
 import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
 import { windowOf } from '../server/server-window.js';
+import { onSessionAdvice } from '../server/session-advice.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
 import { warnOfLocalState } from './warnings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
+
+/** How long after the first server another one may listen that has Socket.IO, in ms. */
+const OWN_PORT_TIMEOUT_MS = 5000;
+const NO_OWN_PORT =
+  'WORKER_PORTS has no effect: no server of the application with Socket.IO listens with uWebSockets.js. It must be a plain ' +
+  'http.Server, and not set portOwner to "node"; a proxy adds TLS';
 
 /** Makes this process a worker of `gjallar run`, before the application starts in it. */
 export async function startHostedWorker(): Promise<void> {
@@ -26,6 +33,10 @@ export async function startHostedWorker(): Promise<void> {
   const { orders, log, metrics, servers } = worker;
   holdSignals();
   warnOfLocalState(log);
+  const { redisUrl, natsUrl } = config;
+  onSessionAdvice((advice) => {
+    if (!redisUrl && !natsUrl) log.warn(advice);
+  });
   onServer((io) => worker.addServer(io));
   setDefaultBus((nsp) => backplaneOf(nsp.server).factory(nsp));
   const ofServer = new WeakMap<Server, Backplane>();
@@ -41,7 +52,8 @@ export async function startHostedWorker(): Promise<void> {
       await worker.ready();
       return local;
     },
-    () => started(),
+    () => started(true),
+    worker.ownPort,
   );
   shareListening(listening);
   // Makes every copy of socket.io that the application loads run on gjallar.
@@ -60,15 +72,18 @@ export async function startHostedWorker(): Promise<void> {
     orders,
   );
   let isStarted = false;
-  const started = () => {
+  const started = (isOnPort: boolean) => {
     if (isStarted) return;
     isStarted = true;
     departure.listening();
-    sendToPrimary({ type: 'listening' });
+    sendToPrimary({ type: 'listening', isOnPort });
+    setTimeout(() => {
+      if (worker.ownPort !== undefined && !listening.hasOwnPort) log.warn(NO_OWN_PORT);
+    }, OWN_PORT_TIMEOUT_MS).unref();
   };
   setTimeout(() => {
     if (!isStarted) log.warn({ after: LISTEN_TIMEOUT_MS }, 'the application does not listen on any port');
-    started();
+    started(false);
   }, LISTEN_TIMEOUT_MS).unref();
 
   worker.addClientMetrics([]);

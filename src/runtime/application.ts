@@ -1,4 +1,3 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import type { Engine } from '../engine/engine.js';
@@ -6,6 +5,7 @@ import type { Session } from '../engine/session/session.js';
 import type { TopKeys } from '../engine/top-keys.js';
 import type { OtherClients } from '../operations/metrics/clients.js';
 import type { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import type { TemplatedApp } from '../sockets.js';
 import type { DrainGroup } from './lifecycle/drain.js';
 import type { Action, Outcome } from './operator/actions.js';
 import type { OperatorSeam } from './operator/seam.js';

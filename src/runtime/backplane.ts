@@ -4,6 +4,7 @@ import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
 import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
+import { redisCause } from '../rooms/backplanes/redis-cause.js';
 import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import type { WorkerLinks } from '../worker-links.js';
 import type { MalformedMessages, MalformedSource } from './malformed.js';
@@ -59,9 +60,11 @@ export function outageEvents(
   return {
     onDown: (reason, rejected) => {
       problems.delete(problem);
-      problem = rejected
-        ? `${server} rejects the command ${rejected}: ${texts.rejected}`
-        : `${server} is unreachable: ${texts.down}`;
+      const cause = server === 'Redis' ? redisCause(reason) : undefined;
+      if (rejected) {
+        problem = `${server} rejects the command ${rejected}${cause ? ` (${cause.code})` : ''}: ${texts.rejected}`;
+      } else if (cause) problem = `${cause.text}: ${texts.down}`;
+      else problem = `${server} is unreachable: ${texts.down}`;
       problems.add(problem);
       // Only the log has the words of the server, which may name users and channels.
       log.error({ ...fields, reason }, problem);
@@ -88,8 +91,11 @@ export function backplaneEvents(
     ...outageEvents(backplaneKindOf(bus).server ?? 'Redis', { bus }, texts, worker),
     onOtherWire: (other, isThere) => {
       const problem =
-        `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear each ` +
-        'other. Set the same BUS on all servers; stock servers and emitters require BUS=redis';
+        other === 'redis-sharded'
+          ? `servers on this Redis Cluster use createShardedAdapter(), and this server uses BUS=${bus}: they do not hear ` +
+            'each other. Use the same adapter on all servers, see docs/fan-out.md#other-adapters'
+          : `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear ` +
+            'each other. Set the same BUS on all servers; stock servers and emitters require BUS=redis';
       if (!isThere) problems.delete(problem);
       else {
         problems.add(problem);
@@ -97,6 +103,45 @@ export function backplaneEvents(
       }
     },
     onMalformed: (reason) => malformed.note('bus', reason),
+    onGap: gapLog(log),
+    onRecoveryBound: boundLog(log),
+  };
+}
+
+/** At most one log line about lost frames in this time, in ms. */
+const GAP_INTERVAL_MS = 60_000;
+
+function gapLog(log: Logger): BackplaneEvents['onGap'] {
+  let unlogged = 0;
+  let lastLogged = Number.NEGATIVE_INFINITY;
+  return (from, reason) => {
+    unlogged++;
+    const now = performance.now();
+    if (now - lastLogged < GAP_INTERVAL_MS) return;
+    log.warn({ from, reason, count: unlogged }, 'frames of other workers were lost: messages may be missing');
+    lastLogged = now;
+    unlogged = 0;
+  };
+}
+
+/** How often clients that are not recovered because of a bound leave a line in the log, in ms. */
+const BOUND_LOG_MS = 60_000;
+
+/** Logs the bounds of connection state recovery that gave clients new sessions: each at most once a minute. */
+function boundLog(log: Logger): BackplaneEvents['onRecoveryBound'] {
+  const counts = new Map<string, { clients: number; loggedAt: number }>();
+  return (reason) => {
+    const count = counts.get(reason) ?? { clients: 0, loggedAt: Number.NEGATIVE_INFINITY };
+    counts.set(reason, count);
+    count.clients++;
+    const now = performance.now();
+    if (now - count.loggedAt < BOUND_LOG_MS) return;
+    log.warn(
+      { reason, clients: count.clients },
+      'clients got a new session: a bound of connection state recovery was reached',
+    );
+    count.loggedAt = now;
+    count.clients = 0;
   };
 }
 

@@ -15,8 +15,12 @@ const FULL = 'the worker is about to run out of file descriptors: it turns new c
 const OVERLOADED = 'the worker is overloaded: it turns new clients away';
 
 const FLOOD = 'a client sent far more than RATE_LIMIT allows, and was disconnected';
-/** How long the warning stays after the last such client, in ms. */
-const FLOOD_WARNING_MS = 60_000;
+const HTTP_FLOOD = 'too many requests of one address in one turn of the event loop';
+const BUFFERS_FULL = 'too many bytes waited for and from clients (MAX_BUFFERED): those with the most were disconnected';
+/** At most one such line in the log in this time, in ms. */
+const BUFFERS_LOG_MS = 10_000;
+/** How long a warning stays after the last such client, in ms. */
+const WARNING_MS = 60_000;
 
 /** From this level on, being overloaded is a problem that operators are told of. */
 const PROBLEM_FROM: LoadLevel = 2;
@@ -39,6 +43,21 @@ export function reportEngine(engine: Engine, problems: Set<string>, log: Logger)
   };
 }
 
+/** Reports the clients that are disconnected because the waiting bytes of all of them are too many. */
+export function reportBuffers({ bufferBudget }: Engine, warnings: Warnings, log: Logger): void {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  bufferBudget.onFreed = (clients, bytes) => {
+    warnings.note(BUFFERS_FULL, WARNING_MS);
+    count += clients;
+    const now = performance.now();
+    if (now - loggedAt < BUFFERS_LOG_MS) return;
+    loggedAt = now;
+    log.warn({ clients: count, bytes }, BUFFERS_FULL);
+    count = 0;
+  };
+}
+
 /** The argument of the engine's event `connection_error`. */
 interface ConnectionError {
   req: EngineRequest;
@@ -49,6 +68,7 @@ interface ConnectionError {
 /** Reports the clients that the engine rejects. */
 export function reportRefusals(engine: Engine, refusals: Refusals, warnings: Warnings): void {
   engine.onRefused = (code, request) => refusals.note(code, request);
+  engine.onFlood = (request) => refusals.disconnected('RATE_LIMITED', request, { reason: HTTP_FLOOD });
   engine.on('connection_error', ({ req, code, context: { name, sid } }: ConnectionError) => {
     const isCode = typeof name === 'string' && name in handshakeErrors;
     refusals.note(isCode ? name : nameOf(code), req, {
@@ -57,7 +77,7 @@ export function reportRefusals(engine: Engine, refusals: Refusals, warnings: War
     });
   });
   engine.on('limit', (session: Session, reason: CloseReason) => {
-    if (reason === 'rate limit') warnings.note(FLOOD, FLOOD_WARNING_MS);
+    if (reason === 'rate limit') warnings.note(FLOOD, WARNING_MS);
     refusals.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
   });
 }

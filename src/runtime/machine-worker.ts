@@ -4,8 +4,9 @@ import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
-import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY } from '../cluster/protocol.js';
+import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, WORKER_PLACE } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
+import { socketsInUse } from '../compat/uws.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
 import { isAllowedOrigin } from '../engine/limits/origin.js';
@@ -19,6 +20,7 @@ import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
+import { stateMetrics } from '../operations/metrics/state.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
@@ -27,14 +29,16 @@ import type { Backplane } from '../rooms/backplanes/backplane.js';
 import type { SharedWindow } from '../rooms/backplanes/frames/window.js';
 import { loadBackplane, type OpenBackplane } from '../rooms/backplanes/open.js';
 import { backplaneNameOf } from '../rooms/backplanes/registry.js';
+import { stateRooms } from '../rooms/state-figures.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
-import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
+import { reportBuffers, reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 
+const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
@@ -82,6 +86,7 @@ export class MachineWorker implements EngineHost {
       version,
       workers: config.workers,
       deaths: () => orders.last('deaths')?.count ?? 0,
+      reloads: () => orders.last('reloads') ?? { finished: 0, aborted: 0 },
     });
     this.malformed = new MalformedMessages(this.log);
     this.refusals = new Refusals(this.log, this.recent);
@@ -115,6 +120,12 @@ export class MachineWorker implements EngineHost {
     return new MachineWorker(config, version, mesh, process.env[MACHINE_ID]!, orders, { backplane, machines });
   }
 
+  /** The port that only this worker listens on; undefined if there is none. */
+  get ownPort(): number | undefined {
+    const { workerPorts } = this.config;
+    return workerPorts === undefined ? undefined : workerPorts + Number(process.env[WORKER_PLACE]);
+  }
+
   /** The options of an engine: the application's own, and those of the environment for all others. */
   optionsFor(given: EngineOptions): EngineOptions {
     const { config } = this;
@@ -133,6 +144,7 @@ export class MachineWorker implements EngineHost {
       maxConnectionsPerIp: config.maxConnectionsPerIp,
       allowEIO3: config.allowEIO3,
       trustProxy: config.trustProxy,
+      keepAlive: config.keepAlive,
       ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
       ...own,
       idPrefix: idPrefixOf(this.mesh.id, this.machines?.id),
@@ -150,6 +162,7 @@ export class MachineWorker implements EngineHost {
     this.rejected.watch(engine);
     reportEngine(engine, this.problems, this.log);
     reportRefusals(engine, this.refusals, this.warnings);
+    reportBuffers(engine, this.warnings, this.log);
     logSessions(engine, this.log);
   }
 
@@ -174,7 +187,7 @@ export class MachineWorker implements EngineHost {
       links: linksOf(links),
       machine: this.machine,
       window,
-      recovery: { links: linksOf(links, kinds.recovery) },
+      recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
       events: backplaneEvents(backplaneNameOf(config), this),
     });
@@ -199,12 +212,16 @@ export class MachineWorker implements EngineHost {
     this.otherClients = others;
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
-    this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes)]);
+    this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes), ...stateMetrics()]);
   }
 
   /** What the health endpoints report of this worker in a state. */
   healthIn(state: Health['state']): Health {
-    return { state, problems: [...this.problems], warnings: this.warnings.list };
+    const warnings = this.warnings.list;
+    if (this.orders.last('reloads')?.isLastAborted) warnings.push(RELOAD_ABORTED);
+    if (stateRooms.warning) warnings.push(stateRooms.warning);
+    if (socketsInUse.warning) warnings.push(socketsInUse.warning);
+    return { state, problems: [...this.problems], warnings };
   }
 
   /** Whether this worker does the tasks that one worker per machine must do. */

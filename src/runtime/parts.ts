@@ -1,10 +1,10 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import { Server } from 'socket.io';
 import { App, SSLApp } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
 import { withNativeRooms } from '../rooms/native-rooms.js';
+import type { TemplatedApp } from '../sockets.js';
 import { corsOptionsOf, type MachineWorker } from './machine-worker.js';
 
 /** Builds the engine on its app. */

@@ -7,6 +7,9 @@ import {
   backplaneNameOf,
 } from '../rooms/backplanes/registry.js';
 
+export { redisCause } from '../rooms/backplanes/redis-cause.js';
+export { reasonFor } from '../rooms/backplanes/redis-greeting.js';
+
 /** How often Redis is asked what it is, if it did not say at the start, in ms. */
 const RETRY_INTERVAL_MS = 5000;
 

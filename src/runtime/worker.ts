@@ -1,10 +1,10 @@
-import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
 import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
+import type { TemplatedApp, us_listen_socket } from '../sockets.js';
 import { answerPrimary } from './answers.js';
 import type { Application } from './application.js';
 import { surviveExceptions } from './exceptions.js';
@@ -44,7 +44,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   worker.seam = running.operator;
   worker.addClientMetrics(running.otherClients);
 
-  let listenSocket: us_listen_socket | undefined;
+  let listenSockets: us_listen_socket[] = [];
   const departure = new Departure(
     {
       engines: worker.engines,
@@ -52,7 +52,7 @@ export async function runWorker(config: Config, version: string, application: Ap
       backplanes: worker.backplanes,
       servers: worker.servers,
       application: running,
-      stopListening: () => stopListening(() => us_listen_socket_close(listenSocket!)),
+      stopListening: () => stopListening(() => listenSockets.forEach(us_listen_socket_close)),
       isIdle: () => true,
     },
     orders,
@@ -68,10 +68,12 @@ export async function runWorker(config: Config, version: string, application: Ap
   });
   answerPrimary(worker, { health, metrics: scrape, view: running.view });
 
-  listenSocket = await listen(app, orders, config, failed);
-  log.info({ port: us_socket_local_port(listenSocket) }, 'listening');
+  const shared = await listen(app, orders, config, failed);
+  listenSockets = [shared];
+  if (worker.ownPort !== undefined) listenSockets.push(await listenOnOwn(app, orders, config, worker.ownPort, failed));
+  log.info({ port: us_socket_local_port(shared), ownPort: worker.ownPort }, 'listening');
   departure.listening();
-  sendToPrimary({ type: 'listening' });
+  sendToPrimary({ type: 'listening', isOnPort: true });
 
   await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
   running.stop();
@@ -83,6 +85,9 @@ export async function runWorker(config: Config, version: string, application: Ap
   process.exit(0);
 }
 
+/** How many ports the system may pick for PORT=0 before listening has failed: others can take each before it is used. */
+const PICKED_PORTS = 3;
+
 /** If listening fails, the primary kills this worker; at startup, it ends the server. */
 async function listen(
   app: TemplatedApp,
@@ -90,11 +95,34 @@ async function listen(
   { host, port }: Config,
   onFailed: (reason: string) => void,
 ): Promise<us_listen_socket> {
-  const { port: found } = await orders.claim({ host, port, turn: 0 });
-  const socket = await listenOn(app, host, found);
+  let taken: number | undefined;
+  for (let attempt = 0; attempt < (port === 0 ? PICKED_PORTS : 1); attempt++) {
+    const { port: found } = await orders.claim({ host, port, turn: 0, taken });
+    const socket = await listenOn(app, host, found);
+    if (socket) return socket;
+    taken = found;
+  }
+  onFailed(
+    `cannot listen on PORT=${port} at HOST=${host}: another process has taken port ${taken}; start again, or set another PORT`,
+  );
+  return new Promise(() => {});
+}
+
+/** If it fails, the primary is told as for the port that all workers share. */
+async function listenOnOwn(
+  app: TemplatedApp,
+  orders: Orders,
+  { host, workerPorts }: Config,
+  port: number,
+  onFailed: (reason: string) => void,
+): Promise<us_listen_socket> {
+  const socket = await orders.claim({ host, port, turn: 0 }).then(
+    () => listenOn(app, host, port),
+    () => undefined,
+  );
   if (socket) return socket;
   onFailed(
-    `cannot listen on PORT=${port} at HOST=${host}: another process has taken port ${found}; start again, or set another PORT`,
+    `cannot listen on port ${port} at HOST=${host}: another process uses it; stop it, or change WORKER_PORTS=${workerPorts}`,
   );
   return new Promise(() => {});
 }

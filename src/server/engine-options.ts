@@ -16,6 +16,13 @@ export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof
    * @default GJALLAR_PORT_OWNER, or "uws"
    */
   portOwner?: PortOwnerName;
+  /**
+   * The longest message, in bytes, that a client may send to a WebSocket server of the application beside Socket.IO. A lower
+   * `maxPayload` of such a server, if it is one of `ws`, applies as well. At most 2147483647.
+   * @default GJALLAR_WEBSOCKET_MAX_PAYLOAD, or `maxPayload` of the server, at most 100 MiB; with other libraries than `ws`,
+   * 1 MiB
+   */
+  webSocketMaxPayload?: number;
 }
 
 /** The options of `perMessageDeflate` that the engine supports. */

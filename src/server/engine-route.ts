@@ -1,7 +1,7 @@
-import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { clientFiles } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
 import type { RequestReader } from '../engine/uws/routes.js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from '../sockets.js';
 
 /** Handles a request on a uWebSockets.js app. */
 export type Handler = (res: HttpResponse, req: HttpRequest) => void;

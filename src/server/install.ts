@@ -1,9 +1,9 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import type { Server as HttpServer } from 'node:http';
 import type { Server } from 'socket.io';
 import { methodsOf, privateParts } from '../compat/socket-io-server.js';
 import { Engine } from '../engine/engine.js';
 import type { AdapterClass, AdapterFactory } from '../rooms/native-rooms.js';
+import type { TemplatedApp } from '../sockets.js';
 import { warnOfUnused } from './engine-options.js';
 import { Wiring } from './wiring.js';
 

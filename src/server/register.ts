@@ -2,7 +2,7 @@
  * `node --import gjallar/register server.js` runs an unmodified Socket.IO application on gjallar. Each copy of socket.io
  * is changed when it is loaded. `import 'socket.io'` loads the same CommonJS file as `require()`.
  */
-import '../compat/uws-environment.js';
+import '../compat/uws/environment.js';
 import Module from 'node:module';
 import { missingInServer } from '../compat/socket-io-server.js';
 import { install } from './install.js';

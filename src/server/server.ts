@@ -1,9 +1,9 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import type { Server as HttpServer } from 'node:http';
 import type { Http2SecureServer, Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import { type DefaultEventsMap, Server as StockServer } from 'socket.io';
 import { checkVersion, installedVersion } from '../compat/socket-io-version.js';
+import type { TemplatedApp } from '../sockets.js';
 import type { GjallarOptions } from './engine-options.js';
 import { install } from './install.js';
 

@@ -1,8 +1,8 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import { Server as HttpServer } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
 import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
+import { socketsInUse } from '../compat/uws.js';
 import { Engine } from '../engine/engine.js';
 import { serveClient } from '../http/client-bundle.js';
 import * as parser from '../parser/parser.js';
@@ -15,11 +15,14 @@ import {
   withNativeRooms,
 } from '../rooms/native-rooms.js';
 import { withoutLostState } from '../rooms/recovery.js';
-import { engineOptionsOf, type GjallarOptions, type PortOwnerName } from './engine-options.js';
+import type { TemplatedApp } from '../sockets.js';
+import { engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
-import { portOwnerOfEnvironment } from './environment.js';
+import { portOwnerOfEnvironment, webSocketMaxPayloadOfEnvironment } from './environment.js';
 import { PortOwner } from './listen/port-owner.js';
+import { sharedListening } from './listen/shared-listening.js';
 import { NodeListeners } from './node/node-listeners.js';
+import { adviseOnSessions } from './session-advice.js';
 
 /** The parts that all Socket.IO servers on one http.Server share. */
 interface Attachment {
@@ -88,6 +91,7 @@ export class Wiring implements RoomsEngine {
     this.hasAdapter = true;
     const adapter = isDefault ? defaultBus : given;
     if (hasNativeRooms(adapter)) return adapter as AdapterFactory;
+    if (!isDefault) adviseOnSessions(given, this.inside.opts);
     return withNativeRooms(withoutLostState(adapter as (nsp: Namespace) => never), this);
   }
 
@@ -105,7 +109,7 @@ export class Wiring implements RoomsEngine {
     const engine = this.engineWith(options);
     const { addTrailingSlash = true } = options;
     const route = new EngineRoute(engine, pathOf(options), addTrailingSlash, inside._serveClient);
-    const attachment = attachmentOf(server, options.portOwner ?? portOwnerOfEnvironment());
+    const attachment = attachmentOf(server, options);
     attachment.listeners.add(route, options);
     attachment.port?.add(route);
     if (inside._serveClient) inside.attachServe(server);
@@ -150,12 +154,31 @@ function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-function attachmentOf(server: HttpServer, owner: PortOwnerName): Attachment {
+function attachmentOf(server: HttpServer, options: Partial<GjallarOptions>): Attachment {
   let attachment = attachments.get(server);
   if (!attachment) {
-    const canMove = owner === 'uws' && server instanceof HttpServer && !(server instanceof TlsServer);
-    attachment = { listeners: new NodeListeners(server), port: canMove ? new PortOwner(server) : undefined };
+    warnOfPortableSockets();
+    const { portOwner = portOwnerOfEnvironment(), webSocketMaxPayload = webSocketMaxPayloadOfEnvironment() } = options;
+    const canMove =
+      portOwner === 'uws' &&
+      socketsInUse.kind === 'native' &&
+      server instanceof HttpServer &&
+      !(server instanceof TlsServer);
+    attachment = {
+      listeners: new NodeListeners(server),
+      port: canMove ? new PortOwner(server, webSocketMaxPayload) : undefined,
+    };
     attachments.set(server, attachment);
   }
   return attachment;
+}
+
+let isWarned = false;
+
+/** The application's log is its own, so Node.js prints the warning. The primary of `gjallar run` has a log, and says it. */
+function warnOfPortableSockets(): void {
+  const { warning, remedy } = socketsInUse;
+  if (!warning || isWarned || sharedListening()) return;
+  isWarned = true;
+  process.emitWarning(`${warning}. To have native ones, ${remedy}`, { type: 'gjallar', code: 'PORTABLE_SOCKETS' });
 }

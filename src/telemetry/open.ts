@@ -33,7 +33,7 @@ const SHUTDOWN_TIMEOUT_MS = 2000;
 export async function openTelemetry(
   environment: Environment,
   attributes: Attributes,
-  registry: Registry,
+  metrics: { readonly registry: Registry },
   log: Log,
 ): Promise<() => Promise<void>> {
   const hasTraces = isWanted('TRACES', environment);
@@ -48,8 +48,8 @@ export async function openTelemetry(
   }
   try {
     const { startExporters } = await import('./exporter.js');
-    const metrics = hasMetrics ? () => registry.getMetricsAsJSON() as Promise<never> : undefined;
-    const { tracing, shutdown } = startExporters({ attributes, environment, hasTraces, metrics });
+    const scrape = hasMetrics ? () => metrics.registry.getMetricsAsJSON() as Promise<never> : undefined;
+    const { tracing, shutdown } = startExporters({ attributes, environment, hasTraces, metrics: scrape });
     setTracing(tracing);
     log.info({ traces: hasTraces, metrics: hasMetrics }, 'OpenTelemetry exports to the endpoint of its variables');
     return async () => {

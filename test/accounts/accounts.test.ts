@@ -152,21 +152,24 @@ describe('with JWT_SECRET', () => {
   });
 
   test.each([[['websocket']], [['polling']]])('a connection over %s ends when its token does', async (transports) => {
-    const client = connectWith(server, await tokenOf({}, { expires: 2 }), transports);
+    const client = connectWith(server, await tokenOf({}, { expires: 5 }), transports);
+    const disconnected = nextEvent(client, 'disconnect');
     await connected(client);
-    expect((await nextEvent(client, 'disconnect'))[0]).toBe('io server disconnect');
+    expect((await disconnected)[0]).toBe('io server disconnect');
   });
 
   test('a plain WebSocket ends when its token does', async () => {
-    const socket = plain(server, `/room?token=${await tokenOf({}, { expires: 2 })}`);
+    const socket = plain(server, `/room?token=${await tokenOf({}, { expires: 5 })}`);
+    const closed = once(socket, 'close') as Promise<[number, Buffer]>;
     await once(socket, 'open');
-    const [code, reason] = (await once(socket, 'close')) as [number, Buffer];
+    const [code, reason] = await closed;
     expect([code, `${reason}`]).toEqual([1008, 'TOKEN_EXPIRED']);
   });
 
   test('a new token keeps the connection, and brings its own rights; one of somebody else is refused', async () => {
-    const client = connectWith(server, await tokenOf({}, { expires: 2 }));
-    const witness = connectWith(server, await tokenOf({}, { expires: 3 }));
+    const client = connectWith(server, await tokenOf({}, { expires: 7 }));
+    const witness = connectWith(server, await tokenOf({}, { expires: 8 }));
+    const witnessEnded = nextEvent(witness, 'disconnect');
     await connected(witness);
     for (const room of ['hall', 'attic']) expectOk(await client.emitWithAck('join', room));
     const next = await tokenOf({ rooms: { join: ['hall'] } });
@@ -178,7 +181,7 @@ describe('with JWT_SECRET', () => {
     expect(reply).toEqual({ ok: true, name: 'ann', expires: expect.any(Number) });
     expect(await client.emitWithAck('message', { room: 'attic', text: 'x' })).toMatchObject({ code: 'NOT_IN_ROOM' });
     // It outlives one whose token ended later than its own first one.
-    await nextEvent(witness, 'disconnect');
+    await witnessEnded;
     expectOk(await client.emitWithAck('message', { room: 'hall', text: 'still here' }));
   });
 });

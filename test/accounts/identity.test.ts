@@ -60,8 +60,8 @@ describe('with JWT_SECRET', () => {
 
   test('who and presence carry display names, which a new token can change', async () => {
     const ann = await enter(server, { sub: 'ann', name: ' Ann Other ' });
-    expectOk(await ann.emitWithAck('join', 'names'));
     const presence = nextEvent(ann, 'presence');
+    expectOk(await ann.emitWithAck('join', 'names'));
     for (const claims of [
       { sub: 'bob', name: 'Bob\u202e' },
       { sub: 'chen', name: 'chen' },

@@ -26,7 +26,7 @@ test('a full list takes no further revocation, until one is lifted; one that it 
   const folder = newFolder();
   const store = new SqliteRevocations(folder);
   ends.push(() => store.close());
-  await store.all();
+  await store.read();
   const expires = Date.now() + 60_000;
   const database = new Sqlite(join(folder, 'revocations.db'));
   const add = database.prepare('INSERT INTO revocations VALUES (?, ?)');
@@ -35,7 +35,7 @@ test('a full list takes no further revocation, until one is lifted; one that it 
   })();
   database.close();
 
-  const tokens = new RevokedTokens(store, () => {});
+  const tokens = new RevokedTokens(store, { onChange: () => {} });
   const further = { id: 'user:ann', before: Date.now(), at: Date.now(), expires };
   await expect(tokens.revoke(further)).rejects.toMatchObject({ code: 'REVOCATIONS_FULL' });
   expect(tokens.isRevoked({ name: 'ann', tokenId: undefined, issued: 0 })).toBe(false);
@@ -65,4 +65,32 @@ test('while the list could never be read, no token is accepted, and the cause ha
   rmSync(file);
   await until(async () => (await fetch(`${server.url}/readyz`)).ok);
   await connected(connect(server.url, { auth }));
-}, 30_000);
+});
+
+test('a token from the future does not escape the revocation of its user', async () => {
+  const secret = 'a secret of more than thirty-two bytes';
+  const operator = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'open sesame' };
+  const server = await startServer({ JWT_SECRET: secret, WORKERS: '1', ...operator });
+  ends.push(() => server.stop());
+  const enter = async (sub: string, ahead: number) => {
+    const signed = new SignJWT({ sub, iat: Math.floor(Date.now() / 1000) + ahead }).setExpirationTime('3h');
+    const token = await signed.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret));
+    return connect(server.url, { auth: { token }, reconnection: false });
+  };
+  const clients = await Promise.all([enter('ann', 3600), enter('ann', 30)]);
+  const bob = await enter('bob', 3600);
+  await Promise.all([...clients, bob].map(connected));
+  const ended = Promise.all(clients.map((client) => nextEvent(client, 'ended')));
+  const revoked = await fetch(`${server.url}/api/tokens/revoke`, {
+    method: 'POST',
+    headers: { Authorization: `Basic ${btoa('ops:open sesame')}` },
+    body: JSON.stringify({ user: 'ann' }),
+  });
+  expect(revoked.status).toBe(200);
+  expect(await ended).toMatchObject([[{ code: 'TOKEN_REVOKED' }], [{ code: 'TOKEN_REVOKED' }]]);
+  const [error] = await nextEvent<[Error & { data?: unknown }]>(await enter('ann', 3600), 'connect_error');
+  expect(error.data).toMatchObject({ code: 'TOKEN_REVOKED' });
+  expect(bob.connected).toBe(true);
+  await connected(await enter('bob', 3600));
+  await connected(await enter('ann', 2));
+});

@@ -94,7 +94,7 @@ const ways: Record<string, Way> = {
 /** Those that no room can be entered, read or written with, and the operator's, which test/http/actions.test.ts tries. */
 const others = [
   ...['event leave', 'event direct', 'event token', 'GET /api/stats', 'POST /api/drain'],
-  ...['POST /api/disconnect', 'POST /api/close-room'],
+  ...['POST /api/disconnect', 'POST /api/close-room', 'POST /api/acknowledge-loss'],
   ...['POST /api/tokens/revoke', 'GET /api/tokens/revocations', 'DELETE /api/tokens/revocations/{id}'],
   ...['DELETE /api/rooms/{room}/messages', 'DELETE /api/rooms/{room}/messages/{offset}'],
   ...['DELETE /api/users/{user}/messages', 'GET /api/users/{user}/export'],

@@ -59,7 +59,7 @@ describe('rooms', () => {
   });
 
   test('what is acknowledged can be read, page by page and both ways, also after a restart', async () => {
-    const [writer] = await clientsOnWorkers(8);
+    const [writer] = await clientsOnWorkers(16);
     const joined = expectOk(await writer!.emitWithAck('join', 'pages'));
     expect(joined.offset).toBe(0);
     for (const number of upTo(7)) expectOk(await writer!.emitWithAck('message', { room: 'pages', text: `${number}` }));

@@ -10,6 +10,7 @@ import {
   workersOf,
 } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 let server: RunningServer;
 
@@ -92,8 +93,15 @@ test('who comes and who goes is told, however they go', async () => {
 test('a user with several tabs counts once, and is gone with the last of them', async () => {
   const witness = await Witness.join('tabs');
   const tabs = [user('Astrid'), user('Astrid'), user('Astrid')] as const;
-  for (const tab of tabs) await join(tab, 'tabs');
+  for (const [index, tab] of tabs.entries()) {
+    await join(tab, 'tabs');
+    await join(tab, `tab ${index}`);
+  }
   await witness.sees(2);
+  // The witness's worker knows of each tab before the first one goes: what other workers tell comes in order.
+  for (const index of tabs.keys()) {
+    await until(async () => expectOk(await witness.client.emitWithAck('who', `tab ${index}`)).members === 1);
+  }
   tabs[0].disconnect();
   expectOk(await tabs[1].emitWithAck('leave', 'tabs'));
   const fence = user('Fence');

@@ -89,7 +89,7 @@ describe('with a Redis', () => {
   });
 
   test('the documented user has the rights that the server needs', async () => {
-    const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const docs = readFileSync(new URL('../../docs/operations/redis.md', import.meta.url), 'utf8');
     const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs)!;
     const [command, ...rules] = line!.split(' ');
     await admin.call(command!, ...rules);

@@ -90,4 +90,4 @@ test('every acknowledged message arrives at every member once and in order, thro
     expect(member.recoveries.every(({ complete }) => complete)).toBe(true);
   }
   expect(members.some(({ recoveries }) => recoveries.some(({ missed }) => missed > 0))).toBe(true);
-}, 60_000);
+});

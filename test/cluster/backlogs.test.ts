@@ -79,7 +79,7 @@ test('a worker that does not read what it is sent is replaced before that fills 
     closeWebSockets();
     await server.stop();
   }
-}, 60_000);
+});
 
 test('a burst, however large, is no reason to give a worker up that reads it', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));

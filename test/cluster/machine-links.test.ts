@@ -1,9 +1,14 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { decodeFrame, encodeFrame, type Frame, frameTypes } from '../../src/cluster/machines/frames.js';
+import {
+  decodeLinkMessage,
+  encodeLinkMessage,
+  type LinkMessage,
+  linkMessageTypes,
+} from '../../src/cluster/machines/link-messages.js';
 import {
   BEAT_INTERVAL_MS,
-  MAX_FRAME_BYTES,
+  MAX_LINK_MESSAGE_BYTES,
   type MachineChannels,
   MachineLinks,
 } from '../../src/cluster/machines/machine-links.js';
@@ -16,7 +21,7 @@ const OTHER = '2.BBBBBBBB';
 
 /** What Redis does, and what may happen to it: messages are lost, or to nobody. */
 let listeners: Map<string, (bytes: Buffer) => void>;
-let frames: { to: string; frame: Frame }[];
+let frames: { to: string; frame: LinkMessage }[];
 let losesNext: boolean;
 let clock: TestClock;
 let one: Worker;
@@ -36,7 +41,7 @@ class Worker {
       isUp: true,
       publish: async (to, bytes) => {
         if (!this.isUp) throw new Error('Redis is down');
-        frames.push({ to, frame: decodeFrame(bytes) });
+        frames.push({ to, frame: decodeLinkMessage(bytes) });
         const isLost = losesNext;
         losesNext = false;
         const listener = listeners.get(to);
@@ -177,7 +182,7 @@ test('two workers that wait for each other exchange beats, and answer none', asy
   await turns(2);
   frames.length = 0;
   await turns(10);
-  expect(new Set(frames.map(({ frame }) => frame.type))).toEqual(new Set([frameTypes.beat]));
+  expect(new Set(frames.map(({ frame }) => frame.type))).toEqual(new Set([linkMessageTypes.beat]));
   for (const to of [ONE, OTHER]) {
     const { length } = frames.filter((sent) => sent.to === to);
     expect(length).toBeGreaterThanOrEqual(5);
@@ -201,15 +206,15 @@ test('the parts of a worker do not hear each other, and all of them hear that a 
 });
 
 test('a message that is too long is not sent', async () => {
-  one.links.part(0).send(OTHER, Buffer.alloc(MAX_FRAME_BYTES + 1));
+  one.links.part(0).send(OTHER, Buffer.alloc(MAX_LINK_MESSAGE_BYTES + 1));
   await settle();
   expect(one.heard).toEqual([`${OTHER} gone`]);
   expect(frames).toEqual([]);
 });
 
-test('malformed frames and messages are reported and dropped, and those behind them arrive', async () => {
+test('malformed link messages are reported and dropped, and those behind them arrive', async () => {
   const listener = listeners.get(OTHER)!;
-  const good = encodeFrame({ type: 0, from: ONE, epoch: 1, number: 0, part: 0, payload: Buffer.from('x') });
+  const good = encodeLinkMessage({ type: 0, from: ONE, series: 1, number: 0, part: 0, payload: Buffer.from('x') });
   const withByte = (at: number, value: number) => Buffer.from(good).fill(value, at, at + 1);
   const bad = [
     Buffer.alloc(0),

@@ -23,7 +23,7 @@ beforeAll(async () => {
     ),
   );
   proxy = await HaProxy.start(servers.map(({ port }) => port));
-}, 30_000);
+});
 afterEach(disconnectAll);
 afterAll(async () => {
   await proxy.stop();
@@ -119,7 +119,8 @@ test('default clients connect through a proxy without affinity, and nothing is r
     await talk(clients);
   });
   expect(messages).toBeGreaterThan(CLIENTS);
-  expect(await relayedDuring(() => talk(clients))).toBe(0);
+  // The end of an upgrade may still be told between machines.
+  await until(async () => (await relayedDuring(() => talk(clients))) === 0);
   expect(errors).toEqual([]);
   // Two of three WebSockets come to another machine than the handshake.
   await until(async () => (await sumOf('gjallar_relay_moved_sessions_total', 'from="machine"')) > CLIENTS / 4);
@@ -138,16 +139,21 @@ test('without its Redis a request for another machine is rejected, its own clien
   const onWebSocket = connectAll();
   const onPolling = connectAll({ transports: ['polling'] });
   await Promise.all([...onWebSocket.clients.map(upgraded), ...onPolling.clients.map(connected)]);
-  const down = servers.map((server) => server.logged(({ relay, level }) => relay === 'redis' && level === 'error'));
+  const workersDown = () => {
+    const lines = servers
+      .flatMap(({ log }) => log)
+      .filter(({ relay, level }) => relay === 'redis' && level === 'error');
+    return new Set(lines.map(({ pid }) => pid)).size;
+  };
   await redis.stop();
-  await Promise.all(down);
+  await until(() => workersDown() === WORKERS);
   await talk(onWebSocket.clients);
   const { problems } = (await (await fetch(`${servers[1]!.url}/readyz`)).json()) as { problems: string[] };
   expect(problems).toContainEqual('Redis is unreachable: requests for sessions of other machines fail');
   await until(() => onPolling.errors.length > 0);
   const before = timesUp();
   await redis.start();
-  await until(() => timesUp() === before + WORKERS);
+  await until(() => timesUp() >= before + WORKERS);
   await talkAgain(onPolling.clients);
   expect(onWebSocket.errors).toEqual([]);
 });

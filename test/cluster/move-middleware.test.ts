@@ -1,4 +1,3 @@
-import { App, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +9,7 @@ import { Server } from 'socket.io';
 import { WebSocket } from 'ws';
 import { Mesh } from '../../src/cluster/mesh/mesh.js';
 import { idPrefixOf, Relay } from '../../src/cluster/relay/relay.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../src/compat/uws.js';
 import { createAdapter, Engine } from '../../src/index.js';
 
 interface Worker {

@@ -48,7 +48,8 @@ test('the events of a client that does not wait for its CONNECT arrive in order'
 });
 
 test('the answer to a ping does not wait for a WebSocket', async () => {
-  const worker = await startWorker({ pingInterval: 300, pingTimeout: 200 });
+  // Shorter than a first POST, which comes after the interval, would wait for a WebSocket: 900 ms.
+  const worker = await startWorker({ pingInterval: 300, pingTimeout: 600 });
   const client = await openPolling(worker.url);
   for (let beat = 0; beat < 3; beat++) {
     expect(await client.poll()).toEqual([200, '2']);
@@ -93,17 +94,24 @@ async function openEchoing(): Promise<RawPolling> {
 test('an answer to a poll does not overtake the response to the POST that caused it', async () => {
   const client = await openEchoing();
   owner.mesh.delayMs = 50;
-  const order: string[] = [];
-  const note = async (answer: Promise<[number, string]>) => order.push((await answer)[1]);
-  const poll = note(client.poll());
+  let isAnswered = false;
+  const poll = client.poll().finally(() => {
+    isAnswered = true;
+  });
   while (!owner.engine.clients[client.sid]?.transport.writable) await new Promise(setImmediate);
-  await Promise.all([poll, note(over(other, client).post('42["echo"]'))]);
-  expect(order).toEqual(['ok', '42["echo"]']);
+  const post = over(other, client).post('42["echo"]');
+  while (owner.engine.counters.received < 2) await new Promise(setImmediate);
+  // The owner does not learn yet that the response to the POST is written.
+  other.mesh.hold();
+  expect(await post).toEqual([200, 'ok']);
+  expect(isAnswered).toBe(false);
+  other.mesh.release();
+  expect(await poll).toEqual([200, '42["echo"]']);
 });
 
 test('a poll is answered although the worker that holds the POST of its client is gone', async () => {
   const client = await openEchoing();
-  owner.mesh.delayMs = 100_000;
+  owner.mesh.hold();
   const poll = client.poll();
   const post = over(other, client).post('42["echo"]');
   post.catch(() => {});
@@ -125,7 +133,7 @@ test('a client may abort a poll and send the next one to another worker', async 
 
 test('a poll that its client has aborted may arrive after the next one', async () => {
   const client = await openPolling(owner.url);
-  other.mesh.delayMs = 20;
+  other.mesh.hold();
   const aborting = new AbortController();
   const first = over(other, client).poll(aborting.signal);
   while ((other.engine.relay as Relay).receivedConnections.length === 0) await new Promise(setImmediate);
@@ -133,7 +141,12 @@ test('a poll that its client has aborted may arrive after the next one', async (
   await expect(first).rejects.toThrow();
   // The request of the first poll is still on its way to the owner, and the end of its connection behind it.
   expect(owner.engine.clients[client.sid]!.transport.writable).toBe(false);
-  expect((await client.poll())[0]).toBe(400);
+  const next = client.poll();
+  while (!owner.engine.clients[client.sid]!.transport.writable) await new Promise(setImmediate);
+  while ((other.engine.relay as Relay).receivedConnections.length > 0) await new Promise(setImmediate);
+  // Both in one read. If the end came more than 25 ms behind the request, this would be two polls at a time.
+  other.mesh.release();
+  expect(await next).toEqual([400, '']);
   expect(owner.engine.clientsCount).toBe(0);
 });
 

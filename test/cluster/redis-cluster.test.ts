@@ -28,7 +28,6 @@ async function expectRelayed(here: string, there: string): Promise<void> {
 
 test.each([
   ['auto', 'redis-frames-sharded'],
-  ['redis-sharded', 'redis-sharded'],
   ['redis-frames', 'redis-frames-sharded'],
   ['redis', 'redis'],
 ])('with one node of a cluster in REDIS_URL and BUS=%s, every room keeps its messages', async (bus, used) => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import WebSocket from 'ws';
@@ -111,6 +113,21 @@ test.each([
   const response = await fetch(server.url + path, { headers: { Origin: origin } });
   expect(response.status).toBe(status);
   expect(response.headers.get('access-control-allow-origin')).toBe(status === 200 ? origin : null);
+});
+
+test('an address that floods with requests leaves the line that the runbook names', async () => {
+  const socket = createConnection(server.port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3000));
+  socket.resume();
+  expect(
+    await server.logged((line) => line.msg === 'a client was disconnected' && line.code === 'RATE_LIMITED'),
+  ).toMatchObject({
+    address: '127.0.0.1',
+    path: '/healthz',
+    reason: 'too many requests of one address in one turn of the event loop',
+  });
+  if (!socket.closed) await once(socket, 'close');
 });
 
 test('LOG_LEVEL=debug tells the story of a connection under its session id', async () => {

@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
 import { movesConnections } from '../../src/cluster/primary/ports.js';
 import { type ChatClient, connect, connected, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
 import { isAlive } from '../support/process.js';
+import { RedisProcess } from '../support/redis.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { directory, pids, server, start as startOwn } from './support/own-server.js';
 
 const start = (environment: Record<string, string> = {}) => startOwn({ DRAIN_TIMEOUT: '1s', ...environment });
@@ -131,14 +133,16 @@ describe('SIGHUP', () => {
     // The third worker finds its place taken.
     for (const name of readdirSync(directory)) mkdirSync(join(directory, name, '3.sock'));
     server.process.kill('SIGHUP');
-    await over(0);
+    await server.logged((line) => String(line.msg).startsWith('reload aborted: new worker 3 '));
+    expect(server.log.filter((line) => line.msg === 'reload finished')).toEqual([]);
     expect(before.map(isAlive)).toEqual([true, true]);
     expect(clients.map((client) => client.connected)).toEqual([true, true, true]);
     expect((await readyz()).status).toBe(200);
   });
 
   test('an old worker that dies before its turn is replaced once', async () => {
-    await start();
+    // Its turn does not come before the test has killed it.
+    await start({ RELOAD_SETTLE: '3s' });
     const [, second] = await pids(1, 2);
     server.process.kill('SIGHUP');
     await server.logged((line) => line.msg === 'reload started');
@@ -149,15 +153,48 @@ describe('SIGHUP', () => {
     expect(began.sort()).toEqual([1, 2, 3, 4]);
   });
 
-  test('twice at once is one reload', async () => {
-    await start();
+  test('during a reload is not lost: however many there are, one more reload follows', async () => {
+    // The first reload does not end before all signals are sent.
+    await start({ RELOAD_SETTLE: '2s' });
     server.process.kill('SIGHUP');
     await server.logged((line) => line.msg === 'reload started');
-    server.process.kill('SIGHUP');
-    await server.logged((line) => String(line.msg).startsWith('reload ignored'));
-    await over(2);
-    expect(server.log.filter((line) => line.msg === 'reload started')).toHaveLength(1);
+    for (let n = 0; n < 10; n++) {
+      server.process.kill('SIGHUP');
+      // Signals that wait for the same process at the same time are one.
+      await nextTurn();
+    }
+    await server.logged((line) => line.msg === 'a reload is already in progress: one more follows it');
+    await pids(5, 6);
+    const finished = () => server.log.filter((line) => line.msg === 'reload finished');
+    await until(() => finished().length === 2);
+    expect((await pids(1, 2, 3, 4, 5, 6)).map(isAlive)).toEqual([false, false, false, false, true, true]);
+    await server.stop();
+    expect(finished().map(({ replaced }) => replaced)).toEqual([2, 2]);
+    expect(server.log.filter((line) => line.msg === 'reload started')).toHaveLength(2);
   });
+});
+
+test('new workers that are not ready replace none, until they are', async () => {
+  const redis = await RedisProcess.start();
+  try {
+    await start({ REDIS_URL: redis.url, BUS: 'embedded', WORKERS: '1' });
+    await until(async () => (await readyz()).status === 200);
+    const [old] = await pids(1);
+    await redis.stop();
+    server.process.kill('SIGHUP');
+    await pids(2);
+    // Its check takes a round trip; the next ones come every 200 ms.
+    for (let statuses = new Set(); statuses.size < 2; ) statuses.add((await readyz()).status);
+    expect(isAlive(old!)).toBe(true);
+    expect(server.log.some((line) => line.msg === 'reload finished')).toBe(false);
+    const back = new Date().toISOString();
+    await redis.start();
+    await over(1);
+    const { time } = server.log.find((line) => line.msg === 'reload finished')!;
+    expect(String(time) > back).toBe(true);
+  } finally {
+    await redis.remove();
+  }
 });
 
 describe('SIGUSR2', () => {
@@ -169,9 +206,10 @@ describe('SIGUSR2', () => {
     server.process.kill('SIGUSR2');
     await Promise.all(back);
     expect(await closed).toEqual([1012, 'service restart']);
-    expect(await readyz()).toMatchObject({ status: 503, state: 'draining' });
-    // A worker may answer before it has heard that the other's member is gone.
-    while (expectOk(await clients[0]!.emitWithAck('who', 'hall')).members > 0);
+    await eventually(async () => expect(await readyz()).toMatchObject({ status: 503, state: 'draining' }));
+    // A worker may answer before it has heard that the other's member is gone, and the next round ends the question.
+    const members = () => clients[0]!.emitWithAck('who', 'hall').then(expectOk, () => ({ members: undefined }));
+    while ((await members()).members !== 0);
 
     server.process.kill('SIGHUP');
     await over(2);
@@ -204,9 +242,11 @@ describe('POST /api/drain', () => {
     const back = clients.map((client) => nextEvent(client, 'connect'));
     expect(await askToDrain(operator)).toEqual({ status: 202, body: { ok: true, state: 'draining', over: 1000 } });
     await Promise.all(back);
-    for (const agent of [1, 2, 3, 4].map(() => new Agent())) {
-      expect(await readyz(agent)).toMatchObject({ status: 503, state: 'draining' });
-    }
+    await eventually(async () => {
+      for (const agent of [1, 2, 3, 4].map(() => new Agent())) {
+        expect(await readyz(agent)).toMatchObject({ status: 503, state: 'draining' });
+      }
+    });
     expect((await askToDrain(operator)).status).toBe(202);
     server.process.kill('SIGHUP');
     await over(2);
@@ -248,7 +288,7 @@ describe('SIGTERM', () => {
     expect(reasons).toEqual([0, 1].flatMap(() => ['transport error', 'transport close', 'transport close']));
     expect(await closed).toEqual([1001, 'the server stops']);
     expect(await exit).toEqual([0, null]);
-    expect(server.log.find((line) => line.msg === 'stopping')).toMatchObject({ clients: 7, left: 0 });
+    expect(await server.logged((line) => line.msg === 'stopping')).toMatchObject({ clients: 7, left: 0 });
   });
 
   test('a second one does not wait for anybody', async () => {
@@ -271,6 +311,6 @@ describe('SIGTERM', () => {
     });
     server.process.kill('SIGTERM');
     expect(await exit).toEqual([0, null]);
-    expect(server.log.find((line) => line.msg === 'stopping')).toMatchObject({ clients: 1, left: 1 });
+    expect(await server.logged((line) => line.msg === 'stopping')).toMatchObject({ clients: 1, left: 1 });
   });
 });

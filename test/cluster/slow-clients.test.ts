@@ -97,4 +97,4 @@ test('a producer that watches the demand loses nothing of 25,000 messages to a r
   }
   expect(wrong).toEqual([]);
   expect(await all).toBeGreaterThan(0);
-}, 30_000);
+});

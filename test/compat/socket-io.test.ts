@@ -3,7 +3,13 @@ import { RedisAdapter } from '@socket.io/redis-adapter';
 import { Server, Socket } from 'socket.io';
 import { Adapter, ClusterAdapter } from 'socket.io-adapter';
 import { defaultParser } from '../../src/compat/redis-adapter.js';
-import { ANY_OUTGOING_LISTENERS, decoderOf, namespaceOf, wantsRecovery } from '../../src/compat/socket-io.js';
+import {
+  ANY_OUTGOING_LISTENERS,
+  decoderOf,
+  namespaceOf,
+  remoteSocketsOf,
+  wantsRecovery,
+} from '../../src/compat/socket-io.js';
 import { CHECKED_VERSIONS, installedVersion } from '../../src/compat/socket-io-version.js';
 
 /** Fails with what to do, instead of with a property that is undefined. */
@@ -56,4 +62,12 @@ test('onAnyOutgoing() keeps its listeners in the field that is watched', () => {
   const socket = {} as Socket;
   Socket.prototype.onAnyOutgoing.call(socket, () => {});
   has(`Socket.${ANY_OUTGOING_LISTENERS}`, Array.isArray((socket as never)[ANY_OUTGOING_LISTENERS]));
+});
+
+test('sockets of other workers are described by the class that fetchSockets() uses', async () => {
+  const nsp = new Server().of('/');
+  const details = { id: 'one', handshake: {}, rooms: ['one', 'two'], data: 1 };
+  const [socket] = await remoteSocketsOf(nsp, [details]);
+  has('RemoteSocket', socket?.constructor.name === 'RemoteSocket');
+  expect(socket).toMatchObject({ ...details, rooms: new Set(details.rooms) });
 });

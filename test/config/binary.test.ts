@@ -1,55 +1,205 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { cleanEnvironment } from '../support/server.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const { platform, arch, versions } = process;
+const [major] = versions.node.split('.');
+const binaryPackage = `@uwsjs/${platform}-${arch}-${major}`;
+const binary = join(root, 'node_modules', binaryPackage, 'uws.node');
+const hasBinary = existsSync(binary);
 
-/** A copy of the build beside a uWebSockets.js without a binary for this platform, as on Node 24. */
+/** A copy of the build beside packages of its own choice, as in another application. */
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-binary-'));
 const modules = join(folder, 'node_modules');
-const own = join(modules, 'uWebSockets.js');
-mkdirSync(own, { recursive: true });
+mkdirSync(modules, { recursive: true });
 for (const name of readdirSync(join(root, 'node_modules'))) {
-  if (name !== 'uWebSockets.js') symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  if (name !== '@uwsjs' && name !== 'uWebSockets.js')
+    symlinkSync(join(root, 'node_modules', name), join(modules, name));
 }
-for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true });
-cpSync(join(root, 'node_modules/uWebSockets.js/package.json'), join(own, 'package.json'));
-writeFileSync(join(folder, 'server.js'), "import 'gjallar';");
+for (const name of ['build', 'dist', 'docs', 'public', 'package.json'])
+  cpSync(join(root, name), join(folder, name), { recursive: true });
+writeFileSync(
+  join(folder, 'facts.mjs'),
+  "console.log(JSON.stringify((await import('./build/compat/uws.js')).socketsInUse));",
+);
+writeFileSync(
+  join(folder, 'library.mjs'),
+  `import { createServer } from 'node:http';
+import { Server } from 'gjallar';
+const server = createServer();
+new Server(server);
+setImmediate(() => process.exit());`,
+);
 
+afterEach(() => {
+  for (const name of ['uWebSockets.js', 'uws-pack', '@uwsjs'])
+    rmSync(join(modules, name), { recursive: true, force: true });
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const run = (...args: string[]) =>
-  spawnSync(process.execPath, args, { cwd: folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 20_000 });
+function run(args: string[], variables: Record<string, string> = {}) {
+  const env = { ...cleanEnvironment(), ...variables };
+  return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+}
 
-const explanation = new RegExp(
-  `uWebSockets\\.js has no binary for Node\\.js ${process.versions.node} on ${process.platform} ${process.arch}[^\n]*\\. ` +
-    'Use Node\\.js 20 or 22, or run: npm install uWebSockets\\.js@\\S+\n',
-);
+const facts = (variables?: Record<string, string>) => JSON.parse(run(['facts.mjs'], variables).stdout);
 
-test.each([[[]], [['run', 'server.js', '--workers', '1']]])(
-  'a start without a binary ends with one line and the command that helps: gjallar %j',
-  (args) => {
-    const { status, stderr, stdout } = run('dist/main.js', ...args);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(new RegExp(`^gjallar: ${explanation.source}$`));
-  },
-);
+/** Puts a file of a package into the application. */
+function install(path: string, content?: string): void {
+  const file = join(modules, path);
+  mkdirSync(dirname(file), { recursive: true });
+  if (content === undefined) cpSync(binary, file);
+  else writeFileSync(file, content);
+}
 
-test('so does the library', () => {
-  const { status, stderr } = run('server.js');
-  expect(status).toBe(1);
-  expect(stderr).toMatch(explanation);
+const itsBinary = `uws_${platform}_${arch}_${versions.modules}.node`;
+const withBinary = hasBinary ? test : test.skip;
+
+describe('native sockets', () => {
+  withBinary.each([
+    ['the application’s own package, as its authors publish it', `uWebSockets.js/${itsBinary}`, 'uWebSockets.js'],
+    ['the application’s own package, with npm’s layout', `uWebSockets.js/dist/bin/${itsBinary}`, 'uWebSockets.js'],
+    ['the package uws-pack', `uws-pack/dist/bin/${itsBinary}`, 'uws-pack'],
+  ])('come from %s', (_, path, source) => {
+    install(path);
+    expect(facts()).toEqual({ kind: 'native', source: join(modules, source) });
+  });
+
+  withBinary('come from the package for this platform and Node', () => {
+    install(`${binaryPackage}/uws.node`);
+    install(`${binaryPackage}/index.js`, "module.exports = require('./uws.node');");
+    expect(facts()).toEqual({ kind: 'native', source: binaryPackage });
+    expect(facts({ GJALLAR_SOCKETS: 'native' })).toMatchObject({ kind: 'native' });
+  });
+
+  withBinary('come from the next source if one does not load', () => {
+    install(`uWebSockets.js/${itsBinary}`, 'this is no library');
+    install(`uws-pack/dist/bin/${itsBinary}`);
+    expect(facts()).toEqual({ kind: 'native', source: join(modules, 'uws-pack') });
+  });
+
+  withBinary('are not used if the application chooses portable ones', () => {
+    install(`uWebSockets.js/${itsBinary}`);
+    expect(facts({ GJALLAR_SOCKETS: 'portable' })).toMatchObject({
+      kind: 'portable',
+      reason: 'GJALLAR_SOCKETS is portable',
+    });
+  });
 });
 
-test('the command is the one that the documentation names', () => {
-  const [, command] = /(npm install \S+)\n/.exec(run('dist/main.js').stderr)!;
-  expect(readFileSync(join(root, 'docs/guide/node-versions.md'), 'utf8')).toContain(`    ${command}\n`);
+/** Bun and Deno imitate Node.js, and add their own version to those of it. */
+const runtime = (name: string) => [
+  '--import',
+  `data:text/javascript,Object.defineProperty(process.versions,'${name}',{value:'1.2.3',enumerable:true})`,
+];
+
+describe('on another runtime', () => {
+  test.each([
+    ['bun', /^gjallar: gjallar does not run on Bun 1\.2\.3, because .*\. Run the application with Node\.js\. .*\n$/],
+    ['deno', /^gjallar: the program gjallar does not run on Deno 1\.2\.3, because .*\. Run it with Node\.js, .*\n$/],
+  ])('%s, the program ends with one line', (name, line) => {
+    const { status, stderr, stdout } = run([...runtime(name), 'dist/main.js', 'run', 'library.mjs']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(line);
+  });
+
+  test('bun, the library does not start', () => {
+    const { status, stderr } = run([...runtime('bun'), 'library.mjs']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/gjallar does not run on Bun 1\.2\.3/);
+  });
+
+  withBinary('deno, the library uses portable sockets, also where a binary is installed', () => {
+    install(`${binaryPackage}/uws.node`);
+    install(`${binaryPackage}/index.js`, "module.exports = require('./uws.node');");
+    const { status, stderr } = run([...runtime('deno'), 'library.mjs']);
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/\[PORTABLE_SOCKETS\].*Deno 1\.2\.3 cannot load uWebSockets\.js.*Node\.js/);
+  });
+});
+
+describe('without a binary', () => {
+  test('the sockets are portable, and one command would bring native ones', () => {
+    const { kind, reason, remedy } = facts();
+    expect({ kind, reason }).toEqual({ kind: 'portable', reason: 'no binary of uWebSockets.js is installed' });
+    expect(remedy).toMatch(new RegExp(`^run: npm install ${binaryPackage}@20\\.\\d+\\.\\d+$`));
+  });
+
+  test('a binary that does not load is named, with the reason', () => {
+    install(`uWebSockets.js/${itsBinary}`, 'this is no library');
+    expect(facts().reason).toMatch(/uWebSockets\.js does not load: .+/);
+  });
+
+  test('a start that asks for native sockets ends with one line', () => {
+    const { status, stderr, stdout } = run(['dist/main.js'], { GJALLAR_SOCKETS: 'native' });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^gjallar: GJALLAR_SOCKETS is native, but no binary of .* is installed\. To mend that, run: .*\n$/,
+    );
+  });
+
+  test('the library warns once', () => {
+    const { status, stderr } = run(['library.mjs']);
+    expect(status).toBe(0);
+    expect(stderr.match(/\[PORTABLE_SOCKETS\]/g)).toHaveLength(1);
+  });
+
+  test('the service says so in its log, and in /readyz', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'gjallar-binary-data-'));
+    const env = { ...cleanEnvironment(), PORT: '0', HOST: '127.0.0.1', WORKERS: '1', DATA_DIR: data };
+    const child = spawn(process.execPath, ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    try {
+      const lines = new Map<string, { level: string; msg: string; url?: string }>();
+      for await (const text of createInterface(child.stdout)) {
+        const line = JSON.parse(text);
+        lines.set(line.msg.slice(0, 11), line);
+        if (lines.has('the sockets')) break;
+      }
+      expect(lines.get('the sockets')).toMatchObject({
+        level: 'warn',
+        msg: expect.stringMatching(/^the sockets are portable.*npm install/),
+      });
+      const response = await fetch(`${lines.get('gjallar lis')!.url}/readyz`);
+      const { ok, warnings } = (await response.json()) as { ok: boolean; warnings: string[] };
+      expect({ ok, warnings }).toEqual({ ok: true, warnings: [expect.stringMatching(/^the sockets are portable/)] });
+    } finally {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    rmSync(data, { recursive: true });
+  });
+});
+
+test('an unknown value of GJALLAR_SOCKETS ends the start with one line', () => {
+  const { status, stderr } = run(['dist/main.js'], { GJALLAR_SOCKETS: 'raw' });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'gjallar: GJALLAR_SOCKETS must be native or portable, not "raw"\n',
+  });
+});
+
+test('the commands for other systems are on the page about Node versions', () => {
+  const page = readFileSync(join(root, 'docs/guide/node-versions.md'), 'utf8');
+  for (const version of ['20.51.4', '20.69.0']) expect(page).toContain(`@${version}`);
 });
 
 test('help needs no binary', () => {
-  expect(run('dist/main.js', '--help').status).toBe(0);
+  expect(run(['dist/main.js', '--help']).status).toBe(0);
 });

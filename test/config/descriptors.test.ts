@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { descriptorLimit } from '../../src/config/limits.js';
-import { maxDescriptors, openDescriptors } from '../../src/descriptors.js';
+import { connectionsWithin, maxDescriptors, openDescriptors } from '../../src/descriptors.js';
 import { endWithFile } from '../support/children.js';
 import { cleanEnvironment, type LogLine } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -25,6 +27,52 @@ test.each([
   ['10,000 descriptors in a container with 256 MiB', 10_000, 2 ** 28, false],
 ])('%s: low is %p', (_what, max, memory, isLow) => {
   expect(descriptorLimit(2, max, memory)).toMatchObject({ max, isLow });
+});
+
+test.each([64, 100, 300, 511, 512, 1024, 65_536])('a limit of %i leaves room beside the connections', (limit) => {
+  const open = 38;
+  const connections = connectionsWithin(limit, open);
+  expect(connections).toBeLessThanOrEqual(limit - open - 26);
+  expect(connections).toBeGreaterThanOrEqual(Math.min(limit - 256, 0.7 * limit - 70));
+});
+
+test('a limit of 300 is reported at the start; of 300 connections, each is served or closed', async () => {
+  const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
+  const child = endWithFile(
+    spawn('prlimit', ['--nofile=300:300', process.execPath, main], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
+    'SIGTERM',
+  );
+  const lines: LogLine[] = [];
+  createInterface(child.stdout).on('line', (text) => lines.push(JSON.parse(text) as LogLine));
+  const logged = async (pattern: RegExp) => {
+    await until(() => lines.some(({ msg = '' }) => pattern.test(msg)));
+    return lines.find(({ msg = '' }) => pattern.test(msg))!;
+  };
+  expect(await logged(/^the limit of open files is too small/)).toMatchObject({
+    level: 'error',
+    max: 300,
+    connections: 225,
+  });
+  const { port } = (await logged(/^gjallar listens/)) as { port?: number };
+  const sockets = Array.from({ length: 300 }, () => connect(port!, '127.0.0.1'));
+  const ends = sockets.map(async (socket) => {
+    socket.on('error', () => {});
+    socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+    return Promise.race([
+      once(socket, 'data').then(([data]) => String(data).split('\r\n', 1)[0]),
+      once(socket, 'close').then(() => 'closed'),
+    ]).catch(() => 'closed');
+  });
+  const outcomes = await Promise.all(ends);
+  const served = outcomes.filter((outcome) => outcome === 'HTTP/1.1 200 OK').length;
+  const closed = outcomes.filter((outcome) => outcome === 'closed').length;
+  expect(served + closed).toBe(300);
+  expect(served).toBeGreaterThanOrEqual(200);
+  expect(closed).toBeGreaterThanOrEqual(75);
+  expect(await logged(/^the worker is about to run out of file descriptors/)).toMatchObject({ level: 'error' });
+  for (const socket of sockets) socket.destroy();
+  child.kill('SIGTERM');
+  await once(child, 'exit');
 });
 
 test('the start warns of a limit that is low for the machine, and the metrics have it', async () => {

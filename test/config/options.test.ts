@@ -52,8 +52,16 @@ describe('options that go together', () => {
     [{ ADMIN_USER: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one'],
     [{ ADMIN_PASSWORD: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one'],
     [{ BUS: 'redis' }, 'BUS=redis requires REDIS_URL; set it, or use BUS=embedded'],
-    [{ BUS: 'redis-sharded' }, 'BUS=redis-sharded requires REDIS_URL; set it, or use BUS=embedded'],
-    [{ BUS: 'redis-streams' }, 'BUS=redis-streams requires REDIS_URL; set it, or use BUS=embedded'],
+    [
+      { BUS: 'redis-sharded', REDIS_URL: 'redis://a' },
+      'BUS=redis-sharded was removed; unset BUS to use frames, or pass createShardedAdapter() of @socket.io/redis-adapter ' +
+        'in your application as docs/fan-out.md#other-adapters describes',
+    ],
+    [
+      { BUS: 'redis-streams', REDIS_URL: 'redis://a' },
+      'BUS=redis-streams was removed; unset BUS to use frames, or pass @socket.io/redis-streams-adapter in your ' +
+        'application as docs/fan-out.md#other-adapters describes',
+    ],
     [{ BUS: 'nats' }, 'BUS=nats requires NATS_URL; set it, or use BUS=embedded'],
     [{ BUS: 'embedded', NATS_URL: 'nats://a' }, 'BUS=embedded does not use NATS_URL; unset it, or use BUS=nats'],
     [
@@ -67,8 +75,7 @@ describe('options that go together', () => {
     [{ NATS_CREDS: natsCreds }, 'NATS_CREDS requires NATS_URL; set it, or unset NATS_CREDS'],
     [
       { REDIS_URL: 'redis://a,redis://b', BUS: 'redis' },
-      'REDIS_URL lists several nodes, which BUS=redis does not use; set BUS=redis-frames or BUS=redis-sharded, or list ' +
-        'one node',
+      'REDIS_URL lists several nodes, which BUS=redis does not use; set BUS=redis-frames, or list one node',
     ],
     [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
     [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],

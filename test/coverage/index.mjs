@@ -2,7 +2,7 @@
 // test started. A process that a test kills without notice leaves nothing, so the true figures are a little higher.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { Report } from 'c8';
 import coverage from 'istanbul-lib-coverage';
 import reporting from 'istanbul-lib-report';
@@ -19,8 +19,9 @@ const run = (command, ...args) => {
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(processes, { recursive: true });
-// What runs in processes is dist/; source maps lead back to src/.
+// What runs in processes is dist/, and build/ in a few; source maps lead back to src/.
 if (run('npx', 'tsc', '-p', 'tsconfig.build.json', '--sourceMap') !== 0) process.exit(1);
+if (run('npx', 'rolldown', '-c') !== 0) process.exit(1);
 const status = run(
   process.execPath,
   '--experimental-vm-modules',
@@ -36,7 +37,7 @@ const status = run(
 const map = coverage.createCoverageMap(JSON.parse(readFileSync(inJest, 'utf8')));
 const ofProcesses = new Report({
   tempDirectory: processes,
-  include: ['src/**/*.ts', 'dist/**/*.js'],
+  include: ['src/**/*.ts', 'dist/**/*.js', 'build/**/*.js'],
   exclude: [],
   extension: ['.js', '.ts'],
   // There are hundreds of processes, each with a file of some megabytes.
@@ -48,5 +49,4 @@ map.filter((path) => path.startsWith(`${process.cwd()}/src/`));
 const context = reporting.createContext({ dir: folder, coverageMap: map });
 for (const name of ['text', 'html', 'json']) reports.create(name).execute(context);
 rmSync(processes, { recursive: true });
-for (const file of readdirSync('dist', { recursive: true })) if (file.endsWith('.map')) rmSync(`dist/${file}`);
 process.exit(status ?? 1);

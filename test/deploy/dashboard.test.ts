@@ -11,7 +11,7 @@ interface Panel {
 }
 
 const { panels } = JSON.parse(read('deploy/grafana/gjallar.json')) as { panels: Panel[] };
-const docs = read('docs/operations.md');
+const docs = read('docs/operations/metrics.md');
 const charts = panels.filter(({ type }) => type !== 'row');
 
 // `npm run deploy:check grafana` runs the queries. A query that ends in `or vector(0)` would hide a wrong name.
@@ -25,6 +25,13 @@ test.each(charts)('the panel "$title" shows metrics that the server has', ({ des
     expect(expr).toContain('{job=~"$job", instance=~"$instance"');
   }
 });
+
+test.each(['gjallar_buffered_bytes', 'gjallar_incoming_bytes', 'gjallar_incoming_closed_total'])(
+  'a panel shows %s',
+  (name) => {
+    expect(charts.flatMap(({ targets = [] }) => targets).some(({ expr }) => expr.includes(`${name}{`))).toBe(true);
+  },
+);
 
 test('each panel has a place and an id of its own', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);

@@ -21,7 +21,7 @@ afterAll(async () => {
 /** The configuration of the guide, with ports of this machine. */
 function startProxy(port: number, servers: readonly RedisProcess[]): ChildProcess {
   const [, config = ''] =
-    /```text\n((?:(?!```)[\s\S])*listen redis\n[\s\S]*?)```/.exec(read('docs/guide/deployment.md')) ?? [];
+    /```text\n((?:(?!```)[\s\S])*listen redis\n[\s\S]*?)```/.exec(read('docs/operations/redis.md')) ?? [];
   const file = join(folder, 'haproxy.cfg');
   const pairs = [
     ['bind :6379', `bind 127.0.0.1:${port}`],

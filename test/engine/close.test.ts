@@ -232,7 +232,7 @@ describe('the heartbeat', () => {
     const { client } = await startPolling({ pingInterval: 1000, pingTimeout: 20_000 }, clock);
     clock.advance(1000);
     expect(await client.poll()).toEqual([200, '2']);
-    clock.setTimeout = () => undefined;
+    clock.setTimeout = () => ({});
     clock.advance(20_000);
     expect((await client.poll())[0]).toBe(400);
   });

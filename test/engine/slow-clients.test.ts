@@ -153,7 +153,7 @@ describe('a producer that watches the demand', () => {
     expect(await all).toBeGreaterThan(0);
     expect((await received).map(numberOf)).toEqual(numbers);
     expect(engine.clientsCount).toBe(1);
-  }, 20_000);
+  });
 
   test('loses nothing of 25,000 messages to a client on polling', async () => {
     const { url, nextSession } = await startEngine({ maxBackpressure: LIMIT });
@@ -164,5 +164,5 @@ describe('a producer that watches the demand', () => {
     while (received.length < COUNT) received.push(...(await client.poll())[1].split('\x1e'));
     expect(await all).toBeGreaterThan(0);
     expect(received.map(numberOf)).toEqual(numbers);
-  }, 20_000);
+  });
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { errorCodes } from '../../src/errors.js';
+import type { HistoryError } from '../../src/history/errors.js';
 import { BUCKETS, Keys } from '../../src/history/redis/keys.js';
 import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis/store.js';
 import { RedisProcess } from '../support/redis.js';
@@ -67,8 +68,8 @@ describe('Redis', () => {
         expect(page).toMatchObject({ complete: true, offset: 100_000 });
         work.push({ commands: now.commands - before.commands, bytes: now.bytes - before.bytes });
       }
-      // The head script with its four, the range, and the asking itself.
-      for (const { commands } of work) expect(commands).toBeLessThanOrEqual(7);
+      // The head script with its five, the range, the epoch after it, and the asking itself.
+      for (const { commands } of work) expect(commands).toBeLessThanOrEqual(9);
       for (const { bytes } of work) expect(bytes).toBeLessThan(20_000);
     });
 
@@ -119,6 +120,40 @@ describe('Redis', () => {
       expect((await store.head('unknown 1')).epoch).not.toBe(epoch);
     });
 
+    test.each([
+      ['HSET', ['one', 'three']],
+      ['XADD', ['one', 'three']],
+      // It comes after the message was added.
+      ['PEXPIRE', ['one', 'two', 'three']],
+    ])('refuses without the right to %s, and goes on once it is given', async (command, kept) => {
+      const { hostname, port } = new URL(server.url);
+      const grant = (...rights: string[]) => client.call('ACL', 'SETUSER', 'app', ...rights);
+      await grant('reset', 'on', '>secret', '~*', '&*', '+@all');
+      const own = await RedisHistoryStore.open({ redis: `redis://app:secret@${hostname}:${port}` });
+      try {
+        const conversation = `without ${command}`;
+        await own.append(conversation, [say('one')]);
+        await grant(`-${command}`);
+        await expect(own.append(conversation, [say('two')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+        await grant(`+${command}`);
+        expect(await own.append(conversation, [say('three')])).toMatchObject([{ offset: kept.length }]);
+        const page = await own.read(conversation, { after: 0, limit: 10 });
+        expect(texts(page.messages)).toEqual(kept);
+        expect(page).toMatchObject({ complete: true, offset: kept.length });
+      } finally {
+        await own.close();
+      }
+    });
+
+    test('goes on with a conversation whose newest offset is behind its messages', async () => {
+      await store.append('behind', [say('one'), say('two')]);
+      // An earlier version has left this without the right to HSET.
+      await client.hset(new Keys('gjallar:').of('behind').meta, 'offset', 1);
+      await expect(store.append('behind', [say('lost')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+      expect(await store.append('behind', [say('three')])).toMatchObject([{ offset: 3 }]);
+      expect(texts((await store.read('behind', { after: 0, limit: 10 })).messages)).toEqual(['one', 'two', 'three']);
+    });
+
     test('refuses where something else is in its place', async () => {
       await store.append('taken', [say('x')]);
       await client.set(new Keys('gjallar:').of('taken').stream, 'not a stream');
@@ -159,6 +194,26 @@ describe('Redis', () => {
       await expect(store.read('room', { limit: 1 })).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
       server.signal('SIGCONT');
       expect(await store.append('room', [say('2')], { key: 'key' })).toMatchObject([{ offset: 2, duplicate: true }]);
+      await done();
+    });
+
+    test('once an append got no answer, the next ones are rejected at once, until Redis answers', async () => {
+      await store.append('room', [say('1')]);
+      server.signal('SIGSTOP');
+      await expect(store.append('room', [say('2')])).rejects.toMatchObject({ code: 'HISTORY_UNCERTAIN' });
+      const codes: string[] = [];
+      const failed = ({ code }: HistoryError) => codes.push(code);
+      const calls = [...'abcdef'].flatMap((room) => [
+        store.append(room, [say('x')]).catch(failed),
+        store.read(room, { limit: 1 }).catch(failed),
+      ]);
+      await Promise.all(calls);
+      expect(new Set(codes)).toEqual(new Set(['HISTORY_UNAVAILABLE']));
+      expect(codes).toHaveLength(calls.length);
+      // Only the first one was sent.
+      server.signal('SIGCONT');
+      expect(await store.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
+      for (const room of 'abcdef') expect(await store.head(room)).toMatchObject({ offset: 0 });
       await done();
     });
 

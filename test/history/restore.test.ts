@@ -182,7 +182,8 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
   } finally {
     await again.stop();
   }
-});
+  // It starts eight processes, one after the other.
+}, 90_000);
 
 test.each([
   ['a file that is not there', () => {}, 'there is no file'],

@@ -66,7 +66,8 @@ describe('SQLite', () => {
       expect(page).toMatchObject({ complete: true, offset: 100_000 });
     }
     expect(plan(queries.conversation, 'big')).toEqual([
-      'SEARCH conversations USING INDEX sqlite_autoindex_conversations_1 (name=?)',
+      'SEARCH c USING INDEX sqlite_autoindex_conversations_1 (name=?)',
+      'SEARCH f USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
     ]);
     expect(plan(queries.page, 1, 5, 54)).toEqual([
       'SEARCH messages USING INDEX messages_page (conversation=? AND offset>? AND offset<?)',

@@ -85,7 +85,7 @@ test('without the optional packages, an application runs on the library', async 
   expect(await (await fetch(`${app.admin}/api/overview`)).json()).toMatchObject({ ok: true, state: 'ready' });
   const metrics = await fetch(`${app.admin}/metrics`);
   expect({ status: metrics.status, text: await metrics.text() }).toEqual({
-    status: 500,
+    status: 501,
     text: expect.stringContaining('Run: npm install prom-client'),
   });
   await app.logged(({ level, msg }) => level === 'warn' && msg!.endsWith('run: npm install prom-client'));

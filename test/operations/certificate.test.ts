@@ -6,6 +6,7 @@ import { CertificateWatch } from '../../src/operations/certificate.js';
 import { Warnings } from '../../src/operations/warnings.js';
 import { writeCertificate } from '../support/certificate.js';
 import { startServer } from '../support/server.js';
+import { eventually } from '../support/until.js';
 
 const EXPIRED = 'the certificate of TLS_CERT has expired: clients cannot connect';
 const DAY_MS = 86_400_000;
@@ -71,11 +72,11 @@ test('the metric has the time of the certificate, and after SIGHUP that of the r
       const [, seconds] = /^gjallar_certificate_expiry_timestamp_seconds\{worker="\d+"\} (\S+)$/m.exec(text)!;
       return Math.round((Number(seconds) * 1000 - Date.now()) / DAY_MS);
     };
-    expect(await daysLeft()).toBe(2);
+    await eventually(async () => expect(await daysLeft()).toBe(2));
     writeCertificate(key, cert, 40);
     server.process.kill('SIGHUP');
     await server.logged(({ msg }) => msg === 'reload finished');
-    expect(await daysLeft()).toBe(40);
+    await eventually(async () => expect(await daysLeft()).toBe(40));
   } finally {
     await server.stop();
   }

@@ -53,6 +53,42 @@ describe('reading on the demo page', () => {
     expect(await user.heard()).toEqual(Array.from({ length: 130 }, (_, index) => `message ${index + 1}`));
   });
 
+  test('a reader at the bottom follows a room with traffic, and one who scrolls up does not', async () => {
+    const user = await join('busy');
+    const { page } = user;
+    const socket = io(server.url, { auth: { name: 'Writer' } });
+    await socket.emitWithAck('join', 'busy');
+    const line = 'several words, so that a message takes more than one line on the page. '.repeat(4);
+    const say = async (from: number, to: number) => {
+      // Several in flight, so that messages arrive between two frames of the page.
+      for (let number = from; number <= to; number += 4) {
+        const four = [0, 1, 2, 3].map((more) => `${number + more} ${line}`);
+        await Promise.all(four.map((text) => socket.emitWithAck('message', { room: 'busy', text })));
+      }
+    };
+    const below = () =>
+      page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
+    await say(1, 40);
+    await page.locator('#messages .text', { hasText: /^40 / }).waitFor();
+    // A scroll event may come after the next message is in the list.
+    await page.evaluate(() => {
+      const filler = document.querySelector('#messages')!.appendChild(document.createElement('li'));
+      filler.style.height = '400px';
+      document.querySelector('#scroller')!.dispatchEvent(new Event('scroll'));
+    });
+    await say(41, 80);
+    await page.locator('#messages .text', { hasText: /^80 / }).waitFor();
+    expect(await below()).toBeLessThan(2);
+    expect(await page.locator('#jump').isHidden()).toBe(true);
+
+    await page.locator('#scroller').evaluate((node) => node.scrollBy(0, -300));
+    await page.waitForFunction(() => (document.querySelector('#scroller') as HTMLElement).scrollTop > 0);
+    await say(81, 100);
+    await user.sees('#jump', '20 new messages');
+    expect(await below()).toBeGreaterThan(300);
+    socket.disconnect();
+  });
+
   test('addresses become links that lead out safely, and nothing else does', async () => {
     const user = await join('links');
     const text =

@@ -1,10 +1,11 @@
-import { App, type us_listen_socket, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../src/compat/uws.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { type PlainOptions, PlainWebSockets } from '../../src/plain/plain-websockets.js';
+import type { us_listen_socket } from '../../src/sockets.js';
 import { TestClock } from '../engine/support/clock.js';
 
 const closers: (() => void)[] = [];

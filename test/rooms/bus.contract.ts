@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
@@ -145,6 +146,23 @@ export function busContract(
       expect(found).toMatchObject({ id: pairs[2]!.socket.id, data: { index: 2, nested: { list: [2] } } });
       expect([...found!.rooms].sort()).toEqual(['found', pairs[2]!.socket.id].sort());
       expect(await members[1]!.io.local.fetchSockets()).toHaveLength(1);
+    });
+
+    test('sockets on every worker are counted, and fetched from those that answer', async () => {
+      for (const [index, { socket }] of pairs.entries()) socket.data = { index };
+      await Promise.all([pairs[0]!.socket.join(['one', 'two']), pairs[2]!.socket.join('two')]);
+      const [{ io }] = members as [Member];
+      expect(await countSockets(io)).toEqual({ sockets: WORKERS, isComplete: true });
+      expect(await countSockets(io.of('/'), 'two')).toEqual({ sockets: 2, isComplete: true });
+      expect(await countSockets(io, ['one', 'two', 'none'])).toEqual({ sockets: 2, isComplete: true });
+      const { sockets, isComplete } = await fetchReachableSockets(io, 'two');
+      expect(isComplete).toBe(true);
+      expect(sockets.map(({ id, data }) => [id, data])).toEqual([
+        [pairs[0]!.socket.id, { index: 0 }],
+        [pairs[2]!.socket.id, { index: 2 }],
+      ]);
+      sockets[1]!.emit('found');
+      expect(await receivedBy(pairs, members)).toEqual([[], [], [['found']]]);
     });
 
     test('socketsJoin and socketsLeave reach sockets on every worker', async () => {

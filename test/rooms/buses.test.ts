@@ -1,12 +1,11 @@
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
 import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
 import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
-import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
 import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';
 import { type BusFixture, busContract } from './bus.contract.js';
-import { frames, onClassicRedis, onMachineFrames, onNatsFrames, onStreams } from './support/garbage.js';
+import { frames, onClassicRedis, onMachineFrames, onNatsFrames } from './support/garbage.js';
 import { Machine, machinesOn } from './support/node.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
@@ -58,7 +57,6 @@ busContract('nats', async () => {
 });
 
 busContract('redis', () => onRedis((url) => redisBackplane(url, quiet), onClassicRedis));
-busContract('redis-streams', () => onRedis((url) => redisStreamsBackplane(url, quiet), onStreams));
 
 async function onRedis(
   open: (url: string) => Awaited<ReturnType<BusFixture['openBackplane']>>,

@@ -55,14 +55,19 @@ describe('the frames of a sender', () => {
   function receiver(canWait = true) {
     const handled: number[] = [];
     const lost: string[] = [];
+    const there = new Set<string>();
     const inOrder = new InOrder(
-      { onFrame: ({ number }) => handled.push(number), onLoss: (sender) => lost.push(sender) },
+      {
+        isThere: (sender) => there.has(sender),
+        onFrame: ({ number }) => handled.push(number),
+        onLoss: (sender) => lost.push(sender),
+      },
       () => canWait,
     );
     const take = (...frames: MachineFrame[]) => {
       for (const frame of frames) inOrder.receive(frame, numberBefore(frame, 1));
     };
-    return { handled, lost, take };
+    return { handled, lost, take, there, leave: () => inOrder.leave('7.machine1') };
   }
   const framesTo1 = (count: number, writer = new MachineFrameWriter('7.machine1')) =>
     Array.from({ length: count }, () => frameTo(writer, 1));
@@ -98,6 +103,138 @@ describe('the frames of a sender', () => {
     writer.restart();
     take(one!, three!, frameTo(writer, 1));
     expect([handled, lost]).toEqual([[1, 3, 4], []]);
+  });
+
+  test('are forgotten ten seconds after it has left, even if one arrives late, unless it is back', () => {
+    jest.useFakeTimers();
+    const { handled, take, there, leave } = receiver();
+    const [a, b, c] = framesTo1(3);
+    take(a!, b!);
+    leave();
+    take(c!);
+    there.add('7.machine1');
+    jest.advanceTimersByTime(11_000);
+    take(a!);
+    expect(handled).toEqual([1, 2, 3]);
+    there.clear();
+    leave();
+    take(c!);
+    jest.advanceTimersByTime(11_000);
+    take(a!);
+    expect(handled).toEqual([1, 2, 3, 1]);
+  });
+});
+
+describe.each([
+  ['that may arrive on two ways', true],
+  ['that arrive on one way', false],
+])('frames %s, whose numbers do not continue', (_ways, canWait) => {
+  const NAME = '7.machine1';
+  const HIGHEST = 2 ** 48 - 1;
+
+  function receiver() {
+    const handled: string[] = [];
+    const losses: string[] = [];
+    const inOrder = new InOrder(
+      {
+        isThere: () => true,
+        onFrame: (frame) => readEntries(frame, 1, (_type, body) => handled.push(`${body}`)),
+        onLoss: (_sender, reason) => losses.push(reason),
+      },
+      () => canWait,
+    );
+    return {
+      handled,
+      losses,
+      take: (...frames: MachineFrame[]) => {
+        for (const frame of frames) inOrder.receive(frame, numberBefore(frame, 1));
+      },
+    };
+  }
+
+  /** Frames with one text each. */
+  function framesOf(writer: MachineFrameWriter, ...texts: string[]): MachineFrame[] {
+    return texts.map((text) => {
+      writer.add(1, messageOf(0, Buffer.from(text)));
+      return openFrame(writer.take().frame);
+    });
+  }
+
+  /** A frame of the same sender from elsewhere: with any number, `distance` after the one before. */
+  function forged(number: number, text: string, distance = 0): MachineFrame {
+    const [{ bytes }] = framesOf(new MachineFrameWriter(NAME), text) as [MachineFrame];
+    bytes.writeUIntLE(number, 2 + NAME.length, 6);
+    bytes.writeUInt32LE(distance, 2 + NAME.length + 6 + 2 + 4);
+    return openFrame(bytes);
+  }
+
+  test.each([HIGHEST, 2 ** 32, 10_000, 5])(
+    'are all handled after a forged number of %d, and the loss is reported',
+    (number) => {
+      const { handled, losses, take } = receiver();
+      const frames = framesOf(new MachineFrameWriter(NAME), 'a', 'b', 'c', 'd', 'e', 'f', 'g');
+      const [a, b, c, ...rest] = frames as [MachineFrame, MachineFrame, MachineFrame, ...MachineFrame[]];
+      take(a, b, forged(number, 'forged'), c, ...rest);
+      expect(handled).toEqual(['a', 'b', 'forged', 'c', 'd', 'e', 'f', 'g']);
+      expect(losses).not.toEqual([]);
+      // What arrives on the other way is no frame of its own.
+      take(...frames);
+      expect(handled).toHaveLength(8);
+    },
+  );
+
+  test('are handled after a forged number that names a frame before it', () => {
+    jest.useFakeTimers();
+    const { handled, losses, take } = receiver();
+    const [a, b, c, d] = framesOf(new MachineFrameWriter(NAME), 'a', 'b', 'c', 'd') as [
+      MachineFrame,
+      MachineFrame,
+      MachineFrame,
+      MachineFrame,
+    ];
+    take(a, forged(HIGHEST, 'forged', 1), b);
+    jest.advanceTimersByTime(1100);
+    take(c, d);
+    expect(handled.filter((text) => text !== 'forged')).toEqual(['a', 'b', 'c', 'd']);
+    expect(losses).not.toEqual([]);
+  });
+
+  test('are handled if the sender goes back by one', () => {
+    const { handled, losses, take } = receiver();
+    take(...framesOf(new MachineFrameWriter(NAME), 'a', 'b'), forged(2, 'c', 1), forged(3, 'd', 1));
+    expect(handled).toEqual(['a', 'b', 'c', 'd']);
+    expect(losses).toEqual(['the frames of a worker do not continue where they were']);
+  });
+
+  test.each([3, 70, 20_000])('are handled if the sender restarts after %d frames', (count) => {
+    const { handled, losses, take } = receiver();
+    take(...framesOf(new MachineFrameWriter(NAME), ...Array.from({ length: count }, (_, index) => `old ${index}`)));
+    handled.length = 0;
+    const texts = Array.from({ length: 100 }, (_, index) => `new ${index}`);
+    take(...framesOf(new MachineFrameWriter(NAME), ...texts));
+    expect(handled).toEqual(texts);
+    expect(losses).not.toEqual([]);
+  });
+
+  test('do not bring back frames that count as lost and arrive too late', () => {
+    jest.useFakeTimers();
+    const { handled, losses, take } = receiver();
+    const [a, b, c, d] = framesOf(new MachineFrameWriter(NAME), 'a', 'b', 'c', 'd') as [
+      MachineFrame,
+      MachineFrame,
+      MachineFrame,
+      MachineFrame,
+    ];
+    take(a, c);
+    jest.advanceTimersByTime(1100);
+    if (canWait) take(b);
+    take(d);
+    expect(handled).toEqual(['a', 'c', 'd']);
+    expect(losses).toEqual(
+      canWait
+        ? ['frames of a worker are missing', 'frames of a worker arrived too late']
+        : ['frames of a worker are missing'],
+    );
   });
 });
 

@@ -2,13 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Backplane, BackplaneEvents } from '../../src/rooms/backplanes/backplane.js';
 import { ConnectionHealth } from '../../src/rooms/backplanes/connection-health.js';
 import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
-import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
-import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
 import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
-import { onNats, onRedisFrames, startMember, type TestNode } from './support/node.js';
+import { onNats, onRedisFrames, onShardedFrames, startMember, type TestNode } from './support/node.js';
 
 type Told = ['down', string] | ['up', number];
 type Member = TestNode & { bus: Backplane; told: Told[] };
@@ -34,8 +32,7 @@ describe.each<[string, Open, () => Promise<Broker>]>([
   ['redis', redisBackplane, single],
   ['redis-frames', onRedisFrames, single],
   ['nats', onNats, singleNats],
-  ['redis-streams', redisStreamsBackplane, single],
-  ['redis-sharded', redisShardedBackplane, () => RedisCluster.start()],
+  ['redis-frames-sharded', onShardedFrames, () => RedisCluster.start()],
 ])('the %s bus while its server is away', (_name, open, start) => {
   let redis: Broker;
   let members: [Member, Member];

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { decodeOffset, encodeOffset } from '../../src/rooms/recovery/kept/offset.js';
 import { PacketLog } from '../../src/rooms/recovery/kept/packet-log.js';
 import { PacketMemory, Stream } from '../../src/rooms/recovery/kept/stream.js';
-import { missedBy, returningOf } from '../../src/rooms/recovery/missed.js';
+import { Waits } from '../../src/rooms/recovery/kept/waits.js';
+import { missedBy, returningOf } from '../../src/rooms/recovery/returns/missed.js';
 
 const content = { rooms: [], except: [], packets: ['2["x"]'] };
 
@@ -98,10 +100,44 @@ test('a log takes no more memory than it may', () => {
   for (let number = 1; number <= 1000; number++)
     log.add([number % 2 ? '2' : '3', Math.ceil(number / 2), Date.now()], content);
   expect(memory.bytes).toBeLessThanOrEqual(10_000);
-  expect(memory.size).toBeGreaterThan(20);
+  expect(memory.size).toBeGreaterThan(15);
   expect(missed(log, start, Date.now() - 1000)).toBeUndefined();
   log.close();
   expect([memory.bytes, memory.size]).toEqual([0, 0]);
+});
+
+type Step = { stream: number; act: 'add' | 'learn' | 'cut' | 'release'; size: number; count: number };
+
+test('whatever streams add, learn, drop and release, their memory is counted exactly and stays within its bound', () => {
+  const step = fc.record({
+    stream: fc.nat(2),
+    act: fc.constantFrom<Step['act'][]>('add', 'add', 'add', 'learn', 'cut', 'release'),
+    size: fc.nat(3000),
+    count: fc.integer({ min: 1, max: 8 }),
+  });
+  const follow = (steps: readonly Step[]) => {
+    const memory = new PacketMemory(10_000);
+    const streams = Array.from({ length: 3 }, () => new Stream(memory));
+    // Room for packets that are learned later.
+    const next = streams.map(() => 1000);
+    for (const { stream: index, act, size, count } of steps) {
+      const stream = streams[index]!;
+      const packetOf = (number: number) => ({ number, at: number, ...content, packets: ['x'.repeat(size)] });
+      if (act === 'add') stream.add(packetOf(next[index]!++));
+      else if (act === 'cut') stream.cut(stream.floor + count, 0);
+      else if (act === 'release') stream.release();
+      else {
+        const first = stream.kept[0]?.number ?? next[index]!;
+        const older = Array.from({ length: count }, (_, at) => packetOf(first - count + at));
+        stream.prepend(older, first - count - 1, 0);
+      }
+      expect(memory.size).toBe(streams.reduce((sum, { kept }) => sum + kept.length, 0));
+      expect(memory.bytes).toBeLessThanOrEqual(10_000);
+    }
+    for (const stream of streams) stream.release();
+    expect([memory.bytes, memory.size]).toEqual([0, 0]);
+  };
+  fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), follow), { numRuns: 500 });
 });
 
 test('an offset that a worker has named counts if the client has answered a ping or had its own packets', () => {
@@ -139,4 +175,80 @@ test('an offset that a worker has named counts if the client has answered a ping
   expect(back(at + 9, encodeOffset(at, '4', 5, [['1', 1]]))).toBeUndefined();
   expect(back(at + 10, sent, '')).toBeUndefined();
   expect(back(at + 10, encodeOffset(at + 11, '1', 4, []))).toBeUndefined();
+});
+
+test('an offset names each worker once, and no more workers than there can be', () => {
+  const named = (count: number) => Array.from({ length: count }, (_, one) => `~${one.toString(36)}.5`).join('');
+  expect(decodeOffset(`g~1~4.5${named(512)}`)?.senders.size).toBe(512);
+  expect(decodeOffset(`g~1~4.5${named(513)}`)).toBeUndefined();
+  expect(decodeOffset('g~1~4.5~2.7~2.7')).toBeUndefined();
+  expect(decodeOffset(`g~1~4.5~${'2'.repeat(5_000_000)}.7`)).toBeUndefined();
+  for (const number of ['NaN', '-1', '1.5', 'zzzzzzzzzzz', 'Infinity', ''])
+    expect(decodeOffset(`g~1~4.5~2.${number}`)).toBeUndefined();
+  expect(Number.isSafeInteger(decodeOffset('g~zzzzzzzzzz~4.zzzzzzzzzz~2.zzzzzzzzzz')!.senders.get('2'))).toBe(true);
+});
+
+/** An offset that counts how often its senders are read. */
+function crafted(numbers: readonly (readonly [string, number])[]) {
+  const counts = { reads: 0 };
+  class Counted extends Map<string, number> {
+    override [Symbol.iterator]() {
+      counts.reads++;
+      return super[Symbol.iterator]();
+    }
+  }
+  return { counts, offset: { at: Date.now(), worker: '1', direct: 0, senders: new Counted(numbers) } };
+}
+
+test('clients that wait make no broadcast more expensive', async () => {
+  const log = logOf('1');
+  log.add(['2', 1, Date.now()], content);
+  const waiting = Array.from({ length: 100 }, (_, one) => {
+    const { counts, offset } = crafted([['2', 1000 + one]]);
+    return { counts, reached: log.reached(offset) };
+  });
+  const read = () => waiting.reduce((sum, { counts }) => sum + counts.reads, 0);
+  const before = read();
+  for (let number = 2; number <= 999; number++) log.add(['2', number, Date.now()], content);
+  expect(read()).toBe(before);
+  for (let number = 1000; number < 1100; number++) log.add(['2', number, Date.now()], content);
+  expect(await Promise.all(waiting.map(({ reached }) => reached))).toEqual(Array(100).fill(true));
+});
+
+test('a client waits for no worker that cannot be', async () => {
+  const log = new PacketLog(
+    '1',
+    new PacketMemory(1e6),
+    () => 60_000,
+    (name) => name === '3',
+  );
+  log.start();
+  log.add(['1', 1, Date.now()], content);
+  const many = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, one) => [`${prefix}${one}`, 9] as const);
+  const started = Date.now();
+  expect(await log.reached(crafted([['4', 5]]).offset)).toBe(true);
+  expect(await log.reached(crafted(many('x', 500)).offset)).toBe(true);
+  // This worker itself has sent less.
+  expect(await log.reached(crafted([['1', 2]]).offset)).toBe(false);
+  for (const [sender] of many('y', 65)) log.add([sender, 1, Date.now()], content);
+  expect(await log.reached(crafted(many('y', 65)).offset)).toBe(false);
+  expect(Date.now() - started).toBeLessThan(900);
+  // One that has just started.
+  const reached = log.reached(crafted([['3', 1]]).offset);
+  log.add(['3', 2, Date.now()], content);
+  expect(await reached).toBe(true);
+  // What comes first may be later than what the client has received.
+  const skipped = log.reached(crafted([['3', 4]]).offset);
+  log.add(['3', 6, Date.now()], content);
+  expect(await skipped).toBe(true);
+});
+
+test('beyond the maximum, the longest wait ends', async () => {
+  const waits = new Waits(2);
+  const [oldest, ...others] = [1, 2, 3].map((number) => waits.start(new Map([['2', number]]), 60_000));
+  expect(await oldest).toBe('displaced');
+  waits.received('2', 0, 10);
+  expect(await Promise.all(others)).toEqual(['received', 'received']);
+  expect(waits.size).toBe(0);
 });

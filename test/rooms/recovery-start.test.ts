@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { type Kind, kinds, type Mesh } from '../../src/cluster/mesh/mesh.js';
-import { linksOf } from '../../src/runtime/backplane.js';
-import type { WorkerLinks } from '../../src/worker-links.js';
+import { kinds } from '../../src/cluster/mesh/mesh.js';
 import { until } from '../support/until.js';
+import { LateLinks } from './support/late-links.js';
 import { startMember, type TestNode } from './support/node.js';
 import { joinMesh, Wanderer } from './support/recovering.js';
 
@@ -22,46 +21,6 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
   rmSync(directory, { recursive: true, force: true });
 });
-
-/** Links whose messages arrive late, as those of a worker do that gets no CPU. */
-class LateLinks {
-  private readonly late: (() => void)[] = [];
-  private isLate = false;
-
-  /**
-   * @param kind the purpose whose messages are late
-   * @param sender the worker whose messages are; all if undefined
-   */
-  constructor(
-    private readonly kind: Kind = kinds.bus,
-    private readonly sender?: number,
-  ) {}
-
-  readonly of = (mesh: Mesh, kind: Kind): WorkerLinks => {
-    const links = linksOf(mesh, kind);
-    if (kind !== this.kind) return links;
-    return {
-      ...links,
-      get members() {
-        return mesh.members;
-      },
-      onMessage: (listener) =>
-        links.onMessage((from, payload) => {
-          if (this.isLate && from === (this.sender ?? from)) this.late.push(() => listener(from, payload));
-          else listener(from, payload);
-        }),
-    };
-  };
-
-  hold(): void {
-    this.isLate = true;
-  }
-
-  release(): void {
-    this.isLate = false;
-    for (const deliver of this.late.splice(0)) deliver();
-  }
-}
 
 async function start(id: number, late?: LateLinks) {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);

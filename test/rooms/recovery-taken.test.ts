@@ -19,7 +19,6 @@ function sessionOf(pid: string, recoveries?: number): KeptSession {
     disconnectedAt: 1,
     aliveAt: 1,
     direct,
-    bytes: 0,
   };
 }
 

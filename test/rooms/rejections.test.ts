@@ -3,12 +3,10 @@ import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane, BackplaneEvents } from '../../src/rooms/backplanes/backplane.js';
 import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
-import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
-import { redisStreamsBackplane } from '../../src/rooms/backplanes/redis/streams.js';
 import { RedisCluster, RedisProcess, until } from '../support/redis.js';
 import { startServer } from '../support/server.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
-import { onRedisFrames, startMember, type TestNode } from './support/node.js';
+import { onRedisFrames, onShardedFrames, startMember, type TestNode } from './support/node.js';
 
 afterEach(disconnectAll);
 
@@ -42,10 +40,9 @@ interface Case {
 test.each<[string, Case]>([
   ['redis', { open: redisBackplane, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
   ['redis-frames', { open: onRedisFrames, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
-  ['redis-streams', { open: redisStreamsBackplane, start: single, subscribe: 'SUBSCRIBE', publish: 'XADD' }],
   [
-    'redis-sharded',
-    { open: redisShardedBackplane, start: () => RedisCluster.start(), subscribe: 'SSUBSCRIBE', publish: 'SPUBLISH' },
+    'redis-frames-sharded',
+    { open: onShardedFrames, start: () => RedisCluster.start(), subscribe: 'SSUBSCRIBE', publish: 'SPUBLISH' },
   ],
 ])('the %s bus reports commands that Redis rejects, once per outage', async (_name, kind) => {
   const redis = await kind.start();
@@ -105,8 +102,8 @@ test.each<[string, Case]>([
   }
 });
 
-test('the rights that docs/operations.md lists for frames suffice', async () => {
-  const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+test('the rights that docs/operations/redis.md lists for frames suffice', async () => {
+  const docs = readFileSync(new URL('../../docs/operations/redis.md', import.meta.url), 'utf8');
   const [, rights] = /^ {4}ACL SETUSER chat on >secret (.*)$/m.exec(docs)!;
   const redis = await RedisProcess.start();
   const told: unknown[][] = [];
@@ -135,10 +132,10 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   const readiness = async () =>
     (await (await fetch(`${server.url}/readyz`)).json()) as { ok: boolean; state: string; problems: string[] };
   try {
-    const problem = 'Redis rejects the command PSUBSCRIBE: rooms do not fully span workers and machines';
+    const problem = 'Redis rejects the command PSUBSCRIBE (NOPERM): rooms do not fully span workers and machines';
     const line = await server.logged(({ msg }) => msg === problem);
     expect(line).toMatchObject({ level: 'error', bus: 'redis-frames', reason: expect.stringContaining('NOPERM') });
-    const relayProblem = 'Redis rejects the command SUBSCRIBE: requests for sessions of other machines fail';
+    const relayProblem = 'Redis rejects the command SUBSCRIBE (NOPERM): requests for sessions of other machines fail';
     const relayLine = await server.logged(({ msg }) => msg === relayProblem);
     expect(relayLine).toMatchObject({ level: 'error', relay: 'redis', reason: expect.stringContaining('NOPERM') });
     const { problems, ...state } = await readiness();

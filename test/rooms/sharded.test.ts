@@ -1,20 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { createShardedAdapter } from '@socket.io/redis-adapter';
+import { Cluster, Redis } from 'ioredis';
 import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
 import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
 import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
-import { redisShardedBackplane } from '../../src/rooms/backplanes/redis/sharded.js';
 import { shardedFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import type { AdapterFactory } from '../../src/rooms/native-rooms.js';
 import { RedisCluster, type RedisProcess, until } from '../support/redis.js';
 import { busContract } from './bus.contract.js';
 import { recoveryContract } from './recovery.contract.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
-import { onShardedMachineFrames, onShardedRedis } from './support/garbage.js';
-import { machinesOn, onShardedFrames, startMember, type TestNode } from './support/node.js';
+import { onShardedMachineFrames } from './support/garbage.js';
+import { machinesOn, onShardedFrames, startMember, startNode, type TestNode } from './support/node.js';
 import { joinRedis } from './support/recovering.js';
 
-/** The buses on sharded pub/sub, one after the other on one Redis Cluster. */
+/** Frames on the sharded pub/sub of a Redis Cluster, and other servers on it. */
 
 const quiet = { onDown: () => {}, onUp: () => {} };
 
@@ -24,12 +25,6 @@ beforeAll(async () => {
   cluster = await RedisCluster.start();
 });
 afterAll(() => cluster.remove());
-
-busContract('redis-sharded', async () => ({
-  openBackplane: async () => redisShardedBackplane(cluster.url, quiet),
-  sendGarbage: () => onShardedRedis(cluster.url),
-  remove: async () => {},
-}));
 
 busContract('redis-frames-sharded', async () => {
   const { url } = cluster;
@@ -168,8 +163,8 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     await expectSpanned('once more');
   });
 
-  test('a user with the rights that docs/operations.md lists for frames on a cluster can use it', async () => {
-    const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  test('a user with the rights that docs/operations/redis.md lists for frames on a cluster can use it', async () => {
+    const docs = readFileSync(new URL('../../docs/operations/redis.md', import.meta.url), 'utf8');
     const [, rights] = /^ {4}ACL SETUSER chat on >secret (.*\+ssubscribe.*)$/m.exec(docs)!;
     for (const redis of cluster.processes) {
       await onNode(redis, (node) =>
@@ -199,12 +194,13 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
       onUp: () => {},
       onOtherWire: (bus: string, isThere: boolean) => void noted.push([on, bus, isThere]),
     });
-    const adapter = await startMember(redisShardedBackplane(cluster.url, events('adapter')));
+    const nodes = cluster.processes.map(({ url }) => url);
+    const connections = [new Cluster(nodes), new Cluster(nodes, { shardedSubscribers: true })] as const;
+    await until(() => connections[1].ssubscribe('any').then(Boolean, () => false));
+    const adapter = await startNode(createShardedAdapter(...connections) as AdapterFactory);
     const frames = await startMember(onShardedFrames(cluster.url, events('frames')));
     const classic = await startMember(redisBackplane(cluster.processes[0]!.url, events('classic')));
     try {
-      await until(() => noted.length > 0);
-      expect(noted.splice(0)).toEqual([['adapter', 'redis-frames-sharded', true]]);
       adapter.io.emit('to all');
       await until(() => noted.length > 0);
       expect(noted.splice(0)).toEqual([['frames', 'redis-sharded', true]]);
@@ -213,6 +209,7 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
       expect(noted).toEqual([['frames', 'redis', true]]);
     } finally {
       await Promise.all([frames.close(), adapter.close(), classic.close()]);
+      for (const connection of connections) connection.disconnect();
     }
   });
 

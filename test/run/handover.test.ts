@@ -115,11 +115,12 @@ test('a worker holds WebSockets for the configured time', async () => {
   const app = await start({ RELOAD_HOLD: '2s' });
   const [member] = (await connect(app, { a: {} })) as [Member];
   const { pid } = await member.state();
-  await reload(app, [member]);
   // A client that has never received an event could not be recovered, as with stock Socket.IO.
   member.say();
   await until(() => member.said.get('a')?.length === 1);
-  await nextEvent(member.socket, 'connect');
+  const returned = nextEvent(member.socket, 'connect');
+  await reload(app, [member]);
+  await returned;
   const gone = await app.logged(({ msg, pid: worker }) => msg === 'stopping' && worker === pid);
   expect(gone).toMatchObject({ recovered: 1, failed: 0 });
   expect(member.disconnects).toBe(1);

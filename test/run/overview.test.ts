@@ -28,7 +28,12 @@ describe('the overview of an application', () => {
       let overview = await read();
       await until(async () => {
         overview = await read();
-        return overview.rates.deliveries > 0 && overview.rooms.some(({ perSecond }) => perSecond > 0);
+        const { rates, rooms, clients, workers, addresses, latency, workersElsewhere } = overview;
+        const isMeasured = rates.deliveries > 0 && rates.received > 0 && rates.cpu > 0 && addresses.length > 0;
+        const isCounted = clients === 6 && rooms[0]?.members === 6 && rooms[0].perSecond > 0 && workersElsewhere === 0;
+        // Each worker measures for itself, and one that is late is left out.
+        const areThere = workers.length === 2 && workers.every(({ state }) => state === 'ready');
+        return isMeasured && isCounted && areThere && latency.eventLoop !== undefined;
       });
       expect(overview).toMatchObject({ state: 'ready', clients: 6, namespaces: { '/': 6 }, hasNames: true });
       expect(overview.workers).toHaveLength(2);

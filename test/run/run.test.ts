@@ -11,6 +11,7 @@ import { writeCertificate } from '../support/certificate.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
+import { until } from '../support/until.js';
 import { pathOf, runApp, stopAll } from './support/application.js';
 
 afterEach(async () => {
@@ -168,7 +169,10 @@ describe('the process of an application', () => {
   test('runs its own code for SIGTERM when the server stops', async () => {
     const app = await runApp('lifecycle.mjs');
     expect(await app.stop()).toBe(0);
-    expect(app.output.filter((line) => /^closing \d+$/.test(line))).toHaveLength(2);
+    const closing = () => app.output.filter((line) => /^closing \d+$/.test(line));
+    // What the workers have written may still be on its way when the primary has ended.
+    await until(() => closing().length >= 2);
+    expect(closing()).toHaveLength(2);
   });
 });
 

@@ -158,20 +158,20 @@ describe.each(['embedded', 'redis'])('three workers under gjallar run on the bus
 
     test('collect the answers of all clients', async () => {
       answering(1, 2, 3);
-      const answers = (await chain(one, ['timeout', 5000], ['emitWithAck', 'question'])) as number[];
+      const answers = (await chain(one, ['timeout', 20_000], ['emitWithAck', 'question'])) as number[];
       expect(answers.sort()).toEqual([1, 2, 3]);
     });
 
     test('collect binary answers', async () => {
       answering(Buffer.from([1]), Buffer.from([2]), Buffer.from([3]));
-      const answers = (await chain(one, ['timeout', 5000], ['emitWithAck', 'question'])) as Buffer[];
+      const answers = (await chain(one, ['timeout', 20_000], ['emitWithAck', 'question'])) as Buffer[];
       expect(answers.sort(Buffer.compare)).toEqual([Buffer.from([1]), Buffer.from([2]), Buffer.from([3])]);
     });
 
     test('end at once without a client', async () => {
       const asked = [
         ['to', 'nowhere'],
-        ['timeout', 5000],
+        ['timeout', 20_000],
         ['emitWithAck', 'question'],
       ] as const;
       expect(await chain(one, ...asked)).toEqual([]);
@@ -180,7 +180,8 @@ describe.each(['embedded', 'redis'])('three workers under gjallar run on the bus
     test('fail after the timeout, with the answers that came', async () => {
       answering(1, 2, undefined);
       const steps = [
-        ['timeout', 300],
+        // Long enough for the others to answer on a busy machine.
+        ['timeout', 4000],
         ['emitWithAck', 'question'],
       ];
       const answer = await one.socket.emitWithAck('chain', 'server', steps);

@@ -43,13 +43,14 @@ class Clients implements DrainGroup<Member> {
 const named = (prefix: string, count: number, isBusy: boolean): Member[] =>
   Array.from({ length: count }, (_, at) => ({ name: `${prefix}${at}`, isBusy }));
 
-const drained = (clients: Clients, over = 600_000) =>
+/** Over so long that a pause of the machine is only a part of it. */
+const drained = (clients: Clients, over = 10_000) =>
   drain({ groups: [clients as DrainGroup<object>], over, isIdle: () => true, signal: new AbortController().signal });
 
 test('clients that are busy for long do not keep the others waiting', async () => {
   const busy = named('busy', 200, true);
   const clients = new Clients([...busy, ...named('quiet', 30, false)]);
-  // The quiet ones could otherwise not leave before the last call, eight minutes later.
+  // Otherwise, the busy ones would leave first, in the last call.
   clients.onLeft = () => {
     if (clients.size === busy.length) for (const member of busy) member.isBusy = false;
   };
@@ -67,6 +68,21 @@ test('clients that arrive meanwhile leave too, though some are busy', async () =
   };
   await drained(clients);
   expect(clients.left).toEqual(['quiet0', 'late', 'busy0']);
+});
+
+test('few clients are spread over the time too, and the first one leaves at once', async () => {
+  const clients = new Clients(named('quiet', 20, false));
+  const times: number[] = [];
+  clients.onLeft = () => times.push(performance.now());
+  const start = performance.now();
+  await drained(clients, 2000);
+  expect(times).toHaveLength(20);
+  // Half of them within a third of the time would be a crowd.
+  expect(times[10]! - start).toBeGreaterThan(2000 / 3);
+
+  const one = new Clients(named('only', 1, false));
+  await drained(one, 600_000);
+  expect(one.left).toEqual(['only0']);
 });
 
 test('the last call is for all that are left', async () => {

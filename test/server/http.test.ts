@@ -3,12 +3,17 @@ import { Agent, type Server as HttpServer, type IncomingMessage, type ServerResp
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { closeConnections, RawConnection } from '../engine/support/tcp.js';
 import { nextEvent } from '../support/clients.js';
-import { answerTo, ask, get } from './support/requests.js';
+import { answerTo, ask, get, responseTo } from './support/requests.js';
 import { classes, closeAll, run } from './support/servers.js';
 
-afterEach(closeAll);
+afterEach(async () => {
+  closeConnections();
+  await closeAll();
+});
 
 const MIB = 1 << 20;
 
@@ -225,6 +230,124 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
     expect((await answerTo(sent, Buffer.alloc(3 * MIB))).status).toBe(413);
     expect((await get(port, '/', { agent })).status).toBe(200);
     agent.destroy();
+  });
+
+  test.each([
+    ['in one piece', '/whole', 'refused'],
+    ['in parts', '/parts', 'refused'],
+    ['without a body', '/empty', ''],
+    ['with 204', '/204', ''],
+  ])('answers %s while the client still sends a body in chunks', async (_how, path, body) => {
+    const { port } = await run(Server, (message, response) => {
+      const { url } = message;
+      response.statusCode = url === '/204' ? 204 : 413;
+      if (url === '/parts') response.write('refu');
+      response.end({ '/whole': 'refused', '/parts': 'sed' }[url!]);
+    });
+    const sent = ask(port, { method: 'POST', path });
+    sent.write('abc');
+    const timely = await Promise.race([responseTo(sent), sleep(900, 'late', { ref: false })]);
+    const date = expect.stringMatching(/GMT$/);
+    expect(timely).toMatchObject({ status: path === '/204' ? 204 : 413, body, headers: { date } });
+    sent.destroy();
+  });
+
+  test('goes on with a connection whose upload it has read slowly', async () => {
+    const { port } = await run(Server, async (message, response) => {
+      let length = 0;
+      for await (const part of message) {
+        length += (part as Buffer).length;
+        await new Promise(setImmediate);
+      }
+      response.end(String(length));
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let round = 0; round < 3; round++) {
+      const sent = ask(port, { method: 'POST', agent, headers: { 'content-length': 2 * MIB } });
+      expect((await answerTo(sent, Buffer.alloc(2 * MIB))).body).toBe(String(2 * MIB));
+      expect((await get(port, '/', { agent })).body).toBe('0');
+    }
+    agent.destroy();
+  });
+
+  test('lets an application work for longer than the idle timeout after a slow upload', async () => {
+    const { http, port } = await run(Server);
+    const received = nextRequest(http);
+    const sent = ask(port, { method: 'POST', headers: { 'content-length': MIB } });
+    sent.end(Buffer.alloc(MIB));
+    const [message, response] = await received;
+    for await (const _part of message) await new Promise(setImmediate);
+    const timer = setTimeout(() => response.end('done'), 11_000);
+    response.once('close', () => clearTimeout(timer));
+    expect((await answerTo(sent)).body).toBe('done');
+  });
+
+  test('sends early hints before the response, and trailers after it', async () => {
+    const { http, port } = await run(Server);
+    const received = nextRequest(http);
+    const sent = ask(port, { headers: { te: 'trailers' } }).end();
+    const [, response] = await received;
+    const hinted = once(sent, 'information') as Promise<[{ statusCode: number; headers: IncomingMessage['headers'] }]>;
+    response.writeEarlyHints({ link: ['</a.css>; rel=preload', '</b.js>; rel=preload'], 'x-more': 'a' });
+    const [{ statusCode, headers }] = await hinted;
+    expect(statusCode).toBe(103);
+    expect(headers).toEqual({ link: '</a.css>; rel=preload, </b.js>; rel=preload', 'x-more': 'a' });
+    response.writeProcessing();
+    expect((await once(sent, 'information'))[0]).toMatchObject({ statusCode: 102 });
+    response.writeHead(201, { trailer: 'x-sum' });
+    response.write('one ');
+    response.addTrailers({ 'x-sum': '42', 'x-e': 'é' });
+    response.end('two');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    let body = '';
+    for await (const part of answer) body += part;
+    expect([answer.statusCode, body, answer.trailers]).toEqual([201, 'one two', { 'x-sum': '42', 'x-e': 'é' }]);
+  });
+
+  test('sends trailers of a response without a body', async () => {
+    const { port } = await run(Server, (_message, response) => {
+      response.writeHead(200, { trailer: 'x-sum' });
+      response.addTrailers({ 'x-sum': '0', 'x-other': '1' });
+      response.end();
+    });
+    const [answer] = (await once(ask(port).end(), 'response')) as [IncomingMessage];
+    for await (const _part of answer);
+    expect(answer.trailers).toEqual({ 'x-sum': '0', 'x-other': '1' });
+  });
+
+  test.each([false, true])('ends a response that closes its connection, with a known length: %s', async (isKnown) => {
+    const { port } = await run(Server, async (_message, response) => {
+      response.setHeader('connection', 'close');
+      if (isKnown) response.setHeader('content-length', 9);
+      response.write('one ');
+      await new Promise(setImmediate);
+      response.write('two ');
+      await new Promise(setImmediate);
+      response.end('3');
+    });
+    const { body, headers } = await get(port);
+    expect([body, headers.connection]).toEqual(['one two 3', 'close']);
+  });
+
+  test('emits drain after the last bytes of a known length, so that the response can be ended', async () => {
+    const { http, port } = await run(Server);
+    const received = nextRequest(http);
+    const sent = ask(port).end();
+    const [, response] = await received;
+    response.writeHead(200, { 'content-length': 20 * MIB, connection: 'close' });
+    const finished = once(response, 'finish');
+    expect(response.write(Buffer.alloc(20 * MIB))).toBe(false);
+    response.once('drain', () => response.end());
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    await finished;
+  });
+
+  test.each(['FOO', 'get', 'GET:'])('answers a request with the method %s with 400', async (method) => {
+    const { port } = await run(Server, (_message, response) => response.end());
+    const connection = await RawConnection.to(port);
+    connection.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   });
 
   test('lets a client go on that waits for 100 Continue', async () => {

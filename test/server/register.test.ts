@@ -37,7 +37,7 @@ const { Server } = require('gjallar');
 const io = new Server(server);
 ${business}`,
   'old-way.mjs': `
-import { App, createAdapter, Engine, parser, Server } from 'gjallar';
+import { App, createAdapter, Engine, parser, Server, us_socket_local_port } from 'gjallar';
 const app = App();
 const engine = new Engine();
 engine.attach(app);
@@ -46,7 +46,6 @@ io.on('connection', (socket) => {
   socket.on('join', (room) => socket.join(room));
   socket.on('say', (room, text) => io.to(room).emit('said', text));
 });
-import { us_socket_local_port } from 'uWebSockets.js';
 app.any('/*', (response, request) => response.end(String(request.getHeader('cookie').length)));
 app.listen('127.0.0.1', 0, (socket) => process.send(us_socket_local_port(socket)));
 process.on('message', () => {

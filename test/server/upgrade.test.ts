@@ -44,6 +44,26 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
     expect(await insideClosed).toBe(4002);
   });
 
+  test.each(['', 'body'])(
+    'are over once they are refused with %j, even if the library only ends the socket',
+    async (text) => {
+      const { http, port } = await run(Server);
+      const closed = new Promise<void>((resolve) => {
+        http.on('upgrade', (_message, socket) => {
+          socket.once('close', resolve);
+          socket.end(`HTTP/1.1 400 No\r\n\r\n${text}`);
+        });
+      });
+      const ws = new WebSocket(`ws://127.0.0.1:${port}/other`);
+      const [, answer] = await once(ws, 'unexpected-response');
+      expect(answer.statusCode).toBe(400);
+      answer.resume();
+      ws.on('error', () => {}).terminate();
+      await closed;
+      expect(await new Promise((resolve) => http.getConnections((_error, count) => resolve(count)))).toBe(0);
+    },
+  );
+
   test('may be accepted later, with headers, and refused with an answer', async () => {
     const { http, port } = await run(Server);
     const other = new WebSocketServer({

@@ -1,20 +1,30 @@
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { TestEnvironment } from 'jest-environment-node';
+import { nativeOnly } from '../portable/native-only.mjs';
 
 /** How long a process that was told to end may take before the file is blamed for it. */
 const GRACE_MS = 5_000;
 
 /**
- * Node's environment, with two rules for each test file:
+ * Node's environment, with three rules for each test file:
  * - A `beforeAll` that fails is reported once. Its tests are skipped rather than failed one after the other, and the
  *   `afterAll` beside it, which rarely finds what it needs, is not blamed.
  * - Processes that the file has started (see children.ts) end with it. Otherwise jest would wait for them forever.
  *   Leaving one behind fails the file, unless a test has failed anyway.
+ * - With GJALLAR_SOCKETS=portable, tests that are about native sockets alone are skipped.
  */
 export default class extends TestEnvironment {
   #children = new Map();
   #brokenBlocks = new Set();
+  #nativeOnly = [];
+
+  constructor(config, context) {
+    super(config, context);
+    if (process.env.GJALLAR_SOCKETS !== 'portable') return;
+    const file = relative(config.globalConfig.rootDir, context.testPath);
+    this.#nativeOnly = nativeOnly.filter((each) => each.file === file);
+  }
 
   async setup() {
     // For `npm run coverage`: each process that a test starts writes what it ran.
@@ -25,6 +35,7 @@ export default class extends TestEnvironment {
   }
 
   async handleTestEvent(event, state) {
+    if (event.name === 'run_start') this.#skipNativeOnly(state);
     if (event.name === 'hook_failure') this.#onHookFailure(event, state);
     if (event.name !== 'run_finish') return;
     const left = await this.#endChildren(hasFailed(state) ? 0 : GRACE_MS);
@@ -32,6 +43,16 @@ export default class extends TestEnvironment {
       const error = new Error(`The tests left processes running, which were killed: ${left.join(', ')}`);
       error.stack = error.message;
       state.unhandledErrors.push(error);
+    }
+  }
+
+  #skipNativeOnly({ rootDescribeBlock, unhandledErrors }) {
+    const tests = testsOf(rootDescribeBlock);
+    for (const { test } of this.#nativeOnly) {
+      const found = tests.filter((each) => nameOf(each) === test);
+      for (const each of found) each.mode = 'skip';
+      if (found.length === 0)
+        unhandledErrors.push(new Error(`native-only.mjs names a test that is not there: ${test}`));
     }
   }
 
@@ -75,6 +96,11 @@ export default class extends TestEnvironment {
 const isRunning = (child) => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
 const testsOf = (block) => block.children.flatMap((child) => (child.type === 'test' ? [child] : testsOf(child)));
+
+/** The names of a test and of the blocks that it is in, as jest prints them. */
+function nameOf({ name, parent }) {
+  return parent?.parent ? `${nameOf(parent)} ${name}` : name;
+}
 
 const hasFailed = (state) =>
   state.unhandledErrors.length > 0 || testsOf(state.rootDescribeBlock).some(({ errors }) => errors.length > 0);

@@ -13,12 +13,12 @@ import { until } from './until.js';
  * of clients that do not wait for an answer. A server on a busy machine may take longer for a health check than their
  * interval, after which HAProxy would break its connections.
  */
-export function roundRobin(listen: string, servers: readonly string[]): string {
+export function roundRobin(listen: string, servers: readonly string[], backend = ''): string {
   return `
 defaults
   mode http
-  timeout connect 2s
-  timeout check 2s
+  timeout connect 20s
+  timeout check 20s
   timeout client 60s
   timeout server 60s
   timeout tunnel 1h
@@ -31,7 +31,7 @@ frontend clients
   default_backend servers
 backend servers
   balance roundrobin
-${servers.map((server, index) => `  server s${index} ${server} check inter 200 fall 1 rise 1 on-marked-down shutdown-sessions`).join('\n')}
+${backend && `  ${backend}\n`}${servers.map((server, index) => `  server s${index} ${server} check inter 200 fall 1 rise 1 on-marked-down shutdown-sessions`).join('\n')}
 `;
 }
 
@@ -43,13 +43,16 @@ export class HaProxy {
     private readonly directory: string,
   ) {}
 
-  /** @param ports the ports of the servers on the loopback interface */
-  static async start(ports: readonly number[]): Promise<HaProxy> {
+  /**
+   * @param ports the ports of the servers on the loopback interface
+   * @param backend a further line of the backend's configuration
+   */
+  static async start(ports: readonly number[], backend?: string): Promise<HaProxy> {
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-haproxy-'));
     const port = await freePort();
     const file = join(directory, 'haproxy.cfg');
     const servers = ports.map((one) => `127.0.0.1:${one}`);
-    await writeFile(file, roundRobin(`127.0.0.1:${port}`, servers));
+    await writeFile(file, roundRobin(`127.0.0.1:${port}`, servers, backend));
     const child = endWithFile(spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' }));
     await until(() => accepts(port));
     return new HaProxy(port, child, directory);

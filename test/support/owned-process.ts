@@ -28,6 +28,7 @@ export abstract class OwnedProcess {
 
   async remove(): Promise<void> {
     await this.stop();
-    await rm(this.directory, { recursive: true, force: true });
+    // A child that Redis has forked to write a file may outlive it for a moment.
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }

@@ -21,6 +21,16 @@ export async function freePort(): Promise<number> {
   throw new Error(`No port from ${part} to ${part + PORTS_PER_WORKER - 1} is free.`);
 }
 
+/** The first of so many ports in a row that nobody listens on. */
+export async function freePorts(count: number): Promise<number> {
+  for (let tries = 0; tries < PORTS_PER_WORKER; tries++) {
+    const first = part + Math.floor(Math.random() * (PORTS_PER_WORKER - count));
+    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(first + index)));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error(`No ${count} ports in a row from ${part} to ${part + PORTS_PER_WORKER - 1} are free.`);
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   try {

@@ -47,6 +47,9 @@ export async function startServer(environment: Record<string, string> = {}): Pro
       DATA_DIR: dataDir,
       RATE_LIMIT: 'off',
       MAX_CONNECTIONS_PER_IP: '0',
+      RELOAD_SETTLE: '50ms',
+      // Clients leave over all of it.
+      DRAIN_TIMEOUT: '2s',
     };
     const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
     const started = endWithFile(spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
@@ -78,8 +81,10 @@ export async function startServer(environment: Record<string, string> = {}): Pro
 
   async function end(): Promise<number | null> {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    // Its exit may be noticed before the last lines of its log are read.
+    const closed = once(child, 'close');
     child.kill('SIGTERM');
-    const [code] = (await once(child, 'exit')) as [number | null];
+    const [code] = (await closed) as [number | null];
     return code;
   }
 
@@ -143,8 +148,11 @@ export async function runToEnd(
   return { code, stdout, stderr };
 }
 
-/** The environment without what would configure the server by accident, or make it part of the test runner. */
+/**
+ * The environment without what would configure the server by accident, or make it part of the test runner. The sockets are
+ * those of the test.
+ */
 export function cleanEnvironment(): Record<string, string> {
-  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-  return { PATH, HOME, TMPDIR };
+  const { PATH = '', HOME = '', TMPDIR = '/tmp', GJALLAR_SOCKETS } = process.env;
+  return { PATH, HOME, TMPDIR, ...(GJALLAR_SOCKETS && { GJALLAR_SOCKETS }) };
 }

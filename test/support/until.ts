@@ -3,6 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Longer than any test may rightly wait for one thing. Without an end, jest would never end after a test's time-out. */
 const MAX_WAIT_MS = 60_000;
 
+/** How long expectations may take to hold. Before a test's time-out, so that the one that fails is reported. */
+const MAX_EVENTUALLY_MS = 20_000;
+
+/**
+ * Checks again and again until all expectations hold at once. For what other processes report a little later, each figure
+ * on its own.
+ */
+export async function eventually(check: () => void | Promise<void>): Promise<void> {
+  const end = Date.now() + MAX_EVENTUALLY_MS;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await sleep(20);
+  }
+}
+
 /** Asks something that sends no event, again and again, until the answer is yes. */
 export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + MAX_WAIT_MS;

@@ -86,6 +86,7 @@ test('the metrics are those of /metrics', async () => {
     'gjallar_worker_up',
     'gjallar_workers_configured',
     'gjallar_worker_deaths_total',
+    'gjallar_reloads_total',
   ];
   expect(names.filter((name) => !receiver!.metrics.has(name))).toEqual(ofMachine);
   expect(receiver.spans).toEqual([]);
@@ -108,7 +109,9 @@ test.each([{}, { OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none', OT
     const endpoint = isSet ? { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' } : {};
     const lines: unknown[] = [];
     const log = { info: (...line: unknown[]) => lines.push(line), warn: (...line: unknown[]) => lines.push(line) };
-    await (await openTelemetry({ ...endpoint, ...variables }, {}, { getMetricsAsJSON: async () => [] }, log))();
+    await (
+      await openTelemetry({ ...endpoint, ...variables }, {}, { registry: { getMetricsAsJSON: async () => [] } }, log)
+    )();
     expect(lines).toEqual([]);
   },
 );

@@ -39,6 +39,16 @@ test('--help and --list run nothing', async () => {
   expect(output.split('\n')[0]).toMatch(/^posts: who is in a room/);
 });
 
+test('--sockets chooses the sockets of the servers under attack', async () => {
+  const args = ['--only', 'control', '--limits', 'default', '--seconds', '1'];
+  const { output } = await run(...args, '--sockets', 'portable');
+  expect(output).toMatch(/^\| control +\| default +\| portable +\|/m);
+  expect(await run(...args, '--sockets', 'raw')).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('--sockets must be native or portable, not "raw"'),
+  });
+}, 90_000);
+
 test('an attack that is not there is an error', async () => {
   expect(await run('--only', 'no such attack')).toMatchObject({ code: 1 });
 });

@@ -28,7 +28,8 @@ ${listed([
   ['TOKEN', 'token of all users; leaves out the scenario direct'],
 ])}
 
-Exit code: 0; 1 when a threshold was missed; 2 when the arguments are wrong; 3 when nothing could run.`;
+Exit code: 0; 1 when a threshold was missed; 2 when the arguments are wrong; 3 when nothing could run; 4 when a threshold
+was missed, but artillery or other programs may be the reason.`;
 
 /**
  * @param {string[]} args

@@ -1,34 +1,33 @@
-/** From this share of its time on, artillery's thread is late with what it should do, and with what it measures. */
-const BUSY = 90;
+import { checksOf, disturbances, verdictOf } from './verdict.js';
 
 /**
  * What a run of artillery says.
  * @param {{ name: string, code: number | null, end?: string, printed: string, report?: object }} run
  * @param {{ artillery: number, server: number }} cpu cores that were busy; NaN where that is unknown
+ * @param {{ allowance?: number, machine?: { cores: number, used: number, stolen: number } }} conditions how many times
+ *   as long as usual everything may take, and what the whole machine has used
  */
-export function summarize({ name, code, end, printed, report }, cpu) {
+export function summarize({ name, code, end, printed, report }, cpu, { allowance = 1, machine } = {}) {
   const { counters = {}, summaries = {} } = report ?? {};
-  const checks = [...printed.matchAll(/^(ok|fail): (.+)$/gm)].map(([, verdict, expression]) => ({
-    ok: verdict === 'ok',
-    expression,
-  }));
+  const checks = checksOf(printed, summaries, allowance);
+  const errors = Object.fromEntries(
+    Object.entries(counters).flatMap(([key, times]) => (key.startsWith('errors.') ? [[key.slice(7), times]] : [])),
+  );
+  const reasons = disturbances(summaries, cpu, machine);
   const count = (what) => counters[`vusers.${what}`] ?? 0;
   return {
     scenario: name,
-    // Artillery ends with 0 as well where it has checked nothing.
-    ok: code === 0 && checks.length > 0 && checks.every(({ ok }) => ok),
+    verdict: verdictOf({ code, checks, errors, reasons }),
+    reasons,
     end: end ?? (report ? undefined : `artillery ended with exit code ${code}`),
     users: { created: count('created'), completed: count('completed'), failed: count('failed') },
     rows: Object.keys(summaries)
       .filter((row) => `duration.${row}` in counters)
       .sort(inOrder)
       .map((row) => ({ row, ...figures(summaries[row], counters[`duration.${row}`]) })),
-    errors: Object.fromEntries(
-      Object.entries(counters).flatMap(([key, times]) => (key.startsWith('errors.') ? [[key.slice(7), times]] : [])),
-    ),
+    errors,
     checks,
     cpu: { ...cpu, thread: (summaries['artillery.busy']?.mean ?? 0) / 100 },
-    isArtilleryBusy: (summaries['artillery.busy']?.p75 ?? 0) > BUSY,
   };
 }
 
@@ -39,7 +38,7 @@ function figures({ count, p50, p95, p99, max }, duration) {
 }
 
 /** What a person reads. @returns {string[]} lines */
-export function describe({ ok, end, users, rows, errors, checks, cpu, isArtilleryBusy }) {
+export function describe({ verdict, reasons, end, users, rows, errors, checks, cpu }) {
   const { created, completed, failed } = users;
   const lost = Object.entries(errors).map(([code, times]) => `${code} ${number(times)}`);
   const missed = checks.filter((check) => !check.ok);
@@ -48,22 +47,20 @@ export function describe({ ok, end, users, rows, errors, checks, cpu, isArtiller
     ...(rows.length > 0 ? table(rows) : []),
     `errors         ${lost.length > 0 ? lost.join(', ') : 'none'}`,
     `CPU            artillery ${cores(cpu.artillery)}, its thread busy ${percent(cpu.thread)}; server ${cores(cpu.server)}`,
+    ...checks.flatMap(({ expression, allowed }) =>
+      allowed === undefined ? [] : [`allowed        ${expression}: ${Math.round(allowed)} ms on this machine`],
+    ),
     ...missed.map(({ expression }) => `MISSED         ${expression}`),
+    ...reasons.map((reason) => `disturbed      ${reason}`),
   ];
-  if (isArtilleryBusy) {
-    lines.push(
-      'artillery was the bottleneck: its times and rates are its own, not the server’s; npm run bench loads harder',
-    );
-  }
-  if (end) lines.push(`FAILED         ${end}`);
-  else
-    lines.push(
-      ok
-        ? `ok             ${checks.length} thresholds met`
-        : `FAILED         ${missed.length} of ${checks.length} thresholds missed`,
-    );
-  return lines;
+  const outcome =
+    end ??
+    (verdict === 'ok' ? `${checks.length} thresholds met` : `${missed.length} of ${checks.length} thresholds missed`);
+  return [...lines, `${LABELS[verdict].padEnd(14)} ${outcome}`];
 }
+
+/** How a verdict is shown. */
+export const LABELS = { ok: 'ok', inconclusive: 'INCONCLUSIVE', failed: 'FAILED' };
 
 function table(rows) {
   const lines = [

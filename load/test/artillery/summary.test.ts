@@ -9,16 +9,21 @@ interface Run {
   report?: object;
 }
 
+interface Conditions {
+  allowance?: number;
+  machine?: { cores: number; used: number; stolen: number };
+}
+
 interface Result {
-  ok: boolean;
-  isArtilleryBusy: boolean;
+  verdict: 'ok' | 'inconclusive' | 'failed';
+  reasons: string[];
   users: { created: number; completed: number; failed: number };
   errors: Record<string, number>;
 }
 
 const module = new URL('../../artillery/command/summary.js', import.meta.url);
 const summary = (await import(module.href)) as {
-  summarize(run: Run, cpu: { artillery: number; server: number }): Result;
+  summarize(run: Run, cpu: { artillery: number; server: number }, conditions?: Conditions): Result;
   describe(result: Result): string[];
 };
 
@@ -32,7 +37,7 @@ const cpu = { artillery: 0.28, server: 0.13 };
 describe('the summary of a run', () => {
   test('that met its thresholds', () => {
     const result = summary.summarize(recorded('met'), cpu);
-    expect(result).toMatchObject({ ok: true, isArtilleryBusy: false, errors: {} });
+    expect(result).toMatchObject({ verdict: 'ok', reasons: [], errors: {} });
     expect(summary.describe(result)).toEqual([
       'virtual users  100: 100 completed, 0 failed',
       'ms         count  per second  p50  p95   p99   max',
@@ -46,7 +51,7 @@ describe('the summary of a run', () => {
 
   test('that missed some, on a machine that does not tell CPU times', () => {
     const result = summary.summarize(recorded('missed'), { artillery: Number.NaN, server: Number.NaN });
-    expect(result.ok).toBe(false);
+    expect(result.verdict).toBe('failed');
     expect(summary.describe(result)).toEqual([
       'virtual users  20: 0 completed, 20 failed',
       'ms                count  per second  p50   p95   p99   max',
@@ -64,19 +69,19 @@ describe('the summary of a run', () => {
 
   test('in which artillery could not keep up', () => {
     const result = summary.summarize(recorded('busy'), cpu);
-    expect(result).toMatchObject({ ok: false, isArtilleryBusy: true });
+    expect(result).toMatchObject({ verdict: 'inconclusive', reasons: ['artillery was the bottleneck'] });
     expect(summary.describe(result).slice(-4)).toEqual([
       'MISSED         echo.30000.count * 1000 / duration.echo.30000 > 28500',
       'MISSED         echo.30000.p99 < 250',
-      'artillery was the bottleneck: its times and rates are its own, not the server’s; npm run bench loads harder',
-      'FAILED         2 of 4 thresholds missed',
+      'disturbed      artillery was the bottleneck',
+      'INCONCLUSIVE   2 of 4 thresholds missed',
     ]);
   });
 
   test('that came to no end', () => {
     const run = { name: 'chat', code: null, end: 'took longer than 120 s', printed: '' };
     const result = summary.summarize(run, cpu);
-    expect(result).toMatchObject({ ok: false, users: { created: 0, completed: 0, failed: 0 } });
+    expect(result).toMatchObject({ verdict: 'failed', users: { created: 0, completed: 0, failed: 0 } });
     expect(summary.describe(result)).toEqual([
       'virtual users  0: 0 completed, 0 failed',
       'errors         none',
@@ -91,5 +96,48 @@ test.each<[string, Partial<Run>]>([
   ['artillery fails with all thresholds met', { code: 11 }],
   ['one threshold is missed, and artillery does not say so', { printed: 'ok: a == 1\nfail: b == 1\n' }],
 ])('a run is not ok when %s', (_what, change) => {
-  expect(summary.summarize({ ...recorded('met'), ...change }, cpu).ok).toBe(false);
+  expect(summary.summarize({ ...recorded('met'), ...change }, cpu).verdict).toBe('failed');
+});
+
+describe('on a machine that other programs use', () => {
+  const free = { cores: 2, used: 0.5, stolen: 0 };
+  const used = { cores: 2, used: 1.2, stolen: 0.1 };
+  const stolen = { cores: 2, used: 0.5, stolen: 0.9 };
+  const late = { code: 1, printed: 'ok: vusers.failed == 0\nfail: echo.897.p99 < 20\n' };
+
+  test.each<[string, Partial<Run>, Conditions, Result['verdict']]>([
+    ['a missed time fails if nothing was in the way', late, { machine: free }, 'failed'],
+    ['a missed time is inconclusive if others used it', late, { machine: used }, 'inconclusive'],
+    ['a missed time is inconclusive if the host took it', late, { machine: stolen }, 'inconclusive'],
+    ['a run without an end is inconclusive', { code: null, printed: '' }, { machine: used }, 'inconclusive'],
+    ['a crash of artillery fails', { code: 11, printed: '' }, { machine: used }, 'failed'],
+    ['met thresholds are met', {}, { machine: stolen }, 'ok'],
+    ['a time within the allowance is met', late, { machine: free, allowance: 2 }, 'ok'],
+    ['a time beyond the allowance is not', late, { machine: free, allowance: 1.2 }, 'failed'],
+  ])('%s', (_what, change, conditions, verdict) => {
+    expect(summary.summarize({ ...recorded('met'), ...change }, cpu, conditions).verdict).toBe(verdict);
+  });
+
+  test('lost messages fail the run, and replies that are late do not', () => {
+    expect(summary.summarize(recorded('missed'), cpu, { machine: used }).verdict).toBe('failed');
+    const run = recorded('missed') as Run & { report: { counters: Record<string, number> } };
+    for (const key of Object.keys(run.report.counters)) if (key.startsWith('errors.')) delete run.report.counters[key];
+    run.report.counters['errors.NO_REPLY'] = 20;
+    expect(summary.summarize(run, cpu, { machine: used }).verdict).toBe('inconclusive');
+    expect(summary.summarize(run, cpu, { machine: free }).verdict).toBe('failed');
+  });
+
+  test('the summary shows the reason, and what the baseline allowed', () => {
+    const result = summary.summarize({ ...recorded('met'), ...late }, cpu, { machine: used, allowance: 1.1 });
+    expect(summary.describe(result).slice(-3)).toEqual([
+      'MISSED         echo.897.p99 < 20',
+      'disturbed      other programs took 0.8 of 2 cores',
+      'INCONCLUSIVE   1 of 2 thresholds missed',
+    ]);
+    const allowed = summary.summarize({ ...recorded('met'), ...late }, cpu, { allowance: 2 });
+    expect(summary.describe(allowed).slice(-2)).toEqual([
+      'allowed        echo.897.p99 < 20: 40 ms on this machine',
+      'ok             2 thresholds met',
+    ]);
+  });
 });

@@ -50,6 +50,11 @@ export class Hosted {
     });
   }
 
+  /** The process id of the primary. */
+  get pid() {
+    return this.#child.pid;
+  }
+
   /** The workers that respond, each with its id and its process id. */
   async workers() {
     const { workers } = await (await fetch(`${this.admin}/api/stats`)).json();
@@ -59,7 +64,8 @@ export class Hosted {
   async reload() {
     const from = this.#lines.length;
     this.#child.kill('SIGHUP');
-    await this.#until((line) => line.includes('reload finished'), from);
+    const line = await this.#until((line) => /"msg":"reload (finished|aborted)/.test(line), from);
+    if (line.includes('reload aborted')) throw new Error(line);
   }
 
   async stop() {

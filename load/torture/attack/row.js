@@ -29,9 +29,9 @@ const probesFile = fileURLToPath(new URL('probes.js', import.meta.url));
  * Runs one attack against a fresh server.
  * @param {import('./attacks.js').Attack} attack
  * @param {{ name: string, environment: Record<string, string>, isRedis?: boolean }} pass what the server is set to
- * @param {{ seconds: number, rate: number }} options
+ * @param {{ seconds: number, rate: number, sockets?: string }} options `sockets`: `native` or `portable`
  */
-export async function runRow(attack, pass, options) {
+export async function runRow(attack, pass, { sockets, ...options }) {
   const redis = pass.isRedis ? await startRedis() : undefined;
   const environment = {
     DRAIN_TIMEOUT: '0',
@@ -43,34 +43,48 @@ export async function runRow(attack, pass, options) {
     ...pass.environment,
     ...attack.environment,
     ...(redis && { REDIS_URL: redis.url }),
+    ...(sockets && { GJALLAR_SOCKETS: sockets }),
   };
   let service;
   const children = [];
   try {
-    service = await Service.start(environment);
-    // The primary may say that it listens before the lines of its workers have come.
-    while (service.pids.size < WORKERS) await sleep(10);
-    const [target, other] = service.pids.keys();
-    const start = async (file, settings) => {
+    service = await start(environment, attack.application);
+    const [target, other] = await workersOf(service, attack.application);
+    const startChild = async (file, settings) => {
       const given = JSON.stringify({ port: service.port, ...settings });
       const child = await Child.start(null, [file, given], { patience: PREPARATION_MS });
       children.push(child);
       return child;
     };
     const auth = await authOf('somebody else', environment);
-    const probes = await start(probesFile, { address: OTHERS, workers: [target, other], auth });
+    const probes = await startChild(probesFile, { address: OTHERS, workers: [target, other], auth });
     const own = { name: attack.name, target, other, address: ATTACKER, auth: await authOf('attacker', environment) };
-    const attacker = await start(attackerFile, { ...own, ...options });
+    const attacker = await startChild(attackerFile, { ...own, ...options });
     await sleep(REST_MS);
     const measured = await measure({ service, redis, attacker, probes });
     const faults = faultsOf(measured, attack.bounds);
     const verdict = { ok: faults.length === 0, noisy: isNoisy(measured), faults };
-    return { attack: attack.name, limits: pass.name, ...measured, ...verdict };
+    return { attack: attack.name, limits: pass.name, sockets, ...measured, ...verdict };
   } finally {
     for (const child of children) await child.stop();
     if (service) await stop(service);
     await redis?.stop();
   }
+}
+
+/** The chat service, or an application under `gjallar run`. */
+function start(environment, application) {
+  if (!application) return Service.start(environment);
+  return Service.start(environment, [], undefined, ['run', application, '--workers', String(WORKERS)]);
+}
+
+/** The numbers of the workers, once all of them listen. */
+async function workersOf(service, application) {
+  // `gjallar run` listens once they are there, and names none of them.
+  if (application) return Array.from({ length: WORKERS }, (_, index) => index + 1);
+  // The primary may say that it listens before the lines of its workers have come.
+  while (service.pids.size < WORKERS) await sleep(10);
+  return service.pids.keys();
 }
 
 /** Lets the attacker loose. @returns {Promise<import('./verdict.js').Row>} */

@@ -1,7 +1,10 @@
-/** Columns of what a person reads; the first one is aligned to the left. */
+/** How many columns are text, and aligned to the left. */
+const TEXTS = 3;
+/** Columns of what a person reads. */
 const columns = [
   ['attack', ({ attack }) => attack],
   ['limits', ({ limits }) => limits],
+  ['sockets', ({ sockets }) => sockets ?? 'default'],
   ['sent MB', ({ spent }) => (spent.bytes / 1e6).toFixed(1)],
   ['conn.', ({ spent }) => spent.connections],
   ['its CPU s', ({ spent }) => spent.cpu.toFixed(1)],
@@ -15,7 +18,10 @@ const columns = [
   ['ack ms', ({ others }) => others.post],
   ['lag ms', ({ others }) => others.lag],
   ['programs', ({ programs }) => (programs ?? 0).toFixed(1)],
-  ['', ({ ok, noisy }) => `${ok ? 'ok' : 'FAILED'}${noisy ? ', noisy' : ''}`],
+  [
+    '',
+    ({ ok, noisy, tries }) => `${ok ? 'ok' : 'FAILED'}${noisy ? ', noisy' : ''}${tries > 1 ? `, try ${tries}` : ''}`,
+  ],
 ];
 
 /** The rows as a table of Markdown. @param {object[]} rows @returns {string} */
@@ -23,8 +29,8 @@ export function tableOf(rows) {
   const cells = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => String(cell(row))))];
   const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column].length)));
   const line = (values) =>
-    `| ${values.map((value, i) => (i < 2 ? value.padEnd(widths[i]) : value.padStart(widths[i]))).join(' | ')} |`;
+    `| ${values.map((value, i) => (i < TEXTS ? value.padEnd(widths[i]) : value.padStart(widths[i]))).join(' | ')} |`;
   const [head, ...body] = cells.map(line);
-  const rule = `|${widths.map((width, i) => `${'-'.repeat(width + 1)}${i < 2 ? '-' : ':'}`).join('|')}|`;
+  const rule = `|${widths.map((width, i) => `${'-'.repeat(width + 1)}${i < TEXTS ? '-' : ':'}`).join('|')}|`;
   return [head, rule, ...body].join('\n');
 }

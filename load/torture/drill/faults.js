@@ -37,7 +37,7 @@ export async function redisPart({ directory, atEnd }) {
   mkdirSync(own);
   const redis = await Redis.start({ directory: own, host: '127.0.0.1', port: await freePort('127.0.0.1') });
   atEnd(() => redis.kill());
-  const docs = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
   const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs);
   const call = async (...words) => {
     const admin = new RedisClient(redis.url);

@@ -67,7 +67,7 @@ async function timeTo(look, start) {
 function remedyOf({ labels, annotations }, remedy) {
   const [page] = annotations.runbook.split('#');
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
-  const section = labels.problem ? text.slice(text.indexOf('### Problems')) : text;
+  const section = labels.problem ? text.slice(text.indexOf('\n## Problems')) : text;
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
   const row = rows.find((line) =>
     labels.problem ? isAbout(line, labels.problem) : line.includes(`\`${labels.alertname}\``),

@@ -9,11 +9,15 @@ const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 
 /** Members of several rooms that talk all the time and remember every message. */
 export class Members {
-  /** What became of each text: `acked`, `refused`, `unknown`. */
+  /** What became of each text: `acked`, `refused`, `unknown`; with the epoch and the time of the acknowledgement. */
   verdicts = new Map();
+  /** Messages that the server sent by itself although it had sent the same text to the same member before. */
+  pushedAgain = 0;
   incomplete = 0;
   acks = 0;
   reconnections = 0;
+  /** Those of members that stay on polling, among them. */
+  pollingReconnections = 0;
   #members;
   #isTalking = true;
   #lastAck = performance.now();
@@ -29,8 +33,16 @@ export class Members {
     this.#members = Array.from({ length: count }, (_, index) => {
       const options = { transports: transports[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
       const socket = io(urlOf(index), { ...options, timeout: 5000, forceNew: true, auth: { name: `member${index}` } });
-      socket.io.on('reconnect', () => this.reconnections++);
+      socket.io.on('reconnect', () => {
+        this.reconnections++;
+        if (index % 3 === 2) this.pollingReconnections++;
+      });
       const member = { index, socket, rooms: new Rooms(socket), lastAck: performance.now(), heard: new Map() };
+      const pushed = new Set();
+      socket.on('message', ({ text }) => {
+        if (pushed.has(text)) this.pushedAgain++;
+        pushed.add(text);
+      });
       // Two rooms each, so that every room has members on several workers.
       member.names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
       return member;
@@ -60,7 +72,7 @@ export class Members {
       if (!member.socket.connected) continue;
       const room = member.names[number % member.names.length];
       const text = `${member.index}:${number}`;
-      this.verdicts.set(text, { outcome: await this.#say(member, room, text), room });
+      this.verdicts.set(text, { ...(await this.#say(member, room, text)), room });
     }
   }
 
@@ -69,15 +81,15 @@ export class Members {
     try {
       reply = await member.socket.timeout(ANSWER_TIMEOUT).emitWithAck('message', { room, text });
     } catch {
-      return 'unknown';
+      return { outcome: 'unknown' };
     }
-    if (!reply.ok) return REFUSED.includes(reply.code) ? 'refused' : 'unknown';
+    if (!reply.ok) return { outcome: REFUSED.includes(reply.code) ? 'refused' : 'unknown' };
     const now = performance.now();
     this.acks++;
     this.#longestGap = Math.max(this.#longestGap, now - this.#lastAck);
     this.#lastAck = now;
     member.lastAck = now;
-    return 'acked';
+    return { outcome: 'acked', epoch: reply.epoch, at: now };
   }
 
   /** Resolves with true when every member has got an answer since now, or with false when that takes too long. */
@@ -98,17 +110,18 @@ export class Members {
   }
 
   /** Stops all members; resolves when each has received every message, or when that takes too long. */
-  async finish(timeout) {
+  async finish(timeout, counts = undefined) {
     this.#isTalking = false;
     await Promise.all(this.#talking);
     const end = performance.now() + timeout;
-    while (this.missing() > 0 && performance.now() < end) await sleep(100);
+    while (this.missing(counts) > 0 && performance.now() < end) await sleep(100);
   }
 
-  missing() {
+  /** @param {(verdict: { epoch: string, at: number }) => boolean} counts which acknowledged messages count */
+  missing(counts = () => true) {
     return this.#count(({ heard, acked }) => {
       const texts = new Set(heard.map(({ text }) => text));
-      return acked.filter((text) => !texts.has(text)).length;
+      return acked.filter((text) => !texts.has(text) && counts(this.verdicts.get(text))).length;
     });
   }
 

@@ -3,24 +3,27 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { own } from '../support/at-exit.js';
 
-/** A Redis that keeps on disk what it has confirmed. */
+const KEPT = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/** A Redis that keeps on disk what it has confirmed, unless other settings say otherwise. */
 export class Redis {
   #child;
   #args;
   #launch;
 
-  /** @param {{ directory: string, host: string, port: number, launch?: typeof spawn }} options */
-  static async start({ directory, host, port, launch = spawn }) {
+  /** @param {{ directory: string, host: string, port: number, launch?: typeof spawn, settings?: string[] }} options */
+  static async start({ directory, host, port, launch = spawn, settings = KEPT }) {
     const redis = new Redis();
-    const kept = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
-    redis.#args = ['--bind', host, '--port', String(port), '--protected-mode', 'no', '--dir', directory, ...kept];
+    const basics = ['--bind', host, '--port', String(port), '--protected-mode', 'no', '--dir', directory];
+    redis.#args = [...basics, '--save', '', ...settings];
     redis.#launch = launch;
     redis.url = `redis://${host}:${port}`;
-    await redis.#begin();
+    await redis.begin();
     return redis;
   }
 
-  async #begin() {
+  /** Starts it with what its directory has. */
+  async begin() {
     const child = own(this.#launch('redis-server', this.#args, { stdio: ['ignore', 'pipe', 'inherit'] }));
     this.#child = child;
     await new Promise((resolve, reject) => {
@@ -48,6 +51,6 @@ export class Redis {
 
   async restart() {
     await this.kill();
-    await this.#begin();
+    await this.begin();
   }
 }

@@ -9,6 +9,8 @@ const PATIENCE = 30_000;
 export class Connection {
   /** Whether the other side has ended it. */
   isClosed = false;
+  /** Whether it has said that the response was its last one, as behind a proxy. */
+  isLast = false;
   #socket;
   #bytes = Buffer.alloc(0);
   #wake;
@@ -77,8 +79,17 @@ export class Connection {
   }
 
   /** The next HTTP response; undefined where the connection ends instead. */
-  response(patience) {
-    return this.read(takeResponse, patience);
+  async response(patience) {
+    const response = await this.read(takeResponse, patience);
+    this.isLast = response?.headers.connection === 'close';
+    return response;
+  }
+
+  /** This connection, or another one if no more requests are answered on it. */
+  reusable(port) {
+    if (!this.isClosed && !this.isLast) return this;
+    this.end();
+    return new Connection(port);
   }
 
   /** The next WebSocket frame; undefined where the connection ends instead. */

@@ -4,10 +4,13 @@ import { descriptorsOf } from '../../harness/processes.js';
 import { startService, WITHOUT_LIMITS } from '../../harness/service.js';
 import { own } from './at-exit.js';
 
-/** What a service needs of the environment; what is set here for another does not hold for it. */
+/**
+ * What a service needs of the environment; what is set here for another does not hold for it. Reloads are quick where the
+ * scenario does not set `RELOAD_SETTLE` itself.
+ */
 export function bareEnvironment() {
   const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-  return { PATH, HOME, TMPDIR };
+  return { PATH, HOME, TMPDIR, RELOAD_SETTLE: '200ms' };
 }
 
 /**
@@ -31,12 +34,13 @@ export class Service {
    * @param {Record<string, string>} environment
    * @param {string[]} [nodeOptions] of the primary and the workers
    * @param {string} [main] the program of another version
+   * @param {string[]} [args] of that program
    */
-  static async start(environment = {}, nodeOptions = [], main = undefined) {
+  static async start(environment = {}, nodeOptions = [], main = undefined, args = []) {
     const service = new Service();
     service.#running = await startService({
       env: { ...bareEnvironment(), WORKERS: '2', ...WITHOUT_LIMITS, ...environment },
-      ...{ nodeOptions, main },
+      ...{ nodeOptions, main, args },
       onLine: (line, stream) => service.#hear(line, stream),
       onSpawn: own,
     });

@@ -1,3 +1,4 @@
+import type { Finding } from '../../history/loss/continuation.js';
 import { bytesOf } from '../../history/page.js';
 import { readThrough } from '../../history/read-through.js';
 import type {
@@ -22,6 +23,8 @@ import { Resequencer } from './resequencer.js';
 export interface ReadCost {
   bytes: number;
   ms: number;
+  /** What became of messages that the page should have; false if it has all. */
+  lacks: 'lost' | 'trimmed' | false;
 }
 
 export interface ConversationEvents extends LocalMembers {
@@ -31,6 +34,11 @@ export interface ConversationEvents extends LocalMembers {
   announcePositions(positions: AnnouncedPositions): void;
   /** Delivers to this worker's members. */
   deliver(conversation: Conversation, message: StoredMessage): void;
+  /**
+   * Told how a new epoch of a conversation goes together with what was delivered here, and when the last message of the
+   * former one arrived.
+   */
+  onNewEpoch?(finding: Finding, lastUsed: number): void;
   /** Told the cost of each read that a client has asked for. */
   onRead(client: unknown, cost: ReadCost): void;
 }
@@ -66,7 +74,13 @@ export class Conversations {
     });
     this.followed = new FollowedConversations(
       events,
-      (key, conversation) => new Resequencer(key, store, (message) => events.deliver(conversation, message)),
+      (key, conversation) =>
+        new Resequencer(
+          key,
+          store,
+          (message) => events.deliver(conversation, message),
+          (finding, lastUsed) => events.onNewEpoch?.(finding, lastUsed),
+        ),
     );
     this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS);
   }
@@ -107,7 +121,8 @@ export class Conversations {
     return this.reads.run(client, async () => {
       const start = performance.now();
       const page = await readThrough(this.store, this.archive, keyOf(conversation), query);
-      this.events.onRead(client, { bytes: bytesOf(page.messages), ms: performance.now() - start });
+      const lacks = !page.complete && (query.epoch === undefined || query.epoch === page.epoch ? 'trimmed' : 'lost');
+      this.events.onRead(client, { bytes: bytesOf(page.messages), ms: performance.now() - start, lacks });
       return page;
     });
   }

@@ -2,6 +2,7 @@ import { HistoryError } from '../../history/errors.js';
 import type { HistoryCall } from '../../history/metrics.js';
 import { Outage, type OutageReports } from '../../history/outage.js';
 import type { HistoryStore } from '../../history/store.js';
+import { redisCause } from '../../runtime/redis-client.js';
 
 /** The outages of the store: messages that cannot be stored, or only cannot be read. */
 export class HistoryOutages {
@@ -22,14 +23,14 @@ export class HistoryOutages {
   ) {
     this.storing = new Outage(reports, {
       problemFor: (error) =>
-        error instanceof HistoryError && error.code === 'HISTORY_REFUSED'
-          ? `${name} rejects writes: messages cannot be stored`
-          : `${name} is unreachable: messages cannot be stored or read`,
-      check: () => store.check(this.conversation),
+        isRejected(error)
+          ? `${causeOf(error) ?? `${name} rejects writes`}: messages cannot be stored`
+          : `${causeOf(error) ?? `${name} is unreachable`}: messages cannot be stored or read`,
+      check: () => store.check(this.conversation).catch((error) => this.rethrow(error)),
     });
     this.reading = new Outage(reports, {
-      problemFor: () => `${name} cannot be read: clients get no history`,
-      check: () => store.head(this.conversation),
+      problemFor: (error) => `${causeOf(error) ?? `${name} cannot be read`}: clients get no history`,
+      check: () => store.head(this.conversation).catch((error) => this.rethrow(error)),
     });
   }
 
@@ -41,8 +42,24 @@ export class HistoryOutages {
     outage.failed(this.explain(error));
   }
 
+  private rethrow(error: unknown): never {
+    throw error instanceof HistoryError ? this.explain(error) : error;
+  }
+
   close(): void {
     this.storing.close();
     this.reading.close();
   }
+}
+
+/** Whether only writes fail. A Redis that has become a replica can be read. */
+function isRejected(error: unknown): boolean {
+  if (!(error instanceof HistoryError)) return false;
+  return error.code === 'HISTORY_REFUSED' || (error.cause instanceof Error && error.cause.message.includes('READONLY'));
+}
+
+/** What Redis has said, if the operator must change something for it. */
+function causeOf(error: unknown): string | undefined {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof Error ? redisCause(cause.message)?.text : undefined;
 }

@@ -1,17 +1,22 @@
-import { resolve } from 'node:path';
+import { randomInt, randomUUID } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
-import type { RevocationStore } from '../../accounts/revocations.js';
+import type { RevocationStore } from '../../accounts/revocation-store.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
 import { HistoryError } from '../../history/errors.js';
+import { Canary } from '../../history/loss/canary.js';
+import { lossMetrics } from '../../history/loss/metrics.js';
+import { FileLossNotices, RedisLossNotices } from '../../history/loss/notices.js';
+import { LossWatch } from '../../history/loss/watch.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
 import type { OutageReports } from '../../history/outage.js';
+import { BUCKETS, Keys } from '../../history/redis/keys.js';
 import type { HistoryStore } from '../../history/store.js';
-import { register } from '../../operations/metrics/metric.js';
-import { redisClient } from '../../runtime/redis-client.js';
+import type { WorkerMetrics } from '../../operations/metrics/worker-metrics.js';
+import { reasonFor, redisClient } from '../../runtime/redis-client.js';
 import { HistoryOutages } from './history-outages.js';
 
 /** The stores that keep the messages. */
@@ -20,6 +25,8 @@ export interface KeptMessages {
   archive: (ArchiveReader & ArchiveErasure) | undefined;
   /** Where revoked tokens are kept; undefined if nothing is. */
   revocations: RevocationStore | undefined;
+  /** Tells the operator that messages were lost; undefined if nothing is kept. */
+  loss: LossWatch | undefined;
   /** Whether messages could be kept at some time since the start. A worker that never could gets no clients. */
   isReady(): boolean;
   close(): Promise<void>;
@@ -29,8 +36,8 @@ export interface HistorySurroundings {
   log: Logger;
   /** What is down at present, for the health endpoints. */
   problems: Set<string>;
-  /** Where the stores' metrics are registered. */
-  registry: Registry;
+  /** Where the stores' metrics are added. */
+  metrics: Pick<WorkerMetrics, 'add'>;
   /** Whether this worker is the one that removes old messages. */
   isTrimmer(): boolean;
   /** How long a message that takes `leadMs` to prepare may wait without being delivered later, in ms. */
@@ -53,12 +60,13 @@ const REDIS_GRACE_MS = 2000;
  */
 export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
   const { historyTtl: ttlMs, historyStore, redisUrl, archiveUrl } = config;
-  const { log, registry, isTrimmer } = surroundings;
+  const { log, metrics, isTrimmer } = surroundings;
   if (ttlMs === 0) {
     return {
       history: undefined,
       archive: undefined,
       revocations: undefined,
+      loss: undefined,
       isReady: () => true,
       close: async () => {},
     };
@@ -68,9 +76,9 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
       ? await connectRedis({ ...config, redisUrl }, surroundings)
       : await openSqlite(config, surroundings);
   const { store, outages } = opened;
-  const history = new MeasuredHistory(store, { registry, isTrimmer, onFailure: (...what) => outages.failed(...what) });
+  const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
   const archiving = archiveUrl ? await openArchive(archiveUrl, history, surroundings) : undefined;
-  register(registry, [...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
+  metrics.add([...history.metrics(), ...lossMetrics(opened.loss), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL_MS);
@@ -78,9 +86,11 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
     history,
     archive: archiving?.reader,
     revocations: opened.revocations,
+    loss: opened.loss,
     isReady: opened.isReady,
     close: async () => {
       clearInterval(timer);
+      opened.loss.close();
       outages.close();
       await archiving?.close();
       await opened.revocations.close();
@@ -98,6 +108,7 @@ interface OpenedStore {
   store: HistoryStore;
   outages: HistoryOutages;
   revocations: RevocationStore;
+  loss: LossWatch;
   isReady(): boolean;
 }
 
@@ -106,6 +117,7 @@ async function connectRedis(
   { log, problems }: HistorySurroundings,
 ): Promise<OpenedStore> {
   const { RedisHistoryStore, redisClientOptions } = await import('../../history/redis/store.js');
+  const { RedisEpochRenewal } = await import('../../history/redis/renewal.js');
   const { RedisRevocations } = await import('../revocations/redis.js');
   let isReady = false;
   let isConnected = false;
@@ -120,8 +132,9 @@ async function connectRedis(
   const isDown = () => outages.storing.failed(new HistoryError('HISTORY_UNAVAILABLE', latest));
   // A connection that breaks returns at once, unless Redis is down.
   let grace: NodeJS.Timeout | undefined = setTimeout(isDown, REDIS_GRACE_MS);
-  redis.on('error', (error: Error) => {
-    latest = error;
+  redis.on('error', async (error: Error) => {
+    latest = new Error(await reasonFor(redis, error, config.redisUrl), { cause: error });
+    if (outages.storing.isInProgress) void outages.storing.check();
     log.debug({ error }, 'connection of the history');
   });
   redis.on('close', () => {
@@ -137,7 +150,16 @@ async function connectRedis(
     if (outages.storing.isInProgress) void outages.storing.check();
   });
   const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
-  return { store, outages, revocations, isReady: () => isReady };
+  const bucket = randomInt(BUCKETS);
+  const renewal = new RedisEpochRenewal(redis, keyPrefix, bucket);
+  const canary = new Canary(redis, new Keys(keyPrefix).canary(bucket, randomUUID()), renewal);
+  const loss = new LossWatch({
+    name: 'Redis',
+    notices: new RedisLossNotices(redis, `${keyPrefix}loss`),
+    reports: { log, problems },
+    hasLost: () => canary.hasLost(),
+  });
+  return { store, outages, revocations, loss, isReady: () => isReady };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
@@ -159,7 +181,14 @@ async function openSqlite(
   };
   // A busy worker delivers once per window, so a commit that ends right before the window does delays no delivery.
   const spareMs = () => surroundings.spareMs(COMMIT_MS);
+  const notices = new FileLossNotices(join(resolve(dataDir), 'history.db-loss'));
   for (;;) {
+    let loss: LossWatch | undefined;
+    let hasLost = false;
+    const onLost = () => {
+      hasLost = true;
+      loss?.report();
+    };
     try {
       const store = await SqliteHistoryStore.open({
         dataDir: resolve(dataDir),
@@ -167,9 +196,12 @@ async function openSqlite(
         maxBytes,
         spareMs,
         onOpenFolder,
+        onLost,
       });
+      loss = new LossWatch({ name: 'DATA_DIR', notices, reports: { log, problems } });
+      if (hasLost) loss.report();
       const outages = new HistoryOutages(store, 'DATA_DIR', { log, problems });
-      return { store, outages, revocations: new SqliteRevocations(resolve(dataDir)), isReady: () => true };
+      return { store, outages, revocations: new SqliteRevocations(resolve(dataDir)), loss, isReady: () => true };
     } catch (error) {
       const { cause } = error as Error;
       log.error({ error }, 'the history cannot be opened');

@@ -1,29 +1,46 @@
-import type { HistoryStore, Position, StoredMessage } from '../../history/store.js';
+import { continueLog, type Finding, type Reader, remember } from '../../history/loss/continuation.js';
+import type { HistoryStore, Page, Position, StoredMessage } from '../../history/store.js';
 
 /** How long a message waits for those before it before the history is read. Usually they arrive within that time. */
 const MAX_GAP_WAIT_MS = 50;
 /** How long until an unreachable history is read again. */
 const RETRY_MS = 500;
 const PAGE_SIZE = 500;
+/** How many messages wait for others, or for the history. What exceeds that is read from the history. */
+const MAX_WAITING = 1000;
+/** How many new epochs one catch-up follows before it pauses. */
+const MAX_EPOCHS = 4;
+/** How often the history is read for messages of an epoch that it does not know: a replica may be late. */
+const MAX_ATTEMPTS = 20;
 
 /**
  * One conversation as this worker's members receive it: each message once, in the order of the offsets, whichever worker
- * and machine posted it and in whatever order the bus brings it. What the bus has lost is read from the history.
+ * and machine posted it and in whatever order the bus brings it. What the bus has lost is read from the history. Where the
+ * history has lost something, {@link continueLog} decides which message is the next one.
  */
 export class Resequencer {
   private epoch: string | undefined;
   private delivered = 0;
+  private earlier: readonly Position[] = [];
   private readonly waiting = new Map<number, StoredMessage>();
+  /** Messages of other epochs. Which of them is newer only the history knows. */
+  private foreign: StoredMessage[] = [];
+  private attempts = 0;
   private reading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
-  /** When the last message arrived, in ms since 1970. */
+  /** When the last message of the present epoch arrived, in ms since 1970. */
   lastUsed = Date.now();
 
+  /**
+   * @param onNewEpoch told how a new epoch of the log goes together with what was delivered, and when the last message of
+   *   the former one arrived
+   */
   constructor(
     private readonly key: string,
     private readonly store: HistoryStore,
     private readonly deliver: (message: StoredMessage) => void,
+    private readonly onNewEpoch: (finding: Finding, lastUsed: number) => void = () => {},
   ) {}
 
   get isStarted(): boolean {
@@ -50,21 +67,27 @@ export class Resequencer {
   startAfter(epoch: string, offset: number): void {
     this.epoch = epoch;
     this.delivered = offset;
+    this.adopt(this.foreign.splice(0), true);
   }
 
   /** Starts with the oldest message that arrived, or with `first` if none did. */
   startFrom(first: Position): void {
     if (this.isClosed || this.epoch !== undefined) return;
-    this.startAfter(first.epoch, Math.min(first.offset, ...this.waiting.keys()) - 1);
+    const offsets = this.foreign.filter(({ epoch }) => epoch === first.epoch).map(({ offset }) => offset);
+    this.startAfter(first.epoch, Math.min(first.offset, ...offsets) - 1);
     if (this.waiting.size > 0) this.drain();
     else this.catchUp();
   }
 
   /** Takes a message as the bus brings it. */
   receive(message: StoredMessage): void {
-    this.lastUsed = Date.now();
-    if (message.epoch === this.epoch && message.offset <= this.delivered) return;
-    this.waiting.set(message.offset, message);
+    if (message.epoch === this.epoch) {
+      this.lastUsed = Date.now();
+      if (message.offset <= this.delivered || this.waiting.size >= MAX_WAITING) return;
+      this.waiting.set(message.offset, message);
+    } else if (this.foreign.length < MAX_WAITING) {
+      this.foreign.push(message);
+    }
     if (this.epoch !== undefined && !this.reading) this.drain();
   }
 
@@ -91,21 +114,19 @@ export class Resequencer {
     this.isClosed = true;
     clearTimeout(this.timer);
     this.waiting.clear();
+    this.foreign = [];
   }
 
   /** Delivers the messages that are next in order, and schedules a read if some before them are missing. */
   private drain(): void {
     if (this.isClosed) return;
-    for (const [offset, message] of this.waiting) {
-      if (message.epoch === this.epoch && offset <= this.delivered) this.waiting.delete(offset);
-    }
     for (;;) {
       const next = this.waiting.get(this.delivered + 1);
-      if (!next || next.epoch !== this.epoch) break;
+      if (!next) break;
       this.waiting.delete(next.offset);
       this.pass(next);
     }
-    if (this.waiting.size > 0) this.scheduleCatchUp(MAX_GAP_WAIT_MS);
+    if (this.waiting.size > 0 || this.foreign.length > 0) this.scheduleCatchUp(MAX_GAP_WAIT_MS);
   }
 
   private scheduleCatchUp(delayMs: number): void {
@@ -117,16 +138,74 @@ export class Resequencer {
   }
 
   private async read(): Promise<void> {
-    for (;;) {
-      const page = await this.store.read(this.key, { epoch: this.epoch, after: this.delivered, limit: PAGE_SIZE });
+    for (let epochs = 0; epochs < MAX_EPOCHS; ) {
+      // A page is newer than these, and older than those that arrive while it is read.
+      const before = this.foreign;
+      this.foreign = [];
+      const page = await this.readPage().catch((error: unknown) => {
+        this.foreign = [...before, ...this.foreign];
+        throw error;
+      });
       if (this.isClosed) return;
-      if (page.epoch !== this.epoch && page.messages[0]?.offset === 1) this.delivered = 0;
-      this.epoch = page.epoch;
-      for (const message of page.messages) if (message.offset > this.delivered) this.pass(message);
-      // Messages of another epoch, or trimmed ones, can no longer become the next message.
-      for (const [offset, message] of this.waiting) if (message.epoch !== page.epoch) this.waiting.delete(offset);
-      if (this.delivered >= page.offset || page.messages.length === 0) return;
+      if (page.epoch !== this.epoch) {
+        this.enter(page, before);
+        epochs++;
+      } else if (this.take(page)) {
+        return this.retryFor(before);
+      }
     }
+    this.scheduleCatchUp(RETRY_MS);
+  }
+
+  /** Keeps messages of epochs that neither the history nor this worker knows, for another read. */
+  private retryFor(announced: readonly StoredMessage[]): void {
+    const known = new Set([this.epoch, ...this.earlier.map(({ epoch }) => epoch)]);
+    const unknown = announced.filter(({ epoch }) => !known.has(epoch));
+    const retries = unknown.length > 0 && this.attempts < MAX_ATTEMPTS;
+    this.attempts = retries ? this.attempts + 1 : 0;
+    if (!retries) return;
+    this.foreign.unshift(...unknown);
+    this.scheduleCatchUp(RETRY_MS);
+  }
+
+  private readPage(): Promise<Page> {
+    return this.store.read(this.key, { epoch: this.epoch!, after: this.delivered, limit: PAGE_SIZE });
+  }
+
+  /** Goes on in a new epoch, behind what it shares with the former one. */
+  private enter({ epoch, offset, former = [] }: Page, announced: readonly StoredMessage[]): void {
+    const { finding, after } = continueLog(this.reader, { epoch, offset, former, next: undefined }, announced);
+    this.earlier = remember(this.reader, former, after);
+    this.epoch = epoch;
+    this.delivered = after;
+    this.waiting.clear();
+    this.adopt(announced);
+    this.onNewEpoch(finding, this.lastUsed);
+  }
+
+  /** Takes a page of the present epoch. Returns whether it is the last one. */
+  private take(page: Page): boolean {
+    const fresh = page.messages.filter(({ offset }) => offset > this.delivered);
+    const { after } = continueLog(this.reader, { ...page, next: fresh[0]?.offset });
+    this.delivered = after;
+    for (const message of fresh) this.pass(message);
+    for (const offset of this.waiting.keys()) if (offset <= this.delivered) this.waiting.delete(offset);
+    return this.delivered >= page.offset;
+  }
+
+  /** Keeps the messages of the present epoch, and drops those of others. */
+  private adopt(messages: readonly StoredMessage[], keepsOthers = false): void {
+    for (const message of messages) {
+      if (message.epoch !== this.epoch) {
+        if (keepsOthers) this.foreign.push(message);
+      } else if (message.offset > this.delivered) {
+        this.waiting.set(message.offset, message);
+      }
+    }
+  }
+
+  private get reader(): Reader {
+    return { epoch: this.epoch!, offset: this.delivered, earlier: this.earlier };
   }
 
   private pass(message: StoredMessage): void {

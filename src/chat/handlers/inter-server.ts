@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presenceMessage } from '../../presence/messages.js';
+import { presenceMessage } from '../../presence/message-schema.js';
 import type { ChatServer, InterServerEvents } from '../protocol.js';
 
 /**

@@ -1,6 +1,7 @@
+import { normalForm } from '../../accounts/normal-form.js';
+import { canonicalAddress } from '../../engine/limits/client-address.js';
 import { type ErrorCode, errorCodes } from '../../errors.js';
 import type { PlainSocket } from '../../plain/plain-socket.js';
-import { canonical } from '../../runtime/operator/actions.js';
 import type { OperatorSeam } from '../../runtime/operator/seam.js';
 import { type ChatContext, ioRoomOf } from '../context.js';
 import type { ChatSocket, Ended } from '../protocol.js';
@@ -11,6 +12,7 @@ import type { ChatSocket, Ended } from '../protocol.js';
  */
 export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<PlainSocket>): OperatorSeam {
   return {
+    nameOf: normalForm,
     userOf: ({ data }) => (data as ChatSocket['data']).name,
     beforeDisconnect: (socket) => tellEnded(socket as unknown as ChatSocket, 'DISCONNECTED'),
     disconnectOthers: (target) => {
@@ -18,7 +20,7 @@ export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<
       const matches =
         'user' in target
           ? ({ member }: PlainSocket) => member.identity.name === target.user
-          : ({ address }: PlainSocket) => canonical(address) === canonical(target.address);
+          : ({ address }: PlainSocket) => canonicalAddress(address) === canonicalAddress(target.address);
       return refuseAll(plain, matches, 'DISCONNECTED');
     },
     closeRoom: (room) => {

@@ -1,9 +1,11 @@
+import { normalForm } from '../../accounts/normal-form.js';
+import type { Revocation } from '../../accounts/revocation-record.js';
 import {
+  CLOCK_MS,
   idOfAll,
   idOfToken,
   idOfUser,
   MAX_REVOCATIONS,
-  type Revocation,
   type RevokedTokens,
 } from '../../accounts/revocations.js';
 import { GjallarError } from '../../errors.js';
@@ -11,8 +13,6 @@ import { readName, readObject } from '../input.js';
 
 /** How long a revocation is kept if the request does not say when the tokens expire, in ms: a year. */
 export const DEFAULT_KEPT_MS = 366 * 24 * 3_600_000;
-/** How far a caller's clock may be ahead, in ms. */
-const CLOCK_MS = 60_000;
 const MAX_TOKEN_ID = 256;
 
 /** Revokes tokens for the operator. */
@@ -41,7 +41,9 @@ export class TokenRevocation {
 
   /** Accepts the tokens again. Without such a revocation, it does nothing. */
   async lift(id: string): Promise<{ id: string }> {
-    await attempt(() => this.opened().lift(id));
+    // One that an earlier version has stored may be in another form.
+    const ids = id.startsWith(idOfUser('')) ? new Set([id, normalForm(id)]) : [id];
+    for (const one of ids) await attempt(() => this.opened().lift(one));
     this.changed();
     return { id };
   }

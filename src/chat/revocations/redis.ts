@@ -1,24 +1,53 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Revocation, RevocationStore } from '../../accounts/revocations.js';
+import type { FieldChange, RevocationStore } from '../../accounts/revocation-store.js';
+
+/** How many changes one script call makes: Redis serves no other client meanwhile. */
+const MAX_SCRIPT = 200;
+
+/** Each change is a field, its expected value and its next one; an empty text means that there is none. */
+const replace = `
+local all = 1
+for at = 1, #ARGV, 3 do
+  local field, from, to = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local present = redis.call('HMGET', KEYS[1], field)[1] or ''
+  if present ~= from then all = 0
+  elseif to == '' then redis.call('HDEL', KEYS[1], field)
+  else redis.call('HSET', KEYS[1], field, to) end
+end
+return all`;
+
+interface Scripts {
+  gjallarReplaceFields(key: string, ...changes: string[]): Promise<number>;
+}
 
 /** Revocations in one hash of Redis, which all machines share. */
 export class RedisRevocations implements RevocationStore {
+  private readonly redis: (Redis | Cluster) & Scripts;
+  private readonly key: string;
+
   /** @param key the name of the hash */
-  constructor(
-    private readonly redis: Redis | Cluster,
-    private readonly key: string,
-  ) {}
-
-  async all(): Promise<Revocation[]> {
-    return Object.values(await this.redis.hgetall(this.key)).map((value) => JSON.parse(value) as Revocation);
+  constructor(redis: Redis | Cluster, key: string) {
+    redis.defineCommand('gjallarReplaceFields', { numberOfKeys: 1, lua: replace });
+    this.redis = redis as (Redis | Cluster) & Scripts;
+    this.key = key;
   }
 
-  async put(revocation: Revocation): Promise<void> {
-    await this.redis.hset(this.key, revocation.id, JSON.stringify(revocation));
+  async read(): Promise<ReadonlyMap<string, string>> {
+    return new Map(Object.entries(await this.redis.hgetall(this.key)));
   }
 
-  async remove(ids: readonly string[]): Promise<void> {
-    await this.redis.hdel(this.key, ...ids);
+  async replace(changes: readonly FieldChange[]): Promise<boolean> {
+    let isDone = true;
+    for (let at = 0; at < changes.length; at += MAX_SCRIPT) {
+      const args = changes.slice(at, at + MAX_SCRIPT).flatMap(({ field, from = '', to = '' }) => [field, from, to]);
+      if ((await this.redis.gjallarReplaceFields(this.key, ...args)) !== 1) isDone = false;
+    }
+    return isDone;
+  }
+
+  /** Redis may return without what it had. */
+  onReturn(listener: () => void): void {
+    this.redis.on('ready', listener);
   }
 
   /** The connection is the history's. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type Database from 'libsql';
-import type { Revocation, RevocationStore } from '../../accounts/revocations.js';
+import { GENERATION, newGeneration } from '../../accounts/revocation-list.js';
+import type { FieldChange, RevocationStore } from '../../accounts/revocation-store.js';
 import { createPrivately } from '../../history/private-file.js';
 
 /** How long a write waits for the write of another worker, in ms. */
@@ -15,20 +16,31 @@ export class SqliteRevocations implements RevocationStore {
 
   constructor(private readonly dataDir: string) {}
 
-  async all(): Promise<Revocation[]> {
-    const rows = (await this.open()).prepare('SELECT value FROM revocations').all() as { value: string }[];
-    return rows.map(({ value }) => JSON.parse(value) as Revocation);
+  async read(): Promise<ReadonlyMap<string, string>> {
+    const rows = (await this.open()).prepare('SELECT id, value FROM revocations').all() as {
+      id: string;
+      value: string;
+    }[];
+    return new Map(rows.map(({ id, value }) => [id, value]));
   }
 
-  async put(revocation: Revocation): Promise<void> {
-    (await this.open())
-      .prepare('INSERT INTO revocations VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value')
-      .run([revocation.id, JSON.stringify(revocation)]);
-  }
-
-  async remove(ids: readonly string[]): Promise<void> {
-    const remove = (await this.open()).prepare('DELETE FROM revocations WHERE id = ?');
-    for (const id of ids) remove.run([id]);
+  async replace(changes: readonly FieldChange[]): Promise<boolean> {
+    const database = await this.open();
+    const get = database.prepare('SELECT value FROM revocations WHERE id = ?');
+    const set = database.prepare(
+      'INSERT INTO revocations VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value',
+    );
+    const remove = database.prepare('DELETE FROM revocations WHERE id = ?');
+    let isDone = true;
+    const work = database.transaction(() => {
+      for (const { field, from, to } of changes) {
+        if ((get.get([field]) as { value: string } | undefined)?.value !== from) isDone = false;
+        else if (to === undefined) remove.run([field]);
+        else set.run([field, to]);
+      }
+    });
+    work.immediate();
+    return isDone;
   }
 
   async close(): Promise<void> {
@@ -47,6 +59,8 @@ export class SqliteRevocations implements RevocationStore {
     try {
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
         CREATE TABLE IF NOT EXISTS revocations (id TEXT PRIMARY KEY, value TEXT NOT NULL)`);
+      // No other machine knows the list of this file.
+      database.prepare('INSERT OR IGNORE INTO revocations VALUES (?, ?)').run([GENERATION, newGeneration()]);
     } catch (error) {
       database.close();
       throw error;

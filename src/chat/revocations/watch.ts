@@ -1,5 +1,7 @@
-import { type RevocationStore, RevokedTokens } from '../../accounts/revocations.js';
-import { Outage, type OutageReports } from '../../history/outage.js';
+import type { RevocationStore } from '../../accounts/revocation-store.js';
+import { RevokedTokens } from '../../accounts/revocations.js';
+import { Outage } from '../../history/outage.js';
+import { LostList, type LostListReports } from './lost-list.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
 const INTERVAL_MS = 15_000;
@@ -16,21 +18,39 @@ export interface WatchedRevocations {
   close(): void;
 }
 
+export interface RevocationListeners {
+  /** Called after each read. */
+  onChange(): void;
+  /** Makes the workers of all machines read the list. */
+  announce(): void;
+}
+
 /**
  * While the list cannot be read, the worker uses the one that it has read last. Before it has read any, it accepts no token.
- * @param onChange called after each read
  */
 export function watchRevocations(
   store: RevocationStore,
-  reports: OutageReports,
-  onChange: () => void,
+  reports: LostListReports,
+  { onChange, announce }: RevocationListeners,
 ): WatchedRevocations {
-  const tokens = new RevokedTokens(store, onChange);
+  const lost = new LostList(reports);
+  const tokens = new RevokedTokens(store, {
+    onChange,
+    onEmpty: announce,
+    onLoss: (records) => lost.found(records),
+    onRestored: (byThis) => {
+      lost.restored();
+      if (byThis) announce();
+    },
+  });
   const outage = new Outage(reports, {
-    problemFor: () =>
-      tokens.isKnown
-        ? 'the revoked tokens cannot be read: tokens that are revoked now stay valid here'
-        : 'the revoked tokens cannot be read: no token is accepted',
+    problemFor: () => {
+      if (!tokens.isKnown) return 'the revoked tokens cannot be read: no token is accepted';
+      if (tokens.isBehind) {
+        return 'the revoked tokens cannot be written: workers that start now accept tokens that were revoked';
+      }
+      return 'the revoked tokens cannot be read: tokens that are revoked now stay valid here';
+    },
     check: () => tokens.read(),
   });
   const startedAt = performance.now();
@@ -46,13 +66,18 @@ export function watchRevocations(
     if (!isClosed) timer = setTimeout(watch, tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
   };
   void watch();
+  const refresh = () => {
+    if (!isClosed) void read();
+  };
+  store.onReturn?.(refresh);
   return {
     tokens,
-    refresh: () => void read(),
+    refresh,
     close: () => {
       isClosed = true;
       clearTimeout(timer);
       outage.close();
+      lost.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import { type Finding, ok, warn } from './finding.js';
 import { checkMachine } from './machine.js';
 import { checkNats } from './nats.js';
 import { checkCertificate, checkKeys, checkPort } from './network.js';
+import { proxyConfiguration } from './proxies/index.js';
 import { checkRedis } from './redis.js';
 import { checkArchive, checkDataDir } from './storage.js';
 
@@ -13,10 +14,16 @@ import { checkArchive, checkDataDir } from './storage.js';
  * is reported in one line before the checks, as at the start of the server.
  */
 export const doctor: Command = {
-  usage: '',
-  description: 'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.',
+  usage: '[--proxy haproxy|nginx|envoy]',
+  description:
+    'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.\n' +
+    '           With --proxy, prints the configuration of a proxy that places the clients of a room on one worker.',
   async run(args, config, environment) {
-    if (args.length > 0) throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor');
+    if (args[0]?.startsWith('--proxy')) {
+      process.stdout.write(proxyConfiguration(args, config));
+      return 0;
+    }
+    if (args.length > 0) throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor [--proxy haproxy|nginx|envoy]');
     const findings: Finding[] = [
       ok('the configuration is valid'),
       ...unknownVariables(environment).map(({ name, meant }) =>

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { movesConnections } from '../../cluster/primary/ports.js';
+import { socketsInUse } from '../../compat/uws.js';
 import { descriptorLimit } from '../../config/limits.js';
 import { memoryLimit } from '../../config/memory-limit.js';
 import type { Config } from '../../config/options.js';
-import { type Finding, ok, warn } from './finding.js';
+import { type Finding, fail, ok, warn } from './finding.js';
 
 const MIN_BACKLOG = 4096;
 const MIN_MEMORY_PER_WORKER = 256 * 2 ** 20;
@@ -12,7 +13,7 @@ const MIB = 2 ** 20;
 
 /** The limits of the machine or container. */
 export function checkMachine({ workers }: Config): Finding[] {
-  return [descriptors(workers), backlog(), migration(), memory(workers), processors(workers)];
+  return [sockets(), descriptors(workers), backlog(), migration(), memory(workers), processors(workers)];
 }
 
 function read(path: string): string | undefined {
@@ -23,10 +24,21 @@ function read(path: string): string | undefined {
   }
 }
 
+function sockets(): Finding {
+  const { kind, source, reason, remedy, warning } = socketsInUse;
+  if (kind === 'native') return ok(`the sockets are native: ${source}`);
+  if (!warning) return ok(`the sockets are portable: ${reason}`);
+  return warn(`${warning}. To have native ones, ${remedy}.`);
+}
+
 function descriptors(workers: number): Finding {
   const limit = descriptorLimit(workers);
   if (!limit) return warn('the limit of open files is unknown on this system');
   const each = `each worker may hold ${limit.max} file descriptors, one per connection`;
+  if (limit.isTooSmall) {
+    const remedy = 'Raise the limit (ulimit -n, or LimitNOFILE of systemd).';
+    return fail(`${each}; it accepts ${limit.connections} connections at most. ${remedy}`);
+  }
   if (!limit.isLow) return ok(each);
   return warn(`${each}. For more clients, raise the limit (ulimit -n, or LimitNOFILE of systemd).`);
 }

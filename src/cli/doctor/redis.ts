@@ -113,18 +113,13 @@ async function rights(redis: Redis, name: string, info: string | undefined, conf
   );
 }
 
-const clusterSlots = ['CLUSTER', 'SLOTS'];
-
 function busCommands(bus: BackplaneName, channels: string): string[][] {
   if (bus === 'redis') return [['PUBLISH', `${channels}#doctor`, 'x']];
   if (bus === 'redis-frames') return [['PUBLISH', framesChannel(channels), 'x']];
-  if (bus === 'redis-sharded') return [['SPUBLISH', `${channels}#doctor`, 'x'], clusterSlots];
-  if (bus === 'redis-frames-sharded') return [['SPUBLISH', framesChannel(channels), 'x'], clusterSlots];
-  if (bus === 'redis-streams') {
+  if (bus === 'redis-frames-sharded') {
     return [
-      ['XADD', channels, 'NOMKSTREAM', '*', 'doctor', 'x'],
-      ['XREAD', 'COUNT', '1', 'STREAMS', channels, '$'],
-      ['XRANGE', channels, '-', '+', 'COUNT', '1'],
+      ['SPUBLISH', framesChannel(channels), 'x'],
+      ['CLUSTER', 'SLOTS'],
     ];
   }
   return [];
@@ -150,7 +145,7 @@ function subscriptions(bus: BackplaneName, channels: string): [string, string][]
       ['SSUBSCRIBE', framesChannel(channels)],
     ];
   }
-  return bus === 'redis-sharded' ? [['SSUBSCRIBE', `${channels}#/doctor#`]] : [];
+  return [];
 }
 
 /** The commands of the history's scripts. */

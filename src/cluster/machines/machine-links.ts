@@ -1,7 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { type Clock, systemClock } from '../../engine/clock.js';
 import { MalformedMessage } from '../../errors.js';
-import { decodeFrame, encodeFrame, type Frame, type FrameType, frameTypes } from './frames.js';
+import {
+  decodeLinkMessage,
+  encodeLinkMessage,
+  type LinkMessage,
+  type LinkMessageType,
+  linkMessageTypes,
+} from './link-messages.js';
 
 /** A channel for each worker of all machines. A message arrives in order, or is lost. */
 export interface MachineChannels {
@@ -20,7 +26,7 @@ export interface MachineChannels {
 }
 
 /** A longer message is not sent. Redis disconnects a subscriber for which 32 MB are waiting. */
-export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+export const MAX_LINK_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** How often the workers that this one waits for are checked, in ms. */
 export const BEAT_INTERVAL_MS = 2000;
 /** After this number of silent turns, the other worker counts as gone. */
@@ -29,16 +35,16 @@ const MAX_SILENT_TURNS = 4;
 const MAX_PEERS = 20_000;
 /** A turn that is later than this, in ms, means that this worker itself was busy, and blames no other one. */
 const MAX_TURN_MS = 1.5 * BEAT_INTERVAL_MS;
-const MAX_EPOCH = 2 ** 32;
+const MAX_SERIES = 2 ** 32;
 const NOTHING = new Uint8Array();
 
 /** A worker of another machine. */
 interface Peer {
-  /** The frames to it. */
-  readonly epoch: number;
+  /** The link messages to it. */
+  readonly series: number;
   sent: number;
-  /** The frames from it: the epoch, and the number of the next one. */
-  receiving: { epoch: number; next: number } | undefined;
+  /** The link messages from it: the series, and the number of the next one. */
+  receiving: { series: number; next: number } | undefined;
   hasSent: boolean;
   hasHeard: boolean;
   owesAnswer: boolean;
@@ -68,12 +74,12 @@ interface PartListeners {
 
 /**
  * The links between workers of different machines, over channels that may lose messages. Messages of one worker to
- * another arrive in order, or the two count as gone for each other: the frames are numbered, and a worker that misses
- * one reports it. After that, the next frame begins a new epoch.
+ * another arrive in order, or the two count as gone for each other: the link messages are numbered, and a worker that misses
+ * one reports it. After that, the next message begins a new series.
  *
  * ```
  * ONE                              OTHER
- *  │  message (epoch 7, number 0)   │
+ *  │  message (series 7, number 0)  │
  *  │ ─────────────────────────────▶ │
  *  │  message (7, 1)                │
  *  │ ──────────╳                    │
@@ -86,7 +92,7 @@ interface PartListeners {
  *  │ ─────────────────────────────▶ │
  * ```
  *
- * Beats find the loss of a last frame, and a worker that hangs. They go only to workers that this one waits for.
+ * Beats find the loss of a last message, and a worker that hangs. They go only to workers that this one waits for.
  */
 export class MachineLinks {
   private readonly peers = new Map<string, Peer>();
@@ -122,7 +128,7 @@ export class MachineLinks {
       get isUp() {
         return channels.isUp;
       },
-      send: (to, payload) => this.sendFrame(to, frameTypes.message, part, payload),
+      send: (to, payload) => this.sendLinkMessage(to, linkMessageTypes.message, part, payload),
       listen: (listeners) => this.parts.set(part, listeners),
     };
   }
@@ -133,19 +139,19 @@ export class MachineLinks {
     this.peers.clear();
   }
 
-  private sendFrame(to: string, type: FrameType, part = 0, payload: Uint8Array = NOTHING): void {
+  private sendLinkMessage(to: string, type: LinkMessageType, part = 0, payload: Uint8Array = NOTHING): void {
     const peer = this.peerOf(to);
     peer.hasSent = true;
-    const { epoch } = peer;
-    this.publish(to, { type, from: this.id, epoch, number: peer.sent++ >>> 0, part, payload }).catch(() => {
-      if (this.peers.get(to)?.epoch === epoch) this.lose(to);
+    const { series } = peer;
+    this.publish(to, { type, from: this.id, series, number: peer.sent++ >>> 0, part, payload }).catch(() => {
+      if (this.peers.get(to)?.series === series) this.lose(to);
     });
   }
 
-  /** Rejects if the frame does not arrive. */
-  private async publish(to: string, frame: Frame): Promise<void> {
-    if (frame.payload.length > MAX_FRAME_BYTES) throw new Error('the message is too long');
-    if ((await this.channels.publish(to, encodeFrame(frame))) === 0) throw new Error('the worker is gone');
+  /** Rejects if the link message does not arrive. */
+  private async publish(to: string, message: LinkMessage): Promise<void> {
+    if (message.payload.length > MAX_LINK_MESSAGE_BYTES) throw new Error('the message is too long');
+    if ((await this.channels.publish(to, encodeLinkMessage(message))) === 0) throw new Error('the worker is gone');
   }
 
   private peerOf(id: string): Peer {
@@ -153,7 +159,7 @@ export class MachineLinks {
     if (known) return known;
     if (this.peers.size >= MAX_PEERS) this.lose(this.peers.keys().next().value!);
     const peer: Peer = {
-      epoch: randomInt(MAX_EPOCH),
+      series: randomInt(MAX_SERIES),
       sent: 0,
       receiving: undefined,
       hasSent: false,
@@ -165,10 +171,10 @@ export class MachineLinks {
     return peer;
   }
 
-  /** An exception must not end the connection that has received the frame. */
+  /** An exception must not end the connection that has received the link message. */
   private receive(bytes: Buffer): void {
     try {
-      this.onFrame(decodeFrame(bytes));
+      this.onLinkMessage(decodeLinkMessage(bytes));
     } catch (error) {
       if (error instanceof MalformedMessage) return this.onMalformed(error.message);
       queueMicrotask(() => {
@@ -177,29 +183,29 @@ export class MachineLinks {
     }
   }
 
-  private onFrame({ type, from, epoch, number, part, payload }: Frame & { payload: Buffer }): void {
-    if (type === frameTypes.reset) {
-      if (this.peers.get(from)?.epoch === epoch) this.lose(from);
+  private onLinkMessage({ type, from, series, number, part, payload }: LinkMessage & { payload: Buffer }): void {
+    if (type === linkMessageTypes.reset) {
+      if (this.peers.get(from)?.series === series) this.lose(from);
       return;
     }
     if (number === 0) {
       // The other worker has abandoned what it shared with this one.
       if (this.peers.get(from)?.receiving) this.lose(from);
-      this.peerOf(from).receiving = { epoch, next: 0 };
+      this.peerOf(from).receiving = { series, next: 0 };
     }
     const peer = this.peers.get(from);
     const receiving = peer?.receiving;
-    if (!peer || !receiving || receiving.epoch !== epoch || receiving.next !== number) {
-      // What was begun after a loss does not depend on frames from before.
+    if (!peer || !receiving || receiving.series !== series || receiving.next !== number) {
+      // What was begun after a loss does not depend on link messages from before.
       if (receiving) this.lose(from);
-      const reset = { type: frameTypes.reset, from: this.id, epoch, number: 0, part: 0, payload: NOTHING };
+      const reset = { type: linkMessageTypes.reset, from: this.id, series, number: 0, part: 0, payload: NOTHING };
       this.publish(from, reset).catch(() => {});
       return;
     }
     receiving.next = (number + 1) >>> 0;
     peer.hasHeard = true;
-    if (type === frameTypes.beat) peer.owesAnswer = true;
-    if (type === frameTypes.message) this.parts.get(part)?.onMessage(from, payload);
+    if (type === linkMessageTypes.beat) peer.owesAnswer = true;
+    if (type === linkMessageTypes.message) this.parts.get(part)?.onMessage(from, payload);
   }
 
   private lose(id: string): void {
@@ -223,8 +229,8 @@ export class MachineLinks {
       const isWaiting = inUse.has(id);
       peer.silentTurns = hasHeard || isLate || !isWaiting ? 0 : peer.silentTurns + 1;
       if (peer.silentTurns >= MAX_SILENT_TURNS) this.lose(id);
-      else if (isWaiting && !(hasSent && hasHeard)) this.sendFrame(id, frameTypes.beat);
-      else if (owesAnswer && !hasSent) this.sendFrame(id, frameTypes.alive);
+      else if (isWaiting && !(hasSent && hasHeard)) this.sendLinkMessage(id, linkMessageTypes.beat);
+      else if (owesAnswer && !hasSent) this.sendLinkMessage(id, linkMessageTypes.alive);
     }
   };
 }

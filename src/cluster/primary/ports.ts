@@ -25,11 +25,20 @@ export class SharedPorts {
     }
   }
 
-  /** Finds out whether workers can listen on an address. For port 0, it picks a free port. */
-  claim(address: ListenAddress): Promise<Claimed> {
-    const { host = '', port, turn } = address;
+  /** Finds out whether workers can listen on an address. For port 0, it picks a free port, or another than the taken one. */
+  async claim(address: ListenAddress): Promise<Claimed> {
+    const { host = '', port, turn, taken } = address;
     const key = JSON.stringify([host, port, port === 0 ? turn : 0]);
     let claim = this.claims.get(key);
+    if (claim && taken !== undefined) {
+      const { local } = await claim;
+      // Another worker may have had it replaced.
+      if (local?.port === taken && this.claims.get(key) === claim) {
+        this.claims.delete(key);
+        this.addresses.splice(this.addresses.indexOf(local), 1);
+      }
+      claim = this.claims.get(key);
+    }
     if (!claim) {
       claim = this.lockAndTry(address).then((claimed) => {
         if (claimed.local) this.addresses.push(claimed.local);

@@ -1,28 +1,29 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { GjallarError } from '../../errors.js';
 import {
-  type Envelope,
   type FromPrimary,
   type FromWorker,
-  type HandoverOrder,
   MACHINE_ID,
   MESH_DIRECTORY,
   opened,
   type Question,
+  type Readiness,
   socketOf,
 } from '../protocol.js';
 import { Questions } from '../questions.js';
-import { movesConnections, SharedPorts } from './ports.js';
+import { ForkedWorker } from './forked-worker.js';
+import { makeMeshDirectory } from './mesh-directory.js';
+import { SharedPorts } from './ports.js';
+import type { ReloadOptions } from './reload.js';
+import { type ReloadingFleet, ReloadQueue } from './reload-queue.js';
 import { Watchdog } from './watchdog.js';
 
-export interface PrimaryOptions {
+export interface PrimaryOptions extends ReloadOptions {
   workers: number;
   /** The file that the workers run. By default, it is the file of the primary. */
   file?: string | undefined;
@@ -30,10 +31,6 @@ export interface PrimaryOptions {
   arguments?: readonly string[] | undefined;
   /** Node.js flags of the workers; the primary's own flags follow them. */
   nodeFlags: readonly string[];
-  /** How long a drain may take when workers stop or are replaced, in ms. */
-  drainTimeout: number;
-  /** How long workers that are replaced hold the WebSockets of sessions that they have handed over, in ms. */
-  reloadHold: number;
   log: Logger;
   /** Called with the messages that the application on a worker sends to its parent process. */
   onMessage?: ((message: unknown) => void) | undefined;
@@ -43,10 +40,6 @@ export interface PrimaryOptions {
 const SHORT_LIFE_MS = 10_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
-/** How long a worker may take to stop after its drain before it is killed, in ms. */
-const STOP_TIMEOUT_MS = 10_000;
-/** The same for an immediate stop. */
-const STOP_NOW_TIMEOUT_MS = 3000;
 
 /** After this number of further reloads, a worker does not hold WebSockets any more. */
 const MAX_HELD_RELOADS = 2;
@@ -54,41 +47,28 @@ const MAX_HELD_RELOADS = 2;
 /** How long workers may take to answer a question, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
 
-/** A worker, as the primary sees it. */
-interface WorkerRecord {
-  readonly worker: Worker;
-  readonly bornAt: number;
-  isMeshed: boolean;
-  isListening: boolean;
-  /** Whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends. */
-  isSpare: boolean;
-  /** Whether it has handed its sessions over and only holds their WebSockets. */
-  isHolder: boolean;
-  /** Called when it reports this, or is gone. */
-  readonly awaited: Map<FromWorker['type'], () => void>;
-}
-
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
-export class Primary {
+export class Primary implements ReloadingFleet {
   private readonly meshDirectory = makeMeshDirectory();
   private readonly environment = {
     [MESH_DIRECTORY]: this.meshDirectory,
     [MACHINE_ID]: randomBytes(6).toString('base64url'),
   };
-  private readonly members = new Map<number, WorkerRecord>();
+  private readonly members = new Map<number, ForkedWorker>();
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
   private readonly ports = new SharedPorts();
   private readonly questions = new Questions();
   private deaths = 0;
-  private isLeaving = false;
-  private isReloading = false;
+  private readonly reloads: ReloadQueue;
+  isLeaving = false;
   private deathsInAll = 0;
   private stopping = false;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
   constructor(private readonly options: PrimaryOptions) {
-    this.watchdog = new Watchdog(options.workers, (id) => this.onHung(id, 'a worker does not respond and is killed'));
+    this.watchdog = new Watchdog(options.workers, (id) => this.onHung(id, 'does not respond and is killed'));
+    this.reloads = new ReloadQueue(this, options, options.log);
   }
 
   /**
@@ -113,16 +93,18 @@ export class Primary {
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };
-      for (let i = 0; i < workers; i++) this.fork(false);
+      for (let place = 0; place < workers; place++) this.fork(place, false);
     });
   }
 
   /**
-   * Finds out whether the workers can listen on an address, before they start.
+   * Finds out whether the workers can listen on an address, before they start. A port for `port` 0 is picked only when they
+   * listen: until then, any outgoing connection could take it.
    * @throws GjallarError BAD_CONFIG
    */
   async reserve(host: string, port: number): Promise<void> {
-    const { failure } = await this.ports.claim({ host, port, turn: 0 });
+    const ports = port === 0 ? new SharedPorts() : this.ports;
+    const { failure } = await ports.claim({ host, port, turn: 0 });
     if (!failure) return;
     const isTaken = failure.code === 'EADDRINUSE';
     const reason = isTaken ? 'another server uses this port; stop it, or set another PORT' : failure.message;
@@ -136,13 +118,12 @@ export class Primary {
 
   /** Sends a message to the application on each worker. */
   broadcast(message: Serializable): void {
-    for (const { worker } of this.members.values()) if (worker.isConnected()) worker.send(message, () => {});
+    for (const member of this.members.values()) member.pass(message);
   }
 
   /** The ids of the workers that listen. */
   get listening(): number[] {
-    const serving = [...this.members.values()].filter(({ isListening, isHolder }) => isListening && !isHolder);
-    return serving.map(({ worker }) => worker.id);
+    return this.serving.filter(({ isListening }) => isListening).map(({ id }) => id);
   }
 
   /** Whether all clients are being moved to other machines. */
@@ -160,58 +141,42 @@ export class Primary {
     { inputOf, timeoutMs = ANSWER_TIMEOUT_MS }: { inputOf?: (worker: number) => unknown; timeoutMs?: number } = {},
   ): Promise<Map<number, unknown>> {
     return this.questions.ask(workers, timeoutMs, (worker, id) => {
-      const member = this.members.get(worker);
-      if (member) send(member.worker, { type: 'ask', id, question, input: inputOf?.(worker) });
+      this.members.get(worker)?.send({ type: 'ask', id, question, input: inputOf?.(worker) });
     });
   }
 
-  /**
-   * Replaces all workers, one by one. A new worker listens before the old one stops accepting clients. Then the old
-   * workers drain: their clients reconnect to new workers.
-   */
-  async reload(): Promise<void> {
-    const { log, drainTimeout, reloadHold: hold } = this.options;
-    if (this.stopping || this.isReloading)
-      return log.warn('reload ignored: a reload or shutdown is already in progress');
-    this.isReloading = true;
-    this.isLeaving = false;
-    log.info({ movesConnections: movesConnections() }, 'reload started');
-    const old = [...this.members.values()].filter(({ isHolder }) => !isHolder);
-    const retired: WorkerRecord[] = [];
-    const retirements: Promise<void>[] = [];
-    for (const member of old) {
-      // The worker has died meanwhile and was replaced.
-      if (!this.members.has(member.worker.id)) continue;
-      member.isSpare = true;
-      const isSucceeded = await this.forkSuccessor();
-      if (this.stopping) return;
-      if (!isSucceeded) {
-        this.keep(member);
-        break;
-      }
-      send(member.worker, { type: 'retire' });
-      retired.push(member);
-      if (member.isListening) retirements.push(this.reported(member, 'retired'));
-    }
-    // The clients of one old worker must not reconnect to another one.
-    await Promise.all(retirements);
-    if (this.stopping) return;
-    const leaving = new Set(retired.map(({ worker }) => worker.id));
-    const successors = this.listening.filter((id) => !leaving.has(id));
-    // Sessions are handed over as they are drained.
-    const isHanded = hold > 0 && drainTimeout > 0 && successors.length > 0;
-    const handover = isHanded ? { successors, hold } : undefined;
-    await Promise.all(retired.map((member) => this.stopMember(member, drainTimeout, handover)));
-    this.releaseHolders();
-    this.isReloading = false;
-    log.info({ replaced: retired.length, workers: old.length }, 'reload finished');
+  /** Replaces all workers, once new ones have lived for a time. During a reload, one more follows it. */
+  reload(): void {
+    this.reloads.request();
+  }
+
+  /** The workers that run, without those that only hold WebSockets. */
+  get serving(): ForkedWorker[] {
+    return [...this.members.values()].filter(({ isHolder }) => !isHolder);
+  }
+
+  get isStopping(): boolean {
+    return this.stopping;
+  }
+
+  tell(message: FromPrimary): void {
+    for (const member of this.members.values()) member.send(message);
+  }
+
+  forkSpare({ place }: ForkedWorker): ForkedWorker {
+    return this.fork(place, true);
+  }
+
+  readinessOf(workers: readonly ForkedWorker[]): Promise<Map<number, Readiness | undefined>> {
+    const ids = workers.filter(({ isDead }) => !isDead).map(({ id }) => id);
+    return this.ask('health', ids) as Promise<Map<number, Readiness | undefined>>;
   }
 
   /** Bounds the memory of workers that only hold WebSockets, when reloads follow each other quickly. */
-  private releaseHolders(): void {
+  releaseHolders(): void {
     const holders = [...this.members.values()].filter(({ isHolder }) => isHolder);
     const surplus = holders.slice(0, Math.max(0, holders.length - MAX_HELD_RELOADS * this.options.workers));
-    for (const { worker } of surplus) send(worker, { type: 'release', over: this.options.drainTimeout });
+    for (const member of surplus) member.send({ type: 'release', over: this.options.drainTimeout });
   }
 
   /** Drains the machine: readiness fails, and clients are disconnected. Clients that return are still served. */
@@ -228,105 +193,49 @@ export class Primary {
     // The next server may start while the clients of this one are still drained.
     this.ports.unlock();
     for (const timer of this.respawns) clearTimeout(timer);
-    await Promise.all([...this.members.values()].map((member) => this.stopMember(member, this.options.drainTimeout)));
+    await Promise.all([...this.members.values()].map((member) => member.stop(this.options.drainTimeout)));
     this.watchdog.close();
     rmSync(this.meshDirectory, { recursive: true, force: true });
   }
 
   /** Turns the stop in progress into an immediate one. */
   stopNow(): void {
-    for (const { worker } of this.members.values()) {
-      send(worker, { type: 'stopNow' });
-      setTimeout(() => worker.process.kill('SIGKILL'), STOP_NOW_TIMEOUT_MS).unref();
-    }
+    for (const member of this.members.values()) member.stopNow();
   }
 
-  /** Resolves when the worker is gone, or only holds WebSockets. */
-  private stopMember(member: WorkerRecord, over: number, handover?: HandoverOrder): Promise<void> {
-    const { worker, isListening } = member;
-    return new Promise((resolve) => {
-      if (worker.isDead()) return resolve();
-      const timer = setTimeout(
-        () => {
-          this.options.log.warn({ worker: worker.id }, 'a worker did not stop in time and is killed');
-          worker.process.kill('SIGKILL');
-        },
-        over + (handover?.hold ?? 0) + STOP_TIMEOUT_MS,
-      );
-      timer.unref();
-      if (handover) void this.reported(member, 'holding').then(resolve);
-      worker.once('exit', () => {
-        clearTimeout(timer);
-        resolve();
-      });
-      // A worker that is still starting has no clients, and may not read its messages yet.
-      if (!isListening) return void worker.process.kill('SIGKILL');
-      send(worker, { type: 'stop', over, handover });
-      if (!handover) send(worker, { type: 'release', over });
-    });
-  }
-
-  private fork(isSpare: boolean): WorkerRecord {
-    const worker = cluster.fork(this.environment);
-    const state = { isMeshed: false, isListening: false, isSpare, isHolder: false };
-    const member = { worker, bornAt: Date.now(), ...state, awaited: new Map() };
-    this.members.set(worker.id, member);
-    this.watchdog.began(worker.id);
+  private fork(place: number, isSpare: boolean): ForkedWorker {
+    const member = new ForkedWorker(this.environment, place, isSpare, this.options.log);
+    this.members.set(member.id, member);
+    this.watchdog.began(member.id);
     return member;
-  }
-
-  /** Resolves once the new worker listens (true) or is gone (false). */
-  private async forkSuccessor(): Promise<boolean> {
-    const member = this.fork(true);
-    await this.reported(member, 'listening');
-    member.isSpare = false;
-    return member.isListening;
-  }
-
-  /** Resolves when the worker reports this, or is gone. */
-  private reported({ worker, awaited }: WorkerRecord, type: FromWorker['type']): Promise<void> {
-    return new Promise((resolve) => {
-      if (worker.isDead()) resolve();
-      else awaited.set(type, resolve);
-    });
-  }
-
-  /** Keeps a worker whose successor did not start. */
-  private keep(member: WorkerRecord): void {
-    this.options.log.error('reload aborted: a new worker did not start, so the remaining old workers stay');
-    member.isSpare = false;
-    if (member.worker.isDead()) this.respawn(member);
   }
 
   private onMessage({ id }: Worker, message: FromWorker): void {
     const member = this.members.get(id);
     if (!member) return;
-    member.awaited.get(message.type)?.();
+    member.heard(message);
     switch (message.type) {
       case 'meshed': {
         const meshed = [...this.members.values()].filter(({ isMeshed }) => isMeshed);
-        send(member.worker, { type: 'join', workers: meshed.map(({ worker }) => worker.id) });
+        member.send({ type: 'join', workers: meshed.map((one) => one.id) });
         member.isMeshed = true;
-        send(member.worker, { type: 'deaths', count: this.deathsInAll });
+        member.send({ type: 'deaths', count: this.deathsInAll });
+        member.send(this.reloads.report);
         return;
       }
       case 'alive':
         return this.watchdog.heard(id);
       case 'claim':
         return void this.ports.claim(message.address).then((claimed) => {
-          send(member.worker, { type: 'claimed', id: message.id, ...claimed });
+          member.send({ type: 'claimed', id: message.id, ...claimed });
         });
       case 'answer':
         return this.questions.answered(id, message.id, message.answer);
-      case 'holding':
-        member.isHolder = true;
-        return;
       case 'leave':
         return this.leave();
       case 'stuck':
-        return this.onHung(message.worker, 'a worker does not read messages from other workers and is killed');
+        return this.onHung(message.worker, 'does not read messages from other workers and is killed');
       case 'listening':
-        member.isListening = true;
         if (this.isLeaving) this.tellToLeave(member);
         if (this.listening.length === this.options.workers) {
           this.started?.resolve();
@@ -337,20 +246,16 @@ export class Primary {
         if (this.started) return this.started.reject(new GjallarError('BAD_CONFIG', message.reason));
         // The other workers continue. This one is forked again, unless a reload started it.
         this.options.log.error({ worker: id, reason: message.reason }, 'a worker cannot run');
-        member.worker.process.kill('SIGKILL');
+        member.kill(`cannot run: ${message.reason}`);
     }
   }
 
-  private tellToLeave({ worker }: WorkerRecord): void {
-    send(worker, { type: 'leave', over: this.options.drainTimeout });
+  private tellToLeave(member: ForkedWorker): void {
+    member.send({ type: 'leave', over: this.options.drainTimeout });
   }
 
-  private onHung(id: number, why: string): void {
-    const hung = this.members.get(id)?.worker.process;
-    // Several workers may report the same one.
-    if (!hung || hung.killed) return;
-    this.options.log.error({ worker: id }, why);
-    hung.kill('SIGKILL');
+  private onHung(id: number, failure: string): void {
+    if (this.members.get(id)?.kill(failure)) this.options.log.error({ worker: id }, `a worker ${failure}`);
   }
 
   private onExit({ id }: Worker, code: number, signal: string): void {
@@ -361,47 +266,28 @@ export class Primary {
     // A killed worker could not remove its socket.
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
-    for (const resolve of member.awaited.values()) resolve();
+    member.ended(code, signal);
     if (this.started && this.options.file !== undefined && this.listening.length === 0) {
       const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
       return this.started.reject(
         new GjallarError('BAD_CONFIG', `the application ${how} before it listened; its output above says why`),
       );
     }
-    if (!this.stopping && !member.isSpare) this.respawn(member, { code, signal });
+    if (this.stopping || member.isStopping) return;
+    this.deathsInAll++;
+    this.tell({ type: 'deaths', count: this.deathsInAll });
+    if (!member.isSpare) this.respawn(member, { code, signal });
+    else this.options.log.error({ worker: id, code, signal }, 'a worker died during a reload');
   }
 
-  private respawn({ worker, bornAt, isListening }: WorkerRecord, how: { code?: number; signal?: string } = {}): void {
-    const age = Date.now() - bornAt;
+  respawn({ id, place, age, isListening }: ForkedWorker, how: { code?: number; signal?: string } = {}): void {
     this.deaths = age < SHORT_LIFE_MS || !isListening ? this.deaths + 1 : 1;
     const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
-    this.options.log.error({ worker: worker.id, ...how, delay }, 'a worker died and will be replaced');
-    this.deathsInAll++;
-    for (const member of this.members.values()) {
-      send(member.worker, { type: 'deaths', count: this.deathsInAll });
-    }
+    this.options.log.error({ worker: id, ...how, delay }, 'a worker died and will be replaced');
     const timer = setTimeout(() => {
       this.respawns.delete(timer);
-      this.fork(false);
+      this.fork(place, false);
     }, delay);
     this.respawns.add(timer);
   }
-}
-
-/** @throws GjallarError BAD_CONFIG */
-function makeMeshDirectory(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), 'gjallar-'));
-  } catch (error) {
-    throw new GjallarError(
-      'BAD_CONFIG',
-      `cannot create a folder for the sockets of the workers: ${(error as Error).message}. Set TMPDIR to a writable folder.`,
-    );
-  }
-}
-
-function send(worker: Worker, message: FromPrimary): void {
-  // A worker that has just died has no channel. Its `exit` event is handled separately.
-  const envelope: Envelope<FromPrimary> = { gjallar: message };
-  if (worker.isConnected()) worker.send(envelope, () => {});
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
+import { IncomingBytes } from '../incoming/incoming-bytes.js';
 
-/** A client for which output may wait. */
+/** A client for which output may wait, or whose input waits. */
 export interface Buffering {
   /** The number of bytes that wait. */
   readonly bufferedAmount: number;
@@ -11,33 +12,47 @@ export interface Buffering {
 const TURN_MS = 50;
 /** How many clients are measured in one turn. */
 const CLIENTS_IN_A_TURN = 2000;
-/** A client with fewer bytes than this is not closed. */
+/** A client with fewer waiting bytes of output than this is not closed. */
 const SMALL = 65_536;
 
 /**
- * Bounds the bytes that wait for all clients of a process together. A bound per client would let a thousand slow
- * clients take a thousand times as much. When the budget is exceeded, the clients with the most waiting bytes are
- * closed until half of the budget is free.
+ * Bounds the bytes that wait for and from all clients of a process together. A bound per client would let a thousand
+ * clients take a thousand times as much. When the budget is exceeded, the clients with the most waiting bytes are closed
+ * until half of the budget is free.
+ *
+ * Output is measured in turns, because uWebSockets.js holds most of it. Input is counted as it arrives.
  */
 export class BufferBudget {
   /** Bytes that waited for all clients when they were last measured. */
   buffered = 0;
-  /** Clients that were closed. */
+  /** Clients that were closed because of their output. */
   closed = 0;
+  /** Incomplete packets, bodies and queues of messages that were dropped. */
+  closedIncoming = 0;
+  /** Called after clients were closed, with their number and the bytes that waited before. */
+  onFreed: ((clients: number, bytes: number) => void) | undefined;
+  /** The bytes that came in and wait. */
+  readonly incoming = new IncomingBytes();
   private timer: unknown;
   private pass: Iterator<Buffering> | undefined;
   private sum = 0;
   private large: Buffering[] = [];
+  private isFreeing = false;
+  private measuredAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param max the budget in bytes; 0 is no limit
+   * @param max the budget for output and input in bytes; 0 is no limit
    * @param clients all clients for which output may wait
+   * @param maxIncoming the budget for input alone; 0 is no limit
    */
   constructor(
     private readonly max: number,
     private readonly clients: () => Iterable<Buffering>,
     private readonly clock: Clock,
-  ) {}
+    private readonly maxIncoming = max,
+  ) {
+    this.incoming.onGrowth = () => this.check();
+  }
 
   start(): void {
     if (this.max === 0 || this.timer !== undefined) return;
@@ -51,39 +66,71 @@ export class BufferBudget {
   }
 
   private readonly look = (): void => {
-    this.pass ??= this.clients()[Symbol.iterator]();
-    for (let seen = 0; seen < CLIENTS_IN_A_TURN; seen++) {
-      const { value, done } = this.pass.next();
-      if (done) {
-        this.finish();
-        break;
-      }
-      const bytes = value.bufferedAmount;
-      this.sum += bytes;
-      if (bytes >= SMALL) this.large.push(value);
-    }
+    this.measure(CLIENTS_IN_A_TURN);
     this.timer = undefined;
     this.start();
   };
 
+  /** Measures the next clients, and closes some after the last one if necessary. */
+  private measure(count: number): void {
+    this.pass ??= this.clients()[Symbol.iterator]();
+    for (let seen = 0; seen < count; seen++) {
+      const { value, done } = this.pass.next();
+      if (done) return this.finish();
+      const bytes = value.bufferedAmount;
+      this.sum += bytes;
+      if (bytes >= SMALL) this.large.push(value);
+    }
+  }
+
   private finish(): void {
-    this.buffered = this.sum;
-    if (this.sum > this.max) this.free(this.sum - this.max / 2);
+    const { sum, large, max } = this;
+    this.buffered = sum;
     this.pass = undefined;
     this.sum = 0;
     this.large = [];
+    const all = sum + this.incoming.total;
+    if (max > 0 && all > max) this.free(all - max / 2, [...large, ...this.incoming.holders]);
   }
 
-  private free(bytes: number): void {
-    const byAmount = this.large
+  /** Called when more bytes have come in. */
+  private check(): void {
+    const { incoming, max, maxIncoming } = this;
+    if (this.isFreeing) return;
+    if (maxIncoming > 0 && incoming.total > maxIncoming) {
+      this.free(incoming.total - maxIncoming / 2, [...incoming.holders]);
+    } else if (max > 0 && this.buffered + incoming.total > max) {
+      // Small output is never dropped: it alone could exceed the budget, and each part of a body would measure it.
+      const now = this.clock.now();
+      if (now - this.measuredAt < TURN_MS) return;
+      this.measuredAt = now;
+      this.pass = undefined;
+      this.sum = 0;
+      this.large = [];
+      this.measure(Number.POSITIVE_INFINITY);
+    }
+  }
+
+  private free(bytes: number, candidates: Buffering[]): void {
+    const byAmount = candidates
       .map((client) => ({ client, amount: client.bufferedAmount }))
       .sort((one, other) => other.amount - one.amount);
+    const waiting = this.buffered + this.incoming.total;
     let left = bytes;
-    for (const { client, amount } of byAmount) {
-      if (left <= 0) return;
-      left -= amount;
-      this.closed++;
-      client.onOverflow();
+    let freed = 0;
+    this.isFreeing = true;
+    try {
+      for (const { client, amount } of byAmount) {
+        if (left <= 0) break;
+        left -= amount;
+        freed++;
+        if (this.incoming.holders.has(client as never)) this.closedIncoming++;
+        else this.closed++;
+        client.onOverflow();
+      }
+    } finally {
+      this.isFreeing = false;
     }
+    if (freed > 0) this.onFreed?.(freed, waiting);
   }
 }

@@ -158,16 +158,17 @@ export class Outbox {
 
   /** Sends all held messages. */
   flush(): void {
-    this.cancelFlush?.();
-    this.cancelFlush = undefined;
-    const { entries } = this;
-    if (entries.length === 0 && this.others.size === 0) return;
-    this.entries = [];
+    this.cancelPlan();
+    if (this.entries.length === 0 && this.others.size === 0) return;
     let otherCost = 0;
+    // What they publish, or make others hold, leaves with the rest.
     for (const flush of this.others) {
       this.others.delete(flush);
       otherCost += flush();
     }
+    this.cancelPlan();
+    const { entries } = this;
+    this.entries = [];
     let writes = 0;
     for (const [topic, messages] of this.held) {
       const subscribers = this.publisher.numSubscribers(topic);
@@ -191,6 +192,11 @@ export class Outbox {
     const cost = writes * WRITE_COST_MS + otherCost;
     this.window = Math.min(this.longest, cost / SHARE_OF_TIME);
     this.heldUntil = this.clock.now() + this.window;
+  }
+
+  private cancelPlan(): void {
+    this.cancelFlush?.();
+    this.cancelFlush = undefined;
   }
 
   private planFlush(): void {

@@ -13,7 +13,7 @@ export interface CollectedResponse {
 }
 
 /** Why a request's body could not be read. */
-export type BodyError = 'length required' | 'too large' | 'length mismatch' | 'aborted';
+export type BodyError = 'length required' | 'too large' | 'length mismatch' | 'aborted' | 'overloaded';
 
 export type BodyCallback = (error: BodyError | undefined, body: Buffer) => void;
 

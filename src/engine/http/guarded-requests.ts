@@ -1,17 +1,23 @@
+import type { IncomingBytes } from '../incoming/incoming-bytes.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import { isExpectedHost } from '../limits/origin.js';
 import type { RequestGuard } from '../limits/request-guard.js';
+import type { EngineSettings } from '../options.js';
 import type { HttpExchange, ResponseHeaders } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** The limits that all HTTP requests share. */
 export interface HttpHost {
-  readonly settings: { readonly trustProxy: number; readonly allowedHosts: readonly string[] | undefined };
+  readonly settings: Pick<EngineSettings, 'trustProxy' | 'allowedHosts' | 'keepAlive'>;
   readonly requestGuard: RequestGuard;
+  /** Counts the bodies of which a part is missing. */
+  readonly incoming?: IncomingBytes;
   /** Limits the waiting requests of one address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
   /** Called with the error code of each request that is rejected before or outside of a session. */
   readonly onRefused?: ((code: string, request: EngineRequest) => void) | undefined;
+  /** Called with a request whose connection was closed because it had pipelined others, in a turn with too many. */
+  readonly onFlood?: ((request: EngineRequest) => void) | undefined;
 }
 
 type Answer = [status: number, headers: ResponseHeaders, body: string];
@@ -36,19 +42,34 @@ export function handleRequest<Exchange extends HttpExchange>(
   handle: (exchange: Exchange) => unknown,
   isForAnyHost = false,
 ): void {
-  const { requestGuard, settings, addresses } = host;
+  const { requestGuard } = host;
+  const { request } = exchange;
+  if (!requestGuard.enter(request.connection.remoteAddress)) {
+    const onFlood = () => host.onFlood?.(request);
+    return requestGuard.postpone(exchange, () => handleNow(exchange, host, handle, isForAnyHost), onFlood);
+  }
+  try {
+    handleNow(exchange, host, handle, isForAnyHost);
+  } finally {
+    requestGuard.leave();
+  }
+}
+
+function handleNow<Exchange extends HttpExchange>(
+  exchange: Exchange,
+  host: HttpHost,
+  handle: (exchange: Exchange) => unknown,
+  isForAnyHost: boolean,
+): void {
+  const { settings, addresses } = host;
   const { request } = exchange;
   const refuse = (code: string, answer: Answer) => {
     host.onRefused?.(code, request);
     exchange.send(...answer);
   };
-  const address = request.connection.remoteAddress;
-  if (!requestGuard.enter(address)) return exchange.destroy();
   if (!isForAnyHost && !isExpectedHost(request, settings)) return refuse('HOST_FORBIDDEN', misdirected);
-  if (addresses && !addresses.enterRequest(exchange, address)) return refuse('TOO_MANY_REQUESTS', tooManyRequests);
-  try {
-    handle(exchange);
-  } finally {
-    requestGuard.leave();
+  if (addresses && !addresses.enterRequest(exchange, request.connection.remoteAddress)) {
+    return refuse('TOO_MANY_REQUESTS', tooManyRequests);
   }
+  handle(exchange);
 }

@@ -1,5 +1,5 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { SocketAddress } from 'node:net';
+import type { HttpRequest, HttpResponse } from '../../sockets.js';
 import { clientAddress } from '../limits/client-address.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 

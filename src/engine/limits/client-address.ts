@@ -26,16 +26,20 @@ function withoutPort(entry: string): string {
   return withPort ? withPort[1]! : entry;
 }
 
+/** One way to write each address, so that two of them can be compared. */
+export function canonicalAddress(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const { address: short } = new SocketAddress({ address: address.replace(/%.*$/, ''), family: 'ipv6' });
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(short)?.[1] ?? short;
+}
+
 /**
  * The key under which an address is counted: the IPv4 address, however it is written, or the first 64 bits of an IPv6
  * address. One client usually owns all addresses with the same 64 bits.
  */
 export function addressKey(address: string): string {
-  const version = isIP(address);
-  if (version !== 6) return address;
-  const { address: short } = new SocketAddress({ address: address.replace(/%.*$/, ''), family: 'ipv6' });
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(short);
-  if (mapped) return mapped[1]!;
+  const short = canonicalAddress(address);
+  if (isIP(short) !== 6) return short;
   const [head = '', tail] = short.split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail ? tail.split(':') : [];

@@ -1,7 +1,4 @@
-import { maxDescriptors } from '../../descriptors.js';
-
-/** Descriptors that are reserved for files, databases and the other workers. */
-const RESERVE = 256;
+import { connectionsWithin, maxDescriptors, openDescriptors } from '../../descriptors.js';
 
 /**
  * Counts the connections on the port, and rejects new ones before the process runs out of file descriptors. Otherwise
@@ -42,5 +39,5 @@ export class ConnectionGuard {
 
 function maxConnections(): number {
   const descriptors = maxDescriptors();
-  return descriptors === undefined ? Number.POSITIVE_INFINITY : Math.max(RESERVE, descriptors - RESERVE);
+  return descriptors === undefined ? Number.POSITIVE_INFINITY : connectionsWithin(descriptors, openDescriptors());
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { FrameReceiver } from '../http/exchange.js';
+import { IncomingBytes, IncomingHolder } from '../incoming/incoming-bytes.js';
 
 /** How long the frames of one WebSocket are handled in one turn of the event loop, in ms. Further frames wait. */
 const SLICE_MS = 20;
@@ -18,14 +19,46 @@ export const MAX_QUEUED_BYTES_IN_ALL = 64 * 1024 * 1024;
 /** Memory of a waiting frame besides its data, in bytes. */
 const FRAME_OVERHEAD = 128;
 
-interface Queue {
-  readonly receiver: FrameReceiver;
-  frames: { data: Buffer; isBinary: boolean }[];
+/** The waiting frames of one WebSocket. */
+class Queue extends IncomingHolder {
+  frames: { data: Buffer; isBinary: boolean }[] = [];
   /** The index of the first waiting frame. */
-  at: number;
-  bytes: number;
+  at = 0;
   /** Set once the WebSocket is closed. Its owner is told after the last waiting frame. */
   closed: { code: number; reason: string } | undefined;
+
+  /** @param onOverflow called when all clients together send more than the process can hold */
+  constructor(
+    readonly receiver: FrameReceiver,
+    all: IncomingBytes,
+    readonly onOverflow: () => void,
+  ) {
+    super(all);
+  }
+
+  add(data: Buffer, isBinary: boolean): void {
+    this.frames.push({ data, isBinary });
+    this.hold(sizeOf(data));
+  }
+
+  /** The first waiting frame, which waits no longer. */
+  take(): { data: Buffer; isBinary: boolean } | undefined {
+    const frame = this.frames[this.at];
+    if (!frame) return undefined;
+    this.at++;
+    this.letGo(sizeOf(frame.data));
+    return frame;
+  }
+
+  drop(): void {
+    this.frames = [];
+    this.letGo();
+  }
+}
+
+/** The memory of a waiting frame, in bytes. */
+function sizeOf(data: Buffer): number {
+  return data.length + FRAME_OVERHEAD;
 }
 
 /**
@@ -47,7 +80,11 @@ export class FrameGuard {
   private watchedSince = 0;
   private isPlanned = false;
 
-  constructor(private readonly clock: Clock) {}
+  /** @param incoming counts the waiting frames, among everything that came in and waits */
+  constructor(
+    private readonly clock: Clock,
+    private readonly incoming = new IncomingBytes(),
+  ) {}
 
   /** The number of waiting bytes. */
   get waitingBytes(): number {
@@ -62,7 +99,7 @@ export class FrameGuard {
     }
     this.enter(receiver);
     if (this.spent > SLICE_MS || (this.spentInAll > TURN_MS && this.spent > 0)) {
-      const queue: Queue = { receiver, frames: [], at: 0, bytes: 0, closed: undefined };
+      const queue = new Queue(receiver, this.incoming, () => this.flood(receiver));
       this.queues.set(receiver, queue);
       return this.enqueue(queue, message, isBinary);
     }
@@ -132,17 +169,17 @@ export class FrameGuard {
 
   private enqueue(queue: Queue, message: ArrayBuffer | Buffer, isBinary: boolean): void {
     const data = Buffer.from(new Uint8Array(message as ArrayBuffer));
-    const bytes = data.length + FRAME_OVERHEAD;
-    queue.frames.push({ data, isBinary });
-    queue.bytes += bytes;
-    this.queuedBytes += bytes;
-    if (queue.bytes > MAX_QUEUED_BYTES) this.flood(queue.receiver);
+    this.queuedBytes += sizeOf(data);
+    queue.add(data, isBinary);
+    if (queue.bufferedAmount > MAX_QUEUED_BYTES) this.flood(queue.receiver);
     else if (this.queuedBytes > MAX_QUEUED_BYTES_IN_ALL) this.flood(this.largest().receiver);
     this.plan();
   }
 
   private largest(): Queue {
-    return [...this.queues.values()].reduce((most, queue) => (queue.bytes > most.bytes ? queue : most));
+    return [...this.queues.values()].reduce((most, queue) =>
+      queue.bufferedAmount > most.bufferedAmount ? queue : most,
+    );
   }
 
   private flood(receiver: FrameReceiver): void {
@@ -155,8 +192,8 @@ export class FrameGuard {
 
   private remove(queue: Queue): void {
     this.queues.delete(queue.receiver);
-    this.queuedBytes -= queue.bytes;
-    queue.frames = [];
+    this.queuedBytes -= queue.bufferedAmount;
+    queue.drop();
   }
 
   private plan(): void {
@@ -186,12 +223,9 @@ export class FrameGuard {
     this.queues.delete(queue.receiver);
     this.queues.set(queue.receiver, queue);
     do {
-      const frame = queue.frames[queue.at];
+      const frame = queue.take();
       if (!frame) break;
-      queue.at++;
-      const bytes = frame.data.length + FRAME_OVERHEAD;
-      queue.bytes -= bytes;
-      this.queuedBytes -= bytes;
+      this.queuedBytes -= sizeOf(frame.data);
       queue.receiver.onMessage(frame.data, frame.isBinary);
     } while (this.clock.now() < until && this.queues.get(queue.receiver) === queue);
     if (this.queues.get(queue.receiver) !== queue) return;

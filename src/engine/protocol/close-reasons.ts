@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../errors.js';
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
- * The reasons are those of engine.io, and two more for the limits.
+ * The reasons are those of engine.io, and four more for the limits.
  */
 export type CloseReason =
   | 'transport close'
@@ -13,10 +13,16 @@ export type CloseReason =
   /** More than `maxBackpressure` bytes waited for the client. */
   | 'slow client'
   /** The client kept sending more than `rateLimit` allows. */
-  | 'rate limit';
+  | 'rate limit'
+  /** A packet had more bytes, with its attachments, than `maxPacketSize`. */
+  | 'packet too large'
+  /** The attachments of a packet did not arrive in time, or the process needed the memory of those that had. */
+  | 'incomplete packet';
 
 /** The error in the close frame of a WebSocket that a limit closes. */
 export const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
   'slow client': 'SLOW_CLIENT',
   'rate limit': 'RATE_LIMITED',
+  'packet too large': 'PACKET_TOO_LARGE',
+  'incomplete packet': 'PACKET_INCOMPLETE',
 };

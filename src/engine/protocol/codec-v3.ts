@@ -92,7 +92,9 @@ export function* readBytes(payload: Buffer): Generator<ReadPacket> {
     }
     at++;
     if ((kind !== 0 && kind !== 1) || digits === 0 || at + length > payload.length) throw new PacketFormatError();
-    const body = payload.subarray(at, at + length);
+    const part = payload.subarray(at, at + length);
+    // An attachment that waits for others would keep the whole payload in memory.
+    const body = length < payload.length / 2 ? Buffer.from(part) : part;
     at += length;
     yield kind === 1 ? decodeBinary(body) : decodeText(body.toString());
   }

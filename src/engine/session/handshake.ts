@@ -8,6 +8,7 @@ import type { AddressLimits } from '../limits/address-limits.js';
 import type { EngineSettings } from '../options.js';
 import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/registry.js';
 import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
+import { announce } from './announced.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
 import { Session, type SessionHost } from './session.js';
 import type { UnusedSessions } from './unused-sessions.js';
@@ -43,7 +44,7 @@ export class Handshake {
         // Socket.IO v2 clients wait for the application to speak first.
         const mayMove = session.protocol === 4 && this.host.settings.allowUpgrades && this.host.relay?.hasOthers;
         if (mayMove) this.pending.hold(session);
-        else this.host.emit('connection', session);
+        else announce(session, this.host);
       },
     );
   }
@@ -55,7 +56,7 @@ export class Handshake {
       (request) => this.make.webSocket(request),
       (session, transport) => {
         exchange.accept(this.headers.ofUpgrade(exchange, session.id), transport);
-        if (transport.webSocket) this.host.emit('connection', session);
+        if (transport.webSocket) announce(session, this.host);
         else session.close(true);
       },
     );
@@ -74,11 +75,11 @@ export class Handshake {
     this.sessions.set(id, session);
     this.host.addresses?.adopt(session, session.remoteAddress);
     session.startHeartbeat();
-    const announce = this.pending.holdMoved(session);
+    const announceMoved = this.pending.holdMoved(session);
     // What middleware has put on the request where the session was, such as a user, cannot move with it.
     applyMiddleware(this.admission.middleware, new DetachedExchange(request), (error) => {
       if (error) session.close(true);
-      else announce();
+      else announceMoved();
       adopted();
     });
   }

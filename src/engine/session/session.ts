@@ -1,6 +1,7 @@
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { WebSocketConnection } from '../http/exchange.js';
 import type { EngineRequest } from '../http/request.js';
+import type { IncompletePackets, PacketOwner } from '../incoming/incomplete-packets.js';
 import type { MessageLimits } from '../limits/message-limits.js';
 import { type CloseReason, closeErrors } from '../protocol/close-reasons.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
@@ -21,6 +22,7 @@ export interface SessionHost extends SenderHost {
     readonly initialPacket: string | Buffer | undefined;
   };
   readonly messageLimits: MessageLimits | undefined;
+  readonly incompletePackets: IncompletePackets;
   /** Sessions that wait for their next ping. */
   readonly pingQueue: DeadlineQueue<Session>;
   /** Sessions whose client must answer a ping. */
@@ -45,7 +47,7 @@ export interface SessionHost extends SenderHost {
  * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
-export class Session extends PacketSender<SessionHost> implements TransportOwner, Waiting<Session> {
+export class Session extends PacketSender<SessionHost> implements TransportOwner, PacketOwner, Waiting<Session> {
   /** The upgrade in progress. */
   probe: UpgradeProbe | undefined = undefined;
 
@@ -189,6 +191,15 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
 
   onFlood(): void {
     this.onSessionClose('rate limit');
+  }
+
+  /** The packets of which some attachments are missing. */
+  get incompletePackets(): IncompletePackets {
+    return this.host.incompletePackets;
+  }
+
+  giveUp(reason: 'packet too large' | 'incomplete packet'): void {
+    this.onSessionClose(reason);
   }
 
   /** The client has made no request since its handshake. */

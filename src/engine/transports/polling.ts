@@ -233,6 +233,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
       if (error === 'length required') return this.refuse(exchange, 411, 'content-length header required');
       if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
       if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
+      if (error === 'overloaded') return this.refuse(exchange, 503, 'too many bytes wait');
       if (isBinary && this.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
       // The response is sent when all packets are handled, so a client cannot send faster than the worker can follow.
       this.isHandling = true;

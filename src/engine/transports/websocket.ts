@@ -13,9 +13,12 @@ import {
   PacketFormatError,
   type PacketOptions,
   type PacketType,
+  packetDigits,
 } from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
+
+const MESSAGE = packetDigits.message;
 
 /** The parts that all WebSockets of one engine share. */
 export interface WebSocketSettings {
@@ -91,11 +94,9 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
 
   /** A packet as text, or as bytes if the same message was sent before: passing a long text to C++ is expensive. */
   private encoded(type: PacketType, data: string | undefined): string | Uint8Array {
-    if (type === 'message' && data !== undefined && data.length >= LONG) {
-      const bytes = this.settings.recent.get(data, bytesOf);
-      if (bytes) return bytes;
-    }
-    return encodeText(type, data);
+    if (type !== 'message' || data === undefined) return encodeText(type, data);
+    const bytes = data.length >= LONG ? this.settings.recent.get(data, bytesOf) : undefined;
+    return bytes ?? MESSAGE + data;
   }
 
   private write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {

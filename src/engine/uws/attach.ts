@@ -1,4 +1,4 @@
-import type { TemplatedApp } from 'uWebSockets.js';
+import type { TemplatedApp } from '../../sockets.js';
 import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { EngineSettings } from '../options.js';

@@ -1,19 +1,22 @@
-import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from '../../sockets.js';
 import type { BodyCallback, BodyError } from '../http/exchange.js';
 import type { EngineRequest } from '../http/request.js';
+import { type IncomingBytes, IncomingHolder } from '../incoming/incoming-bytes.js';
+import { PartsOfBody } from '../incoming/parts-of-body.js';
 
 /**
  * Collects a body from the start of the request, because uWebSockets.js does not keep its bytes. `res.pause()` is not
  * used: it saves its state once for all sockets. After a partial write, it can leave a socket that is never read again.
  */
-export class BodyCollector {
+export class BodyCollector extends IncomingHolder {
   private error: BodyError | undefined;
-  private chunks: Buffer[] = [];
+  private readonly parts = new PartsOfBody();
   private received = 0;
   private complete = false;
   private done: BodyCallback | undefined;
 
-  constructor(res: HttpResponse, request: EngineRequest, maxBody: number) {
+  constructor(res: HttpResponse, request: EngineRequest, maxBody: number, incoming: IncomingBytes) {
+    super(incoming);
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     const expected = Number(length);
     if (expected > maxBody) this.fail('too large');
@@ -30,10 +33,16 @@ export class BodyCollector {
       if (expected && (isLast ? this.received !== expected : this.received > expected)) {
         return this.fail('length mismatch');
       }
-      // The chunk's memory belongs to uWebSockets.js, so only a copy may be kept.
-      this.chunks.push(Buffer.from(new Uint8Array(chunk)));
+      this.parts.add(chunk);
       if (isLast) this.finish();
+      // Most bodies come in one part, and are handled at once.
+      if (this.parts.size > this.bufferedAmount) this.hold(this.parts.size - this.bufferedAmount);
     });
+  }
+
+  /** Whether all of it has arrived. */
+  get isWhole(): boolean {
+    return this.complete && !this.error;
   }
 
   whenDone(done: BodyCallback): void {
@@ -44,15 +53,30 @@ export class BodyCollector {
   /** The body is no longer needed, so the rest of it is dropped. */
   giveUp(): void {
     this.error = 'aborted';
-    this.chunks = [];
     this.done = undefined;
+    this.drop();
   }
 
   fail(error: BodyError): void {
-    if (this.complete) return;
+    if (this.complete) {
+      // The body may still be read, but it may also be forgotten from now on.
+      if (error === 'aborted') this.letGo();
+      return;
+    }
     this.error = error;
-    this.chunks = [];
+    this.drop();
     this.finish();
+  }
+
+  /** Too many bytes wait from all clients together. */
+  onOverflow(): void {
+    this.complete = false;
+    this.fail('overloaded');
+  }
+
+  private drop(): void {
+    this.parts.take();
+    this.letGo();
   }
 
   private finish(): void {
@@ -61,9 +85,9 @@ export class BodyCollector {
   }
 
   private report(): void {
-    const { done, chunks } = this;
+    const { done } = this;
     this.done = undefined;
-    this.chunks = [];
-    done?.(this.error, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    this.letGo();
+    done?.(this.error, this.parts.take());
   }
 }

@@ -1,7 +1,7 @@
-import type { HttpResponse } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../compat/uws.js';
+import type { HttpResponse } from '../../sockets.js';
 
 /**
  * uWebSockets.js writes a warning to the standard error for each upgrade that is accepted outside any handler and any

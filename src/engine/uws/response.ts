@@ -1,4 +1,4 @@
-import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from '../../sockets.js';
 import { type ResponseHeaders, statusLine } from '../http/exchange.js';
 
 /** The HTTP connections of this process. */
@@ -18,11 +18,18 @@ export interface Response {
 export interface ResponseMode {
   /** Whether the request was a HEAD, whose response has no body. */
   isHead: boolean;
-  /** Whether the client asked for the connection to be closed. */
-  closes: boolean;
+  /** Whether the client asked for the connection to be closed, which uWebSockets.js then does. */
+  isFlagged: boolean;
   /** Whether the connection must not be read after this request. */
   isLast: boolean;
+  /** Whether the client must not use the connection again. */
+  endsConnection: boolean;
+  /** Whether all of the request has arrived. */
+  isRequestWhole: boolean;
 }
+
+/** Longer bodies are not written in one piece: uWebSockets.js would buffer the part that a slow client does not read. */
+const MAX_WHOLE_LENGTH = 65_536;
 
 /**
  * Writes a response; no other code does so. The part that the client does not read at once is not buffered, but written
@@ -33,19 +40,24 @@ export interface ResponseMode {
 export function writeResponse(
   res: HttpResponse,
   { status, headers, body }: Response,
-  { isHead, closes, isLast }: ResponseMode,
+  { isHead, isFlagged, isLast: mustEnd, endsConnection, isRequestWhole }: ResponseMode,
   onComplete: () => void,
 ): void {
+  const hasNoBody = status === 304 || isHead;
+  // A connection that is closed while bytes arrive is reset, and the client may never read the response.
+  const mayEnd = isRequestWhole && !hasNoBody && body.length <= MAX_WHOLE_LENGTH;
+  const isLast = connections.areEnding || mustEnd || (endsConnection && mayEnd);
   res.cork(() => {
     res.writeStatus(statusLine(status));
     writeHeaders(res, headers);
-    // uWebSockets.js closes without this header. Some clients would then send a request into the closing connection.
-    if (closes) res.writeHeader('Connection', 'close');
-    if (status === 304 || isHead) {
-      endWithoutBody(res, status, Buffer.byteLength(body), connections.areEnding || isLast);
+    // When uWebSockets.js closes because the client asked for it, it does so without this header. Some clients would then
+    // send a request into the closing connection. A proxy closes a connection itself after a response with this header.
+    if (isFlagged || (endsConnection && !isLast)) res.writeHeader('Connection', 'close');
+    if (hasNoBody) {
+      endWithoutBody(res, status, Buffer.byteLength(body), isLast);
       onComplete();
-    } else if (connections.areEnding || isLast || body.length === 0) {
-      res.end(body, connections.areEnding || isLast);
+    } else if (isLast || body.length === 0) {
+      res.end(body, isLast);
       onComplete();
     } else {
       writeBody(res, body, onComplete);

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from '../../sockets.js';
 import type { Closing } from '../delivery/closing.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
 import type { FrameReceiver, HttpExchange, NativeWebSocket, UpgradeExchange } from '../http/exchange.js';
@@ -46,7 +46,7 @@ export function routeHttp(app: TemplatedApp, host: HttpHost, route: HttpRoute): 
     if (isReadOnly && req.getHeader('upgrade') !== '') return void req.setYield(true);
     const request = read(res, req);
     if (!request) return void res.close();
-    const exchange = new UwsHttpExchange(res, request, maxBody);
+    const exchange = new UwsHttpExchange(res, request, maxBody, host.settings.keepAlive, host.incoming);
     if (!exchange.finished) handleRequest(exchange, host, handle, isForAnyHost);
   };
   if (isReadOnly) app.get(pattern, onRequest).head(pattern, onRequest);
@@ -69,13 +69,15 @@ export interface WebSocketRoute {
 
 /** Adds a route for WebSockets. All WebSockets arrive through such routes. */
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
-  const { slow, closing, frameGuard, settings, requestGuard } = host;
+  const { slow, closing, frameGuard, settings, requestGuard, incoming } = host;
   // The limits for one address count WebSockets as clients, not as waiting requests.
   const upgradeHost: HttpHost = {
     settings,
     requestGuard,
+    incoming,
     addresses: undefined,
     onRefused: (...what) => host.onRefused?.(...what),
+    onFlood: (request) => host.onFlood?.(request),
   };
   const { readRequest: read = readerOf(host, route.secure), onUpgrade } = route;
   app.ws<SocketData>(route.pattern, {
@@ -87,7 +89,9 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     upgrade: (res, req, context) => {
       const request = read(res, req);
       if (!request) return void res.close();
-      UwsUpgradeExchange.handle(res, request, context, (exchange) => handleRequest(exchange, upgradeHost, onUpgrade));
+      UwsUpgradeExchange.handle(res, request, context, settings.keepAlive, (exchange) =>
+        handleRequest(exchange, upgradeHost, onUpgrade),
+      );
     },
     open: (ws) => receiverOf(ws).onOpen(ws),
     message: (ws, message, isBinary) => frameGuard.message(receiverOf(ws), message, isBinary),

@@ -1,4 +1,4 @@
-import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { HttpResponse, us_socket_context_t } from '../../sockets.js';
 import {
   type BodyCallback,
   type BodyStream,
@@ -9,7 +9,9 @@ import {
   statusLine,
   type UpgradeExchange,
 } from '../http/exchange.js';
+import { comesThroughProxy, endsConnection, type KeepAlive } from '../http/keep-alive.js';
 import type { EngineRequest } from '../http/request.js';
+import { IncomingBytes } from '../incoming/incoming-bytes.js';
 import { BodyCollector } from './body-collector.js';
 import { corkHolder } from './cork-holder.js';
 import { connections, writeHeaders, writeResponse } from './response.js';
@@ -31,14 +33,20 @@ export class UwsHttpExchange implements HttpExchange {
   /** Continues a streamed response. */
   private wake: (() => void) | undefined;
 
-  /** Create it in the request's handler, before anything asynchronous. `maxBody` is in bytes. */
+  /**
+   * Create it in the request's handler, before anything asynchronous.
+   * @param maxBody in bytes
+   */
   constructor(
     protected readonly res: HttpResponse,
     readonly request: EngineRequest,
     maxBody: number,
+    private readonly keepAlive: KeepAlive,
+    incoming?: IncomingBytes,
   ) {
     connections.waiting++;
-    if (request.method === 'POST') this.body = new BodyCollector(res, request, maxBody);
+    if (request.method === 'POST')
+      this.body = new BodyCollector(res, request, maxBody, incoming ?? new IncomingBytes());
     res.onAborted(() => {
       const wasFinished = this.finished;
       this.finished = true;
@@ -59,10 +67,13 @@ export class UwsHttpExchange implements HttpExchange {
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     if (this.finished) return;
     this.finished = true;
+    const isRequestWhole = this.body?.isWhole ?? true;
     this.body?.giveUp();
     const { method, headers: asked } = this.request;
     const isLast = isConnectionsLast(this.request);
-    const mode = { isHead: method === 'HEAD', closes: isLast || asked.connection === 'close', isLast };
+    const isFlagged = asked.connection === 'close';
+    const { endsConnection } = this;
+    const mode = { isHead: method === 'HEAD', isFlagged, isLast, endsConnection, isRequestWhole };
     const write = () => {
       if (!this.isComplete) writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
     };
@@ -79,6 +90,8 @@ export class UwsHttpExchange implements HttpExchange {
       res.cork(() => {
         res.writeStatus(statusLine(status));
         writeHeaders(res, headers);
+        // The proxy closes it.
+        if (this.endsConnection) res.writeHeader('Connection', 'close');
       });
       res.onWritable(() => {
         this.wake?.();
@@ -113,8 +126,13 @@ export class UwsHttpExchange implements HttpExchange {
   destroy(): void {
     if (this.finished) return;
     this.finished = true;
+    this.body?.giveUp();
     this.complete();
     this.res.close();
+  }
+
+  private get endsConnection(): boolean {
+    return endsConnection(this.keepAlive, comesThroughProxy(this.request.headers));
   }
 
   /** The request no longer waits for its response. */
@@ -135,8 +153,9 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
     res: HttpResponse,
     request: EngineRequest,
     private readonly context: us_socket_context_t,
+    keepAlive: KeepAlive,
   ) {
-    super(res, request, 0);
+    super(res, request, 0, keepAlive);
   }
 
   /** Creates the exchange of a request and handles it. An upgrade after `handle` has returned is late. */
@@ -144,9 +163,10 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
     res: HttpResponse,
     request: EngineRequest,
     context: us_socket_context_t,
+    keepAlive: KeepAlive,
     handle: (exchange: UwsUpgradeExchange) => void,
   ): void {
-    const exchange = new UwsUpgradeExchange(res, request, context);
+    const exchange = new UwsUpgradeExchange(res, request, context, keepAlive);
     if (exchange.finished) return;
     // Source: RFC 6455, sections 4.2.1 and 4.2.2.
     if (request.headers['sec-websocket-version'] !== '13') {

@@ -12,6 +12,7 @@ export interface ConversationKeys {
   seed: string;
   check: string;
   low: string;
+  generation: string;
 }
 
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
@@ -32,6 +33,7 @@ export class Keys {
       seed: `${this.tag(bucket)}seed`,
       check: `${this.tag(bucket)}check`,
       low: this.low(bucket, conversation),
+      generation: this.generation(bucket),
     };
   }
 
@@ -42,6 +44,16 @@ export class Keys {
   /** The oldest offset that is kept or erased, and not trimmed, if messages were erased. */
   low(bucket: number, conversation: string): string {
     return `${this.tag(bucket)}low:${conversation}`;
+  }
+
+  /** Changes when a loss is noticed; see `renewal.ts`. It does not expire, so it outlives all conversations. */
+  generation(bucket: number): string {
+    return `${this.tag(bucket)}generation`;
+  }
+
+  /** What one process counts up in a bucket; see `canary.ts`. */
+  canary(bucket: number, process: string): string {
+    return `${this.tag(bucket)}canary:${process}`;
   }
 
   /** The appends in their order: a stream of conversation, epoch, first offset, count, former epoch. */
@@ -65,7 +77,7 @@ export class Keys {
 }
 
 /** FNV-1a over the UTF-16 code units. */
-function bucketOf(conversation: string): number {
+export function bucketOf(conversation: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < conversation.length; i++) {
     hash = Math.imul(hash ^ conversation.charCodeAt(i), 0x01000193);

@@ -3,49 +3,77 @@ import type { StreamEntry } from './entry.js';
 
 /**
  * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that
- * wrote last) and `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas). The stream's ids are
- * `<offset>-0`, so a page is found by its offsets, wherever it is. An erased message is a gap between them; `low` exists
- * if there may be such gaps. It is the oldest offset that is kept or erased.
+ * began the epoch), `line` (see below) and `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas).
+ * The stream's ids are `<offset>-0`, so a page is found by its offsets, wherever it is. An erased message is a gap between
+ * them; `low` exists if there may be such gaps. It is the oldest offset that is kept or erased.
+ *
+ * The epoch must change where the end of the log may have been lost. `line` is how that shows: the replication id of the
+ * data and the bucket's generation, with a colon. Redis has a new replication id after each start and each promotion, so a
+ * conversation that was not used while a replica stood in shows it too. The generation covers the rest; see `renewal.ts`.
+ * It is `<number>:<replication id before the loss>`.
+ *
+ *     run, id, generation                                  epoch   the former one is kept
+ *     same, same, same                                     same
+ *     same, no `line` (an earlier version), no generation  same
+ *     same, same, newer, from a loss under an earlier id   same
+ *     same, same, newer                                    new     no
+ *     same, no `line`, a generation                        new     no
+ *     same, other, any                                     new     if Redis was not promoted and the generation is the same
+ *     other, any, any                                      new     the same, and Redis reads an append-only file
  */
 const open = `
-local function run_id()
-  -- The script asks each time (two microseconds): after a failover, or in a cluster, the client does not know the id.
-  local info = redis.pcall('INFO', 'server')
-  if type(info) ~= 'string' then return '' end
-  local _, at = string.find(info, 'run_id:', 1, true)
-  return at and string.sub(info, at + 1, at + 40) or ''
+local function field(info, name)
+  local _, at = string.find(info, name, 1, true)
+  return at and string.match(info, '^[^\\r\\n]*', at + 1) or ''
 end
 
--- Whether a Redis with a new run id has everything that the previous one acknowledged. It has if it reads an append-only
--- file. A snapshot is older, and a replica that was promoted may have missed the end.
-local function survived()
-  local persistence = redis.pcall('INFO', 'persistence')
-  local replication = redis.pcall('INFO', 'replication')
-  return type(persistence) == 'string' and type(replication) == 'string'
-    and string.find(persistence, 'aof_enabled:1', 1, true) ~= nil
-    and string.find(replication, 'second_repl_offset:-1', 1, true) ~= nil
+-- The script asks each time (a few microseconds): after a failover, or in a cluster, the client does not know.
+local function info(section)
+  local text = redis.pcall('INFO', section)
+  return type(text) == 'string' and text or ''
+end
+
+-- The replication id, the generation, and all of INFO about replication.
+local function line_of(generation_key)
+  local replication = info('replication')
+  return field(replication, 'master_replid:'), redis.call('GET', generation_key) or '', replication
 end
 
 -- The epoch of a conversation that has no entry. It follows from the bucket's seed, so that all readers agree on
 -- it although nothing is written for them. The seed lives no longer than any conversation, and the epoch changes with the
--- Redis process: so a conversation that was forgotten or lost never gets the same epoch again.
-local function epoch_from(seed_key, fresh, run, conversation)
+-- Redis process and the line: so a conversation that was forgotten or lost never gets the same epoch again.
+local function epoch_from(seed_key, fresh, run, line, conversation)
   local seed = redis.call('GET', seed_key)
   if not seed then
-    seed = fresh
-    redis.pcall('SET', seed_key, seed, 'PX', 604800000)
+    -- Where nothing can be written, as on a replica, the seed is empty: readers agree without it too.
+    local written = redis.pcall('SET', seed_key, fresh, 'PX', 604800000)
+    seed = written.err and '' or fresh
   end
-  return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. conversation), 1, 18)
+  return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. line .. ' ' .. conversation), 1, 18)
 end
 
--- The epoch, newest offset and former epochs of the conversation, and whether it is new. The epoch changes where the
--- end of the log may have been lost.
-local function open(meta, seed_key, conversation, fresh)
-  local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former')
-  local run = run_id()
-  if not m[1] then return epoch_from(seed_key, fresh, run, conversation), 0, '', run end
-  if m[3] == run then return m[1], tonumber(m[2]), m[4] end
-  local former = m[1] .. ':' .. m[2] .. ':' .. (survived() and '1' or '0')
+-- The epoch, newest offset and former epochs of the conversation, and the Redis process if the conversation is new. Then
+-- the error, if a new epoch cannot be written, as on a replica: the former epoch is still the right one for readers. Then
+-- the line, if the conversation's is another one.
+local function open(meta, seed_key, generation_key, conversation, fresh)
+  local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former', 'line')
+  local id, generation, replication = line_of(generation_key)
+  local line = id .. ':' .. generation
+  if m[5] == line and id ~= '' then return m[1], tonumber(m[2]), m[4] end
+  local run = field(info('server'), 'run_id:')
+  if not m[1] then return epoch_from(seed_key, fresh, run, line, conversation), 0, '', run, nil, line end
+  local known_id, known_generation = string.match(m[5] or '', '^(%w*):(.*)$')
+  local is_same_id = known_id == nil or known_id == id
+  local is_earlier_loss = known_id == id and id ~= '' and string.match(generation, ':(.*)') ~= id
+  local is_same_generation = (known_generation or '') == generation or is_earlier_loss
+  if m[3] == run and is_same_id and is_same_generation then
+    return m[1], tonumber(m[2]), m[4], nil, nil, m[5] ~= line and line or nil
+  end
+  -- A snapshot is older than what was acknowledged, and a replica that was promoted may have missed the end.
+  local kept = (known_generation or '') == generation
+    and field(replication, 'second_repl_offset:') == '-1'
+    and (m[3] == run or field(info('persistence'), 'aof_enabled:') == '1')
+  local former = m[1] .. ':' .. m[2] .. ':' .. (kept and '1' or '0')
   if m[4] ~= '' then former = former .. ',' .. m[4] end
   -- It is enough to remember a dozen restarts within the life of a message.
   local at = 0
@@ -54,13 +82,14 @@ local function open(meta, seed_key, conversation, fresh)
     if not at then break end
   end
   if at then former = string.sub(former, 1, at - 1) end
-  redis.call('HSET', meta, 'epoch', fresh, 'run', run, 'former', former)
+  local written = redis.pcall('HSET', meta, 'epoch', fresh, 'run', run, 'former', former, 'line', line)
+  if type(written) == 'table' and written.err then return m[1], tonumber(m[2]), m[4], nil, written end
   return fresh, tonumber(m[2]), former
 end
 `;
 
 /**
- * KEYS meta, stream, log, due, seed, low, then the idempotency keys.
+ * KEYS meta, stream, log, due, seed, low, generation, then the idempotency keys.
  * ARGV conversation, fresh epoch, ttl, retention, most messages, then per append the place of its idempotency key in
  * KEYS or 0, the number of its messages, and per message from, text, at. Returns the epoch, then per append the offset of
  * its last message, negative for a duplicate.
@@ -68,25 +97,42 @@ end
 const append = `${open}
 local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local conversation, fresh, ttl, retention, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local epoch, offset, former, new_run = open(meta, KEYS[5], conversation, fresh)
+local epoch, offset, former, new_run, failed, line = open(meta, KEYS[5], KEYS[7], conversation, fresh)
+if failed then return failed end
 if new_run then
   -- HSET before DEL: a script that has written may go on writing when the memory is full.
-  redis.call('HSET', meta, 'epoch', epoch, 'offset', 0, 'run', new_run, 'former', '')
+  redis.call('HSET', meta, 'epoch', epoch, 'offset', 0, 'run', new_run, 'former', '', 'line', line)
   redis.call('DEL', stream, KEYS[6])
+elseif line then
+  redis.call('HSET', meta, 'line', line)
 end
-local result = { epoch }
-local first = offset + 1
-local empty = redis.call('XLEN', stream) == 0
-local i = 6
-while i <= #ARGV do
-  local key, count = KEYS[tonumber(ARGV[i])], tonumber(ARGV[i + 1])
-  local earlier = key and tonumber(redis.call('GET', key) or 0) or 0
-  if earlier > 0 and earlier <= offset then
+-- The last offset of each append, and where those begin that are no duplicates.
+local result, new, lasts = { epoch }, {}, {}
+local newest, at = offset, 6
+while at <= #ARGV do
+  local key, count = KEYS[tonumber(ARGV[at])], tonumber(ARGV[at + 1])
+  local earlier = key and (lasts[key] or tonumber(redis.call('GET', key) or 0)) or 0
+  if earlier > 0 and earlier <= newest then
     result[#result + 1] = -earlier
   else
+    newest = newest + count
+    if key then lasts[key] = newest end
+    result[#result + 1] = newest
+    new[#new + 1] = at
+  end
+  at = at + 2 + 3 * count
+end
+if #new == 0 then return result end
+
+local first = offset + 1
+local function write()
+  local empty = redis.call('XLEN', stream) == 0
+  for _, i in ipairs(new) do
+    local key, count = KEYS[tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     for at = i + 2, i + 3 * count - 1, 3 do
+      local id = string.format('%d-0', offset + 1)
+      redis.call('XADD', stream, id, 'f', ARGV[at], 't', ARGV[at + 1], 'a', ARGV[at + 2])
       offset = offset + 1
-      redis.call('XADD', stream, string.format('%d-0', offset), 'f', ARGV[at], 't', ARGV[at + 1], 'a', ARGV[at + 2])
       if empty then
         empty = false
         redis.call('ZADD', due, ARGV[at + 2] + ttl, conversation)
@@ -94,12 +140,7 @@ while i <= #ARGV do
       end
     end
     if key then redis.call('SET', key, offset, 'PX', ttl) end
-    result[#result + 1] = offset
   end
-  i = i + 2 + 3 * count
-end
-if offset >= first then
-  redis.call('HSET', meta, 'offset', offset)
   if offset > most and redis.call('XTRIM', stream, 'MAXLEN', most) > 0 then
     local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
     redis.call('ZADD', due, oldest[2][6] + ttl, conversation)
@@ -113,15 +154,24 @@ if offset >= first then
     'c', conversation, 'e', epoch, 'o', first, 'n', offset - first + 1, 'f', string.match(former, '^[^,]*'))
   redis.call('PEXPIRE', log, ttl)
 end
-return result
+
+-- The stream must never be ahead of the offset, or it would accept nothing more. So the offset is written first.
+redis.call('HSET', meta, 'offset', newest)
+local ok, problem = pcall(write)
+if ok then return result end
+-- A right is missing, such as that to XADD. What was added stays, and the next append follows it.
+local top = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
+redis.call('HSET', meta, 'offset', math.max(offset, top and tonumber(string.match(top[1], '^%d+')) or 0))
+-- Up to Redis 6, the error is a text.
+return type(problem) == 'table' and problem or redis.error_reply(problem)
 `;
 
 /**
- * KEYS meta, stream, seed, low. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset,
+ * KEYS meta, stream, seed, low, generation. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset,
  * and 1 if messages may have been erased.
  */
 const head = `${open}
-local epoch, offset, former, new_run = open(KEYS[1], KEYS[3], ARGV[1], ARGV[2])
+local epoch, offset, former, new_run = open(KEYS[1], KEYS[3], KEYS[5], ARGV[1], ARGV[2])
 if new_run then return { epoch, 0, '', 1, 0 } end
 local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 local first = oldest and tonumber(string.match(oldest[1], '^%d+')) or offset + 1
@@ -129,10 +179,13 @@ local low = redis.call('GET', KEYS[4])
 return { epoch, offset, former, math.min(tonumber(low or first), first), low and 1 or 0 }
 `;
 
-/** KEYS meta, stream, seed, low. ARGV conversation, fresh epoch, epoch, offsets. Returns how many messages were erased. */
+/**
+ * KEYS meta, stream, seed, low, generation. ARGV conversation, fresh epoch, epoch, offsets. Returns how many messages were
+ * erased.
+ */
 const erase = `${open}
 local stream, low = KEYS[2], KEYS[4]
-local epoch, _, _, new_run = open(KEYS[1], KEYS[3], ARGV[1], ARGV[2])
+local epoch, _, _, new_run = open(KEYS[1], KEYS[3], KEYS[5], ARGV[1], ARGV[2])
 local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
 if new_run or epoch ~= ARGV[3] or not oldest then return 0 end
 local ids = {}
@@ -198,6 +251,24 @@ redis.call('XADD', KEYS[1], 'MAXLEN', 1, '*', 'c', '')
 redis.call('PEXPIRE', KEYS[1], 1000)
 `;
 
+/** KEYS generation. Returns the replication id of the data, and the number of the generation. */
+const line = `${open}
+local id, generation = line_of(KEYS[1])
+return { id, tonumber(string.match(generation, '^%d+') or 0) }
+`;
+
+/**
+ * KEYS generation. ARGV the number of the generation and the replication id before the loss. Returns the number now.
+ * Only the first one that notices a loss begins a generation.
+ */
+const renew = `
+local number = tonumber(string.match(redis.call('GET', KEYS[1]) or '0', '^%d+'))
+local before = tonumber(ARGV[1])
+if number > before then return number end
+redis.call('SET', KEYS[1], string.format('%d', before + 1) .. ':' .. ARGV[2])
+return before + 1
+`;
+
 /** The scripts as methods. The number of keys comes first, since it varies. */
 export interface Scripts {
   gjallarAppend(keys: number, ...args: (string | number)[]): Promise<[epoch: string, ...offsets: number[]]>;
@@ -205,6 +276,8 @@ export interface Scripts {
   gjallarErase(keys: number, ...args: (string | number)[]): Promise<number>;
   gjallarRange(keys: number, ...args: (string | number)[]): Promise<[entries: StreamEntry[], isCut: number]>;
   gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
+  gjallarLine(keys: number, generationKey: string): Promise<[id: string, generation: number]>;
+  gjallarRenew(keys: number, generationKey: string, generation: number, id: string): Promise<number>;
   gjallarCheck(keys: number, ...args: (string | number)[]): Promise<unknown>;
 }
 
@@ -215,6 +288,8 @@ export function withScripts<Client extends Redis | Cluster>(client: Client): Cli
   client.defineCommand('gjallarErase', { lua: erase });
   client.defineCommand('gjallarRange', { lua: range });
   client.defineCommand('gjallarTrim', { lua: trim });
+  client.defineCommand('gjallarLine', { lua: line });
+  client.defineCommand('gjallarRenew', { lua: renew });
   client.defineCommand('gjallarCheck', { lua: check });
   return client as Client & Scripts;
 }

@@ -2,13 +2,14 @@ import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
 import { checkAppend, checkCount, checkErase, checkName, checkQuery } from '../input.js';
-import { buildPage, type FormerEpoch, isForwards, type LogState, planPage } from '../page.js';
+import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendOptions,
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
   DEFAULT_TTL_MS,
+  type FormerEpoch,
   type HistoryLimits,
   type HistoryStore,
   type NewMessage,
@@ -21,6 +22,7 @@ import { readChanges } from './changes.js';
 import { messageOf } from './entry.js';
 import { withErased } from './erased.js';
 import { readError } from './errors.js';
+import { Hangs } from './hangs.js';
 import { BUCKETS, Keys } from './keys.js';
 import { readRange } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
@@ -39,6 +41,8 @@ export interface RedisHistoryOptions extends HistoryLimits {
 }
 
 const TIMEOUT_MS = 2000;
+/** How often a page is read whose log is replaced meanwhile. */
+const MAX_ATTEMPTS = 3;
 
 /** A client that rejects instead of waiting: an append must not arrive after its caller has stopped waiting. */
 export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
@@ -65,6 +69,7 @@ export class RedisHistoryStore implements HistoryStore {
   private readonly keys: Keys;
   private readonly ttlMs: number;
   private readonly appender: RedisAppender;
+  private readonly hangs: Hangs;
   private closed = false;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
@@ -73,6 +78,7 @@ export class RedisHistoryStore implements HistoryStore {
     this.owned = typeof options.redis === 'string';
     this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
     this.ttlMs = ttlMs;
+    this.hangs = new Hangs(this.client, this.keys);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 
@@ -113,17 +119,34 @@ export class RedisHistoryStore implements HistoryStore {
     const job = { conversation, messages, ...options };
     checkAppend(job);
     this.opened();
-    return messages.length === 0 ? [] : this.appender.append(job);
+    if (messages.length === 0) return [];
+    if (this.hangs.isAny) await this.hangs.pass(conversation);
+    try {
+      return await this.appender.append(job);
+    } catch (error) {
+      this.hangs.note(conversation, (error as Error).cause);
+      throw error;
+    }
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const page = await this.tryRead(conversation, query);
+      if (page) return page;
+    }
+    throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the log was lost or continued while it was read'));
+  }
+
+  /** Undefined if another log took the place of the log between two commands: its messages have the same offsets. */
+  private async tryRead(conversation: string, query: PageQuery): Promise<Page | undefined> {
     const state = await this.state(conversation);
     const { from, to } = planPage(state, query);
     if (from > to) return buildPage(state, query, []);
-    const { stream } = this.keys.of(conversation);
     const forwards = isForwards(query);
-    const { entries, isCut } = await this.ask(() => readRange(this.client, stream, { from, to, forwards }));
+    const range = { from, to, forwards };
+    const { entries, isCut, epoch } = await this.ask(() => readRange(this.client, this.keys.of(conversation), range));
+    if (epoch !== state.epoch) return undefined;
     const found = entries.map((entry) => messageOf(entry, state.epoch));
     if (!state.hasErased || (isCut && found.length === 0)) return buildPage(state, query, found, isCut);
     const first = isCut && !forwards ? found[0]!.offset : from;
@@ -140,9 +163,9 @@ export class RedisHistoryStore implements HistoryStore {
   async erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
     checkErase(conversation, epoch, offsets);
     if (offsets.length === 0) return 0;
-    const { meta, stream, seed, low } = this.keys.of(conversation);
+    const { meta, stream, seed, low, generation } = this.keys.of(conversation);
     const args = [conversation, freshEpoch(), epoch, ...offsets];
-    return this.ask(() => this.client.gjallarErase(4, meta, stream, seed, low, ...args));
+    return this.ask(() => this.client.gjallarErase(5, meta, stream, seed, low, generation, ...args));
   }
 
   async trim(now: number): Promise<number> {
@@ -165,6 +188,7 @@ export class RedisHistoryStore implements HistoryStore {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
+    this.hangs.close();
     await this.appender.idle();
     // Not quit(): that would wait for a Redis that does not answer.
     if (this.owned) this.client.disconnect();
@@ -188,9 +212,14 @@ export class RedisHistoryStore implements HistoryStore {
   }
 
   private async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
-    const { meta, stream, seed, low } = this.keys.of(conversation);
+    if (this.hangs.isAny) await this.hangs.pass(conversation);
+    const { meta, stream, seed, low, generation } = this.keys.of(conversation);
+    const keys = [meta, stream, seed, low, generation];
     const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
-      this.client.gjallarHead(4, meta, stream, seed, low, conversation, freshEpoch()),
+      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()).catch((error: unknown) => {
+        this.hangs.note(conversation, error);
+        throw error;
+      }),
     );
     const former = formers === '' ? [] : formers.split(',').map(parseFormer);
     return { epoch, offset, first, former, hasErased: hasErased === 1 };

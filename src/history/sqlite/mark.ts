@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { freshEpoch } from '../epoch.js';
 import type { Writer } from './connection.js';
 
@@ -33,6 +33,12 @@ export function isMarked(database: string, log: string, serial: number): boolean
   }
 }
 
+/** The identity of a file, which a file that takes its place does not have; undefined if there is none. */
+export function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
+}
+
 /** @throws Error if the file cannot be written; the former one is then still there */
 export function writeMark(database: string, log: string, serial: number): void {
   const path = markOf(database);
@@ -62,16 +68,23 @@ export const newestSerial = "SELECT seq AS serial FROM sqlite_sequence WHERE nam
 /**
  * Gives a restored or copied database new epochs, and a database without a mark its first one. Runs inside a transaction
  * that the caller begins and commits.
+ *
+ * @returns whether messages are lost: those that are newer than a restored database, or all if it was removed
  */
-export async function checkMark(database: string, writer: Writer, isNew: boolean): Promise<void> {
+export async function checkMark(database: string, writer: Writer, isNew: boolean): Promise<boolean> {
   const get = async (sql: string) => (await writer.prepare(sql)).get([]);
   const isFirst = (await get(isThere)) === undefined;
   if (isFirst) await writer.exec(formerSchema);
   const { serial = 0 } = ((await get(newestSerial)) ?? {}) as { serial?: number };
   const { id } = (await get('SELECT id FROM log')) as { id: string };
-  if (isNew || isFirst) return writeMark(database, id, serial);
-  if (isMarked(database, id, serial)) return;
+  if (isNew || isFirst) {
+    const wasRemoved = isNew && existsSync(markOf(database));
+    writeMark(database, id, serial);
+    return wasRemoved;
+  }
+  if (isMarked(database, id, serial)) return false;
   writeMark(database, await renewEpochs(writer), serial);
+  return true;
 }
 
 /** @returns the new name of the log */

@@ -46,6 +46,8 @@ export interface SqliteFile {
   reader: Database.Database;
   /** A new one after the file, and every conversation's log with it, was lost. */
   logId: string;
+  /** Whether the file was restored, or removed, since the last time, and messages are lost. */
+  hasLost: boolean;
 }
 
 /**
@@ -69,12 +71,12 @@ export async function openFile(
     // A commit must survive a power cut. Otherwise the offset of an acknowledged message could be given out twice.
     // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
-    await retry(() => migrate(writer, path));
+    const hasLost = await retry(() => migrate(writer, path));
     if (maxFileBytes !== undefined) {
       await writer.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / PAGE_BYTES)}`);
     }
     const row = reader.prepare('SELECT id FROM log').get() as { id: string };
-    return { writer, reader, logId: row.id };
+    return { writer, reader, logId: row.id, hasLost };
   } catch (error) {
     writer.close();
     reader.close();
@@ -82,7 +84,7 @@ export async function openFile(
   }
 }
 
-async function migrate(writer: Writer, path: string): Promise<void> {
+async function migrate(writer: Writer, path: string): Promise<boolean> {
   await writer.exec('BEGIN IMMEDIATE');
   try {
     const { user_version: version } = (await writer.prepare('PRAGMA user_version')).get([]) as { user_version: number };
@@ -95,8 +97,9 @@ async function migrate(writer: Writer, path: string): Promise<void> {
     }
     // Without a version of its own: an older gjallar that uses the same file meanwhile need not know of it.
     await createSeed(writer);
-    await checkMark(path, writer, version === 0);
+    const hasLost = await checkMark(path, writer, version === 0);
     await writer.exec('COMMIT');
+    return hasLost;
   } catch (error) {
     if (writer.inTransaction) await writer.exec('ROLLBACK');
     throw error;

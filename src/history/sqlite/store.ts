@@ -43,6 +43,8 @@ export interface SqliteOptions extends HistoryLimits {
   maxBytes?: number;
   /** How large the file may grow, in bytes; beyond it the store rejects. Default: as large as the disk lets it. */
   maxFileBytes?: number;
+  /** Called if messages are lost: the file was restored or removed since the last time, or is now, while it is open. */
+  onLost?: () => void;
   /** Told the mode of a `dataDir` that other users can look into. */
   onOpenFolder?: (mode: number) => void;
 }
@@ -66,7 +68,8 @@ function fitting(column: 'offset' | 'serial', where: string, order: 'ASC' | 'DES
 
 /** Exported for the tests, which look at their query plans. */
 export const queries = {
-  conversation: 'SELECT id, epoch, offset, first FROM conversations WHERE name = ?',
+  conversation: `SELECT c.id, c.epoch, c.offset, c.first, f.epoch AS former, f.offset AS shared
+    FROM conversations c LEFT JOIN former f ON f.conversation = c.id WHERE c.name = ?`,
   seed: 'SELECT value FROM seed',
   page: `SELECT offset, at, sender, text FROM messages
     WHERE conversation = ? AND offset BETWEEN ? AND ? ORDER BY offset`,
@@ -106,6 +109,7 @@ export class SqliteHistoryStore implements HistoryStore {
     writer: SqliteWriter,
     private readonly dataDir: string,
     ttlMs: number,
+    onLost: () => void,
   ) {
     this.file = file;
     this.writer = writer;
@@ -113,7 +117,7 @@ export class SqliteHistoryStore implements HistoryStore {
     const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
     this.sql = Object.fromEntries(prepared) as Record<keyof typeof queries, Reader>;
     const newest = () => (this.sql.newestSerial.all([])[0] as { serial: number } | undefined)?.serial ?? 0;
-    this.mark = new MarkWriter(join(dataDir, FILE), file.logId, newest);
+    this.mark = new MarkWriter(join(dataDir, FILE), file.logId, newest, onLost);
   }
 
   /**
@@ -122,7 +126,7 @@ export class SqliteHistoryStore implements HistoryStore {
    */
   static async open(options: SqliteOptions): Promise<SqliteHistoryStore> {
     const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
-    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {}, spareMs } = options;
+    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {}, onLost = () => {}, spareMs } = options;
     requirePackages('the history in SQLite', ['libsql']);
     try {
       const path = join(dataDir, FILE);
@@ -136,7 +140,8 @@ export class SqliteHistoryStore implements HistoryStore {
         spareMs,
         busyTimeoutMs,
       });
-      return new SqliteHistoryStore(file, writer, dataDir, options.ttlMs ?? DEFAULT_TTL_MS);
+      if (file.hasLost) onLost();
+      return new SqliteHistoryStore(file, writer, dataDir, options.ttlMs ?? DEFAULT_TTL_MS, onLost);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
@@ -150,6 +155,7 @@ export class SqliteHistoryStore implements HistoryStore {
     const job = { conversation, messages, ...options };
     checkAppend(job);
     this.opened();
+    this.mark.check();
     if (messages.length === 0) return [];
     const results = await this.writer.append(job);
     this.mark.committed();
@@ -198,6 +204,7 @@ export class SqliteHistoryStore implements HistoryStore {
   async check(conversation: string): Promise<void> {
     checkName('conversation', conversation);
     this.opened();
+    this.mark.check();
     // A small write may still fit where the next message does not.
     const { bavail, bsize } = await statfs(this.dataDir);
     if (bavail * bsize < MIN_FREE_BYTES) {
@@ -245,9 +252,12 @@ export class SqliteHistoryStore implements HistoryStore {
   }
 
   private state(conversation: string): LogState & { id: number } {
-    type Row = { id: number; epoch: string; offset: number; first: number };
+    type Row = { id: number; epoch: string; offset: number; first: number; former: string | null; shared: number };
     const [row] = this.all<Row>('conversation', [encodeText(conversation)]);
-    if (row) return { ...row, former: [] };
+    if (row) {
+      const former = row.former === null ? [] : [{ epoch: row.former, offset: row.shared, kept: false }];
+      return { ...row, former };
+    }
     // Nothing is written for a reader.
     const [seed] = this.all<{ value: string }>('seed', []);
     return { id: 0, epoch: epochFrom(seed!.value, conversation), offset: 0, first: 1, former: [] };

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { pageHeaders } from '../../http/headers.js';
 import type { Sender } from '../../http/json.js';
-import { packageRoot } from '../../http/paths.js';
 import { StaticFiles } from '../../http/static-files.js';
+import { packagePath } from '../../package.js';
 
 const PATH = '/admin/';
 /** Files that the operator's page shares with the demo page. */
@@ -12,8 +11,8 @@ const SHARED: readonly string[] = ['base.css', 'favicon.svg'];
 /** The files of the operator's page. */
 export class AdminPage {
   private readonly files = new StaticFiles()
-    .add(PATH, join(packageRoot(), 'public', 'admin'))
-    .add(PATH, join(packageRoot(), 'public'), (name) => SHARED.includes(name));
+    .add(PATH, packagePath('public/admin'))
+    .add(PATH, packagePath('public'), (name) => SHARED.includes(name));
   private readonly headers = pageHeaders(false);
 
   /** Answers a GET or HEAD request. Returns false if the path is none of the page. */

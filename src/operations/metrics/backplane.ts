@@ -31,6 +31,11 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
       'Announcements of rooms that came so late that messages to the rooms may be missing.',
       () => sentBy(backplanes, ({ lateRooms }) => lateRooms),
     ),
+    counter(
+      'gjallar_bus_gaps_total',
+      'How often frames of another worker were missing or did not continue, so that messages may be missing.',
+      () => sum(({ gaps = 0 }) => gaps),
+    ),
     counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),
     counter(
       'gjallar_bus_unsent_total',

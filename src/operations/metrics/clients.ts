@@ -137,6 +137,16 @@ export function clientMetrics(
       () => sum(({ bufferBudget }) => bufferBudget.closed),
     ),
     gauge(
+      'gjallar_incoming_bytes',
+      'Memory of what came in and waits: incomplete packets and bodies, and messages not handled yet.',
+      () => sum(({ incoming }) => incoming.total),
+    ),
+    counter(
+      'gjallar_incoming_closed_total',
+      'Incomplete packets and bodies dropped because too many bytes waited from all clients together (MAX_BUFFERED).',
+      () => sum(({ bufferBudget }) => bufferBudget.closedIncoming),
+    ),
+    gauge(
       'gjallar_load_level',
       'What gives way: 0 nothing, 1 volatile messages, 2 new clients, 3 new messages too.',
       () => Math.max(0, ...engines.map(({ load }) => load.level)),

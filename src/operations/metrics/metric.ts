@@ -1,4 +1,5 @@
 import type { Counter, Gauge, Registry } from 'prom-client';
+import { Histogram } from './histogram.js';
 import { promClient } from './prom-client.js';
 
 /** One value of a metric with labels: the values of the labels in order, then the number. */
@@ -23,9 +24,13 @@ export const counter: Simple = (name, help, read) => ({ name, type: 'counter', h
 export const gauge: Simple = (name, help, read) => ({ name, type: 'gauge', help, read });
 
 /** Adds metrics to a registry, which reads them on each scrape. */
-export function register(registry: Registry, metrics: readonly Metric[]): void {
+export function register(registry: Registry, metrics: readonly (Metric | Histogram)[]): void {
   const { Counter, Gauge } = promClient();
   for (const metric of metrics) {
+    if (metric instanceof Histogram) {
+      metric.register(registry);
+      continue;
+    }
     const { name, help, labels: labelNames = [], type } = metric;
     const Kind = type === 'gauge' ? Gauge : Counter;
     new Kind({

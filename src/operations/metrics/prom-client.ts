@@ -1,12 +1,17 @@
-import { missingPackages, optionalPackage } from '../../compat/optional-packages.js';
+import { isInstalled, missingPackages, optionalPackage } from '../../compat/optional-packages.js';
 
-const loaded = optionalPackage<typeof import('prom-client')>('prom-client');
+const NAME = 'prom-client';
+let loaded: typeof import('prom-client') | undefined;
 
 /** Whether there are metrics: users of the library install prom-client only if they want them. */
-export const hasPromClient = loaded !== undefined;
+export const hasPromClient = isInstalled(NAME);
 
-/** @throws GjallarError BAD_CONFIG if prom-client is not installed */
+/**
+ * Loads the package when it is used first: a worker starts faster without it.
+ * @throws GjallarError BAD_CONFIG if prom-client is not installed
+ */
 export function promClient(): typeof import('prom-client') {
-  if (!loaded) throw missingPackages('/metrics', ['prom-client']);
+  loaded ??= optionalPackage<typeof import('prom-client')>(NAME);
+  if (!loaded) throw missingPackages('/metrics', [NAME]);
   return loaded;
 }

@@ -1,6 +1,8 @@
 import type { Registry } from 'prom-client';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
 import { WorkerQuery } from '../../cluster/mesh/worker-query.js';
+import { socketsInUse } from '../../compat/uws.js';
+import { Histogram } from './histogram.js';
 import { counter, gauge, type Metric, register } from './metric.js';
 import { processMetrics } from './process.js';
 import { hasPromClient, promClient } from './prom-client.js';
@@ -12,6 +14,8 @@ export interface MachineFacts {
   workers: number;
   /** The number of workers that have died since the start. */
   deaths(): number;
+  /** The reloads since the start, by their outcome. */
+  reloads(): { readonly finished: number; readonly aborted: number };
 }
 
 /** How long the other workers may take to answer, in ms. Prometheus waits ten seconds. */
@@ -22,30 +26,45 @@ const ANSWER_TIMEOUT_MS = 1000;
  * none if prom-client is not installed.
  */
 export class WorkerMetrics {
-  private readonly own = hasPromClient ? new (promClient().Registry)() : undefined;
+  private own: Registry | undefined;
+  /** What is registered when the metrics are read for the first time. */
+  private added: (Metric | Histogram)[] = [];
   private readonly query: WorkerQuery;
 
   constructor(
-    mesh: Mesh,
+    private readonly mesh: Mesh,
     private readonly facts: MachineFacts,
   ) {
-    this.own?.setDefaultLabels({ worker: String(mesh.id) });
     this.add(processMetrics());
-    this.query = new WorkerQuery(mesh, async () => this.own?.getMetricsAsJSON(), areMetrics);
+    this.query = new WorkerQuery(
+      mesh,
+      async () => (hasPromClient ? this.registry.getMetricsAsJSON() : undefined),
+      areMetrics,
+    );
   }
 
   /** @throws GjallarError BAD_CONFIG if prom-client is not installed */
   get registry(): Registry {
-    return this.own ?? new (promClient().Registry)();
+    if (!this.own) {
+      this.own = new (promClient().Registry)();
+      this.own.setDefaultLabels({ worker: String(this.mesh.id) });
+    }
+    register(this.own, this.added);
+    this.added = [];
+    return this.own;
   }
 
   /** A metric by its name; undefined if there is none, or if prom-client is not installed. */
   find(name: string) {
-    return this.own?.getSingleMetric(name);
+    return hasPromClient ? this.registry.getSingleMetric(name) : undefined;
   }
 
-  add(metrics: readonly Metric[]): void {
-    if (this.own) register(this.own, metrics);
+  add(metrics: readonly (Metric | Histogram)[]): void {
+    if (!hasPromClient) return;
+    this.added.push(...metrics);
+    for (const metric of metrics) {
+      if (metric instanceof Histogram) metric.onUsed = () => setImmediate(() => this.registry);
+    }
   }
 
   /**
@@ -68,14 +87,14 @@ function areMetrics(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one?.name === 'string' && Array.isArray(one.values));
 }
 
-function machineMetrics(answers: Map<number, unknown>, { version, workers, deaths }: MachineFacts): Metric[] {
+function machineMetrics(answers: Map<number, unknown>, { version, workers, deaths, reloads }: MachineFacts): Metric[] {
   return [
     {
       name: 'gjallar_build_info',
       type: 'gauge',
-      help: 'Always 1; the labels name the versions of gjallar and Node.js.',
-      labels: ['version', 'node'],
-      read: () => [[version, process.version, 1]],
+      help: 'Always 1; the labels name the versions of gjallar and Node.js, and the sockets: native or portable.',
+      labels: ['version', 'node', 'sockets'],
+      read: () => [[version, process.version, socketsInUse.kind, 1]],
     },
     {
       name: 'gjallar_worker_up',
@@ -90,5 +109,18 @@ function machineMetrics(answers: Map<number, unknown>, { version, workers, death
       () => workers,
     ),
     counter('gjallar_worker_deaths_total', 'Workers that have died since the start of the server.', deaths),
+    {
+      name: 'gjallar_reloads_total',
+      type: 'counter',
+      help: 'Reloads since the start of the server, by outcome. An aborted one has kept the old workers.',
+      labels: ['outcome'],
+      read: () => {
+        const { finished, aborted } = reloads();
+        return [
+          ['finished', finished],
+          ['aborted', aborted],
+        ];
+      },
+    },
   ];
 }

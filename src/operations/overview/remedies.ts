@@ -7,6 +7,10 @@ export interface ProblemWithRemedy {
 /** What to do about each problem that /readyz can name. The first pattern that fits counts. */
 const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [
+    /has lost messages/,
+    'Find out why: a restart without appendonly, a failover, a restored backup, or another Redis. Then acknowledge it with POST /api/acknowledge-loss; it ends by itself after an hour.',
+  ],
+  [
     /^Redis is unreachable/,
     'Check that Redis runs and that REDIS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
   ],
@@ -18,6 +22,22 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [
     /^servers or emitters on this Redis use BUS=/,
     'Give all servers and emitters on this Redis the same BUS, or a REDIS_PREFIX of their own.',
+  ],
+  [
+    /^servers on this Redis Cluster use createShardedAdapter/,
+    'Use the same adapter on all servers of this Redis Cluster, or give these a REDIS_PREFIX of their own.',
+  ],
+  [
+    /^Redis (rejects the user or password|requires a password)/,
+    'Set the user and password of Redis in REDIS_URL, and restart the server: gjallar doctor tries it.',
+  ],
+  [
+    /^Redis accepts no more connections/,
+    'Raise maxclients of Redis (and its limit of open files), or find the clients that hold connections: CLIENT LIST.',
+  ],
+  [
+    /^Redis denies/,
+    'Grant the keys, channels and commands to the user of REDIS_URL. gjallar doctor names each that is missing.',
   ],
   [
     /^Redis rejects the command/,
@@ -38,10 +58,22 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     'Check the database of ARCHIVE_URL. Messages wait in the history until then, at most for HISTORY_TTL.',
   ],
   [
+    /^the list of revoked tokens was lost/,
+    'Compare GET /api/tokens/revocations with the latest revocations, and repeat those that are missing. Set appendonly yes.',
+  ],
+  [
     /^the revoked tokens /,
     'Check Redis or DATA_DIR. Until then, workers use the list that they read last; the log line has the cause.',
   ],
+  [
+    /^the sockets are portable/,
+    'Install a binary of uWebSockets.js: the first lines of the log name the command. It is not needed for correctness.',
+  ],
   [/^the certificate of TLS_CERT /, 'Renew the files of TLS_CERT and TLS_KEY, and send SIGHUP to the primary.'],
+  [
+    /^the last reload was aborted/,
+    'Read "reload aborted" in the log: it names the new worker that failed. Correct the release, and reload again.',
+  ],
   [
     /^the clock jumped/,
     'Check the time service of the machine (timedatectl). A wrong clock makes tokens invalid and gives messages wrong times.',
@@ -49,6 +81,10 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [
     /far more than RATE_LIMIT/,
     'The log line "a client was disconnected" names the address. Block it in front of the server, or lower RATE_LIMIT.',
+  ],
+  [
+    /^too many bytes waited for and from clients/,
+    'The log line "a client was disconnected" names addresses. Block them in front of the server; lower MAX_PAYLOAD, MAX_BACKPRESSURE or MAX_CONNECTIONS_PER_IP, or raise MAX_BUFFERED.',
   ],
   [
     /file descriptors/,

@@ -1,5 +1,6 @@
 import type { WorkerLinks } from '../../worker-links.js';
 import type { AdapterFactory } from '../native-rooms.js';
+import type { RemovalTarget } from '../recovery/kept/removals.js';
 import type { RecoveryState } from '../recovery/outcomes.js';
 import type { RecoveryOptions } from '../recovery/recovery.js';
 import type { SharedWindow } from './frames/window.js';
@@ -19,8 +20,13 @@ export interface Backplane {
   retire?(): void;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
-  /** The state of connection state recovery; undefined if the server does not use it, or the backplane does it itself. */
+  /** The state of connection state recovery; undefined if the server does not use it. */
   readonly recovery?: RecoveryState | undefined;
+  /**
+   * Removes what this worker keeps to recover clients that the operator ends; undefined if the backplane keeps nothing.
+   * @returns the ids of the sockets that were disconnected
+   */
+  removeSessions?(target: RemovalTarget): string[];
   close(): void;
 }
 
@@ -46,6 +52,8 @@ export interface BackplaneTraffic {
   readonly pendingBytes: number;
   /** Messages from the backplane dropped since the start because they were malformed. */
   readonly malformed: number;
+  /** How often since the start frames of another worker were missing or did not continue; undefined without frames. */
+  readonly gaps?: number;
 }
 
 /** What a backplane reports about the server that it depends on. */
@@ -65,11 +73,15 @@ export interface BackplaneEvents {
   /**
    * Servers or emitters on the same Redis use another wire, so that this worker and they do not hear each other; or they
    * have been silent for a minute.
-   * @param bus the value of the option BUS that they use
+   * @param bus the value of the option BUS that they use; `redis-sharded` for the stock adapter on sharded pub/sub
    */
   onOtherWire?(bus: string, isThere: boolean): void;
   /** A message from the backplane was malformed and has been dropped. */
   onMalformed?(reason: string): void;
+  /** Frames of another worker were lost, or do not continue where they were. Messages may be missing. */
+  onGap?(worker: string, reason: string): void;
+  /** A client got a new session, because a bound of connection state recovery was reached. */
+  onRecoveryBound?(reason: string): void;
 }
 
 /** The parts that a backplane is opened with. */
@@ -84,9 +96,9 @@ export interface BackplaneSurroundings {
   url: string;
   /** The credentials for it that are not in the URL. */
   credentials?: string | undefined;
-  /** The prefix of the channels, and the name of the stream. */
+  /** The prefix of the channels. */
   prefix: string;
   events: BackplaneEvents;
   /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Pick<RecoveryOptions, 'links' | 'maxBytes' | 'maxSessions'>;
+  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'subscribed' | 'onMalformed' | 'onBound'>;
 }

@@ -1,5 +1,5 @@
 import { MessageType } from 'socket.io-adapter';
-import { PacketType } from 'socket.io-parser';
+import { PacketType } from '../../compat/socket-io-parser.js';
 import { MalformedMessage } from '../../errors.js';
 
 /**

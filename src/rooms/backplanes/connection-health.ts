@@ -1,6 +1,7 @@
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
 import { Inbox } from './inbox.js';
 import { type Command, Rejections } from './redis/rejections.js';
+import { redisCause } from './redis-cause.js';
 
 /** Bytes that may wait for Redis: a Redis that has stopped must not fill this worker's memory. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
@@ -14,6 +15,7 @@ export class ConnectionHealth implements BackplaneTraffic {
   unsent = 0;
   outages = 0;
   pendingBytes = 0;
+  gaps = 0;
   /** How often sending has failed, whatever was sent. */
   failures = 0;
   /** What arrives from Redis passes here. */
@@ -26,7 +28,8 @@ export class ConnectionHealth implements BackplaneTraffic {
   wouldAccept: (command: Command) => Promise<boolean> = () => Promise.resolve(false);
   private isConnected = false;
   private told: boolean | undefined;
-  private isRejectionTold = false;
+  /** The rejected command, or the kind of reason, that was reported last. */
+  private toldCause = '';
   private unsentBefore = 0;
   private waiting: (() => void)[] = [];
 
@@ -52,6 +55,12 @@ export class ConnectionHealth implements BackplaneTraffic {
     this.review();
   }
 
+  /** Frames of a worker were lost, or its numbers do not continue. */
+  noteGap(worker: string, reason: string): void {
+    this.gaps++;
+    this.events.onGap?.(worker, reason);
+  }
+
   close(): void {
     this.rejections.close();
   }
@@ -64,17 +73,21 @@ export class ConnectionHealth implements BackplaneTraffic {
       for (const resolve of this.waiting) resolve();
       this.waiting = [];
     }
-    if (rejection) return this.reportRejection(rejection);
+    // Redis may become unreachable before it accepts the command.
+    if (rejection && (this.isConnected || this.reason === '')) return this.reportRejection(rejection);
     // Connecting for the first time takes a moment, which is no outage.
-    if (isUp === this.told || (!isUp && this.told === undefined && this.reason === '')) return;
+    if (!isUp && this.told === undefined && this.reason === '') return;
+    const cause = isUp ? '' : (redisCause(this.reason)?.code ?? 'unreachable');
+    if (isUp === this.told && (cause === this.toldCause || this.reason === '')) return;
+    const wasDown = this.told === false;
     this.told = isUp;
+    this.toldCause = cause;
     if (isUp) {
-      this.isRejectionTold = false;
       this.events.onUp(this.unsent - this.unsentBefore);
       this.unsentBefore = this.unsent;
       this.reason = '';
     } else {
-      this.outages++;
+      if (!wasDown) this.outages++;
       this.events.onDown(this.reason || 'the connection was closed');
     }
   }
@@ -82,8 +95,9 @@ export class ConnectionHealth implements BackplaneTraffic {
   private reportRejection({ command: [name], reason }: { command: Command; reason: string }): void {
     if (this.told !== false) this.outages++;
     this.told = false;
-    if (this.isRejectionTold) return;
-    this.isRejectionTold = true;
+    const cause = `${name} ${redisCause(reason)?.code}`;
+    if (this.toldCause === cause) return;
+    this.toldCause = cause;
     this.events.onDown(`${name}: ${reason}`, name);
   }
 

@@ -1,15 +1,11 @@
-import type { ClusterAdapter } from 'socket.io-adapter';
-import { receivingStepsOf } from '../../compat/socket-io.js';
 import { MalformedMessage } from '../../errors.js';
 import type { BackplaneEvents } from './backplane.js';
-import { checkClusterMessage } from './checks.js';
 
 /** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
 export class Inbox {
   /** Messages dropped since the start because they were malformed. */
   malformed = 0;
   private readonly counted = new WeakSet<MalformedMessage>();
-  private wasRead = false;
 
   constructor(private readonly events: Pick<BackplaneEvents, 'onMalformed'> = {}) {}
 
@@ -27,7 +23,6 @@ export class Inbox {
    * messages, where they would take the others with them.
    */
   receive(read: () => boolean, handle: () => void): void {
-    this.wasRead = true;
     let isForApplication = false;
     try {
       isForApplication = read();
@@ -39,35 +34,6 @@ export class Inbox {
       });
     }
   }
-
-  /** Hands undecoded bytes to an adapter, which silently ignores those that it cannot decode. */
-  handOn(deliver: () => void): void {
-    this.wasRead = false;
-    try {
-      deliver();
-    } catch (error) {
-      return this.drop(malformed(error));
-    }
-    if (!this.wasRead) this.drop(new MalformedMessage('the message cannot be decoded'));
-  }
-}
-
-/** Checks the messages that an adapter receives. */
-export function checked<T extends ClusterAdapter>(adapter: T, inbox: Inbox): T {
-  const steps = receivingStepsOf(adapter);
-  const { onMessage, onResponse, onRawMessage } = steps;
-  steps.onMessage = (message, offset) =>
-    inbox.receive(
-      () => checkClusterMessage(message),
-      () => onMessage.call(adapter, message, offset),
-    );
-  steps.onResponse = (message) =>
-    inbox.receive(
-      () => checkClusterMessage(message),
-      () => onResponse.call(adapter, message),
-    );
-  if (onRawMessage) steps.onRawMessage = (...values) => inbox.handOn(() => onRawMessage.apply(adapter, values));
-  return adapter;
 }
 
 /** The error for a message that caused `error` while it was read. */

@@ -7,15 +7,14 @@ export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) =
 
 /**
  * Loads the backplane that the configuration selects. Loading the configuration has checked its options. For servers
- * with the option `connectionStateRecovery`, the workers keep sessions and packets, unless the backplane does.
+ * with the option `connectionStateRecovery`, the workers keep sessions and packets.
  */
 export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackplane> {
   const name = backplaneNameOf(choice);
-  const { load, keepsPackets, spansMachines } = backplaneKindOf(name);
+  const { load, spansMachines } = backplaneKindOf(name);
   const { redisUrl = '', natsUrl = '', natsCreds } = choice;
   const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
   const open = await load();
-  if (!keepsPackets) return (surroundings) => open({ ...surroundings, ...address });
   return (surroundings) => {
     const { events, recovery: options } = surroundings;
     const recovery = openRecovery({
@@ -23,6 +22,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
       spansMachines,
       subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
       onMalformed: (reason) => events.onMalformed?.(reason),
+      onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });
     const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
     return {
@@ -30,6 +30,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
       get recovery() {
         return recovery.state;
       },
+      removeSessions: (target) => recovery.remove(target),
       factory: recovery.wrap(backplane.factory),
       close: () => {
         recovery.close();

@@ -13,7 +13,7 @@ export const stockChannel = (prefix: string): string => `${prefix}#/#`;
 export class OtherWire {
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param name the value of the option BUS that the others use */
+  /** @param name the value of the option BUS that the others use, or `redis-sharded` */
   constructor(
     private readonly name: string,
     private readonly events: Pick<BackplaneEvents, 'onOtherWire'>,

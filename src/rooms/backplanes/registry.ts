@@ -1,4 +1,4 @@
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
+import type { Backplane, BackplaneSurroundings } from './backplane.js';
 
 type Open = (surroundings: BackplaneSurroundings) => Backplane;
 
@@ -7,8 +7,6 @@ interface BackplaneKind {
   server: 'Redis' | 'NATS' | undefined;
   /** Whether it connects several machines. */
   spansMachines: boolean;
-  /** Whether every worker can be told of every broadcast, so that each can keep them for recovery. */
-  keepsPackets: boolean;
   /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
   isSharded?: true;
   /** Loads its code and the client of its server. With Redis, that is a third of what a worker loads. */
@@ -20,7 +18,6 @@ const kinds = {
   embedded: {
     server: undefined,
     spansMachines: false,
-    keepsPackets: true,
     load: async () => {
       const { embeddedBackplane } = await import('./embedded/embedded.js');
       return ({ links, window, events }) => embeddedBackplane(links, window, events);
@@ -29,50 +26,28 @@ const kinds = {
   'redis-frames': {
     server: 'Redis',
     spansMachines: true,
-    keepsPackets: true,
     load: async () => (await import('./redis-frames/redis-frames.js')).redisFramesBackplane,
   },
   'redis-frames-sharded': {
     server: 'Redis',
     spansMachines: true,
-    keepsPackets: true,
     isSharded: true,
     load: async () => (await import('./redis-frames/redis-frames.js')).shardedFramesBackplane,
   },
   redis: {
     server: 'Redis',
     spansMachines: true,
-    keepsPackets: true,
-    load: forStock(async () => (await import('./redis/classic.js')).redisBackplane),
-  },
-  'redis-sharded': {
-    server: 'Redis',
-    spansMachines: true,
-    keepsPackets: false,
-    isSharded: true,
-    load: forStock(async () => (await import('./redis/sharded.js')).redisShardedBackplane),
-  },
-  'redis-streams': {
-    server: 'Redis',
-    spansMachines: true,
-    keepsPackets: false,
-    load: forStock(async () => (await import('./redis/streams.js')).redisStreamsBackplane),
+    load: async () => {
+      const { redisBackplane } = await import('./redis/classic.js');
+      return ({ url, events, prefix }) => redisBackplane(url, events, prefix);
+    },
   },
   nats: {
     server: 'NATS',
     spansMachines: true,
-    keepsPackets: true,
     load: async () => (await import('./nats/nats.js')).natsBackplane,
   },
 } as const satisfies Record<string, BackplaneKind>;
-
-/** Those that stock servers and emitters understand need only the server and the prefix. */
-function forStock(load: () => Promise<(url: string, events: BackplaneEvents, prefix: string) => Backplane>) {
-  return async (): Promise<Open> => {
-    const open = await load();
-    return ({ url, events, prefix }) => open(url, events, prefix);
-  };
-}
 
 export type BackplaneName = keyof typeof kinds;
 

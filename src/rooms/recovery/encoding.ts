@@ -1,6 +1,6 @@
 import type { Namespace } from 'socket.io';
-import { PacketType } from 'socket.io-parser';
 import { decoderOf } from '../../compat/socket-io.js';
+import { PacketType } from '../../compat/socket-io-parser.js';
 import { decodePackets } from '../backplanes/frames/wire/cluster-message.js';
 import type { EncodedPackets } from '../encoded-packet.js';
 

@@ -1,32 +1,48 @@
+import type { Naming } from './kept/removals.js';
+import type { SessionMemory } from './kept/session-memory.js';
+import type { KeptSession } from './kept/sessions.js';
 import type { PacketMemory } from './kept/stream.js';
 import type { RecoveryMessage } from './messages.js';
-import type { RecoveryCounts } from './outcomes.js';
+import type { RecoveryOutcome } from './outcomes.js';
+import type { Gate } from './returns/gate.js';
+
+export interface RecoveryBounds {
+  /** How many bytes of packets, and of disconnected sessions, a worker keeps. The oldest are dropped first. */
+  readonly maxBytes: number;
+  /** How many disconnected sessions a worker keeps for each namespace. The oldest are dropped first. */
+  readonly maxSessions: number;
+  /** The rooms of a session that can be recovered. */
+  readonly maxRooms: number;
+  /** The packets that a client may have missed. */
+  readonly maxMissed: number;
+  /** The recoveries in progress on a worker. */
+  readonly maxRecovering: number;
+}
 
 /** The parts of a worker that the recovery of its namespaces shares. */
 export interface RecoveryHost {
   /** Names this worker in offsets. */
   readonly name: string;
   readonly memory: PacketMemory;
-  readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
+  readonly sessionMemory: SessionMemory<KeptSession>;
+  readonly bounds: RecoveryBounds;
+  readonly gate: Gate;
   readonly spansMachines: boolean;
-  /** How the attempts of clients to recover have ended. */
-  readonly outcomes: RecoveryCounts;
+  /** How the operator names clients. */
+  readonly naming: Naming;
+  /** Counts how an attempt of a client to recover has ended. */
+  count(outcome: RecoveryOutcome): void;
   /** Resolves when this worker receives what the others send to its namespaces. */
   subscribed(): Promise<void>;
+  /** The id of this worker on its machine. */
+  readonly id: number;
   /** The ids of the other workers of this machine. */
   readonly members: readonly number[];
-  /** The size of the last message that arrived, in bytes. */
-  readonly bytesOfLast: number;
-  /**
-   * The worker that keeps copies of the sessions of this one.
-   * @param leaving workers that soon keep nothing any more
-   */
-  buddy(leaving: ReadonlySet<number>): number | undefined;
   /** The name of a worker of this machine, as far as its id tells it. */
   nameOf(id: number): string | undefined;
   send(to: number, message: RecoveryMessage): void;
   /** What was sent to this machine's workers arrives, even if this one is killed next. */
   flush(): void;
-  /** Sends to all other workers, those of other machines included. Returns the size of the message. */
-  tellAll(message: RecoveryMessage): number;
+  /** Sends to all other workers, those of other machines included. */
+  tellAll(message: RecoveryMessage): void;
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { pidOf } from '../../compat/socket-io.js';
+import { type Floor, Floors } from './kept/floors.js';
 import { type KeptPacket, type PacketMemory, Stream } from './kept/stream.js';
 import type { CopiedState, RecoveryMessage } from './messages.js';
 
@@ -12,9 +13,13 @@ export interface LiveSession {
   readonly recoveries: number | undefined;
   /** The client has received everything that it was sent before this time. */
   readonly aliveAt: number;
+  readonly address: string | undefined;
+  readonly connection: string;
   /** The only room of a packet that is sent to it alone. */
   readonly ownRoom: readonly [SocketId];
   direct: Stream | undefined;
+  /** Undefined once all packets are newer. */
+  floors: Floors | undefined;
 }
 
 type Changes = Omit<Extract<RecoveryMessage, { type: 'live' }>, 'nsp' | 'worker' | 'type'>;
@@ -32,6 +37,8 @@ const WINDOW_MS = 10;
 export class LiveSessions {
   private readonly byPid = new Map<string, LiveSession>();
   private readonly bySid = new Map<string, LiveSession>();
+  /** Those with floors. */
+  private readonly young = new Set<LiveSession>();
   private changed = new Set<LiveSession>();
   private direct: DirectPacket[] = [];
   private gone: string[] = [];
@@ -56,13 +63,15 @@ export class LiveSessions {
     return this.bySid.get(sid);
   }
 
-  add(socket: Socket, state: Pick<LiveSession, 'resumedFrom' | 'recoveries' | 'aliveAt'>): LiveSession {
+  add(socket: Socket, state: Pick<LiveSession, 'resumedFrom' | 'recoveries' | 'aliveAt' | 'floors'>): LiveSession {
+    const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const session: LiveSession = {
-      ...{ ...state, socket, pid: pidOf(socket) },
+      ...{ ...state, socket, pid: pidOf(socket), connection, address },
       ...{ ownRoom: [socket.id], direct: undefined },
     };
     this.byPid.set(session.pid, session);
     this.bySid.set(socket.id, session);
+    this.young.add(session);
     this.note(session);
     return session;
   }
@@ -71,6 +80,22 @@ export class LiveSessions {
   note(session: LiveSession): void {
     this.changed.add(session);
     this.plan();
+  }
+
+  /** Notes that a session has joined a room, after this worker had received what `floor` says. */
+  joined(session: LiveSession, room: string | number, floor: Floor): void {
+    session.floors ??= new Floors(undefined);
+    session.floors.join(room, floor);
+    this.young.add(session);
+  }
+
+  /** Forgets the floors of before a time. */
+  sweep(oldest: number): void {
+    for (const session of this.young) {
+      if (session.floors?.dropBefore(oldest)) continue;
+      session.floors = undefined;
+      this.young.delete(session);
+    }
   }
 
   /** Keeps a packet that is sent to this socket alone. */
@@ -86,6 +111,7 @@ export class LiveSessions {
     this.byPid.delete(session.pid);
     this.bySid.delete(session.socket.id);
     this.changed.delete(session);
+    this.young.delete(session);
     this.gone.push(session.pid);
     this.plan();
   }
@@ -95,7 +121,7 @@ export class LiveSessions {
     clearTimeout(this.timer);
     this.timer = undefined;
     const buddy = this.buddy();
-    const { changed, direct, gone } = this;
+    const { changed, direct, gone, toldBuddy } = this;
     this.changed = new Set();
     this.direct = [];
     this.gone = [];
@@ -103,7 +129,7 @@ export class LiveSessions {
       this.toldBuddy = undefined;
       return;
     }
-    if (buddy === this.toldBuddy) {
+    if (buddy === toldBuddy) {
       if (changed.size + direct.length + gone.length === 0) return;
       return this.send(buddy, { isFirst: false, sessions: [...changed].map(stateOf), direct, gone });
     }
@@ -113,6 +139,14 @@ export class LiveSessions {
       (kept?.kept ?? []).map((one): DirectPacket => [pid, one.number, one.at, one.packets]),
     );
     this.send(buddy, { isFirst: true, sessions: all.map(stateOf), direct: packets, gone: [] });
+    // If it is still there, its copies would get out of date.
+    if (toldBuddy !== undefined) this.send(toldBuddy, { isFirst: true, sessions: [], direct: [], gone: [] });
+  }
+
+  /** Another worker has begun to keep copies. If it is the buddy, it lacks what it was sent before. */
+  tellAgain(worker: number): void {
+    if (this.toldBuddy === worker) this.toldBuddy = undefined;
+    this.plan();
   }
 
   /** Call it when workers have come or gone. */
@@ -130,13 +164,15 @@ export class LiveSessions {
     for (const { direct } of this.byPid.values()) direct?.release();
     this.byPid.clear();
     this.bySid.clear();
+    this.young.clear();
   }
 }
 
 const NONE: readonly string[] = [];
 
-function stateOf({ socket, pid, resumedFrom, recoveries, aliveAt, direct }: LiveSession): CopiedState {
+function stateOf({ socket, direct, ownRoom: _, floors, ...session }: LiveSession): CopiedState {
   const { floor = 0, floorAt = 0 } = direct ?? {};
   const { id: sid, rooms, data } = socket;
-  return { pid, sid, rooms: [...rooms], data, resumedFrom, recoveries, aliveAt, floor, floorAt };
+  const state = { ...session, sid, rooms: [...rooms], data, floor, floorAt };
+  return floors ? { ...state, floors: floors.state() } : state;
 }

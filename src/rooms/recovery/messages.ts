@@ -1,6 +1,7 @@
-import { deserialize, serialize } from 'node:v8';
+import { DefaultDeserializer, serialize } from 'node:v8';
 import { MalformedMessage } from '../../errors.js';
 import type { EncodedPackets } from '../encoded-packet.js';
+import type { RoomsFloor } from './kept/floors.js';
 import { isWorkerName } from './kept/offset.js';
 import type { StreamState } from './kept/packet-log.js';
 import type { KeptPacket } from './kept/stream.js';
@@ -17,6 +18,11 @@ export interface SessionState {
   recoveries?: number | undefined;
   disconnectedAt: number;
   aliveAt: number;
+  /** Older versions leave it out, and pass it on. */
+  floors?: readonly RoomsFloor[] | undefined;
+  /** Other versions may leave these two out. */
+  address?: string | undefined;
+  connection?: string | undefined;
   direct: Omit<StreamState, 'sender'>;
 }
 
@@ -29,6 +35,9 @@ export interface LiveState {
   resumedFrom: string | undefined;
   recoveries?: number | undefined;
   aliveAt: number;
+  floors?: readonly RoomsFloor[] | undefined;
+  address?: string | undefined;
+  connection?: string | undefined;
 }
 
 /** A connected session with the end of what is not kept of its packets. */
@@ -52,7 +61,16 @@ export type RecoveryMessage = { nsp: string } & (
   | { type: 'found'; request: number; isHere: boolean }
   /** Requests everything that a worker keeps; with `isOwn`, only what it has sent lately. */
   | { type: 'ask'; isOwn?: boolean }
-  | { type: 'history'; since: number; streams: StreamState[]; sessions: SessionState[]; isLast: boolean }
+  /** The answer to `ask`. `isAbsent` means that the sender does not have the namespace. */
+  | {
+      type: 'history';
+      since: number;
+      streams: StreamState[];
+      sessions: SessionState[];
+      isLast: boolean;
+      isOwn?: boolean;
+      isAbsent?: boolean;
+    }
   /** The last packet that a worker has received from one that is gone. */
   | { type: 'tail'; sender: string; last: number }
   | { type: 'packets'; sender: string; packets: readonly KeptPacket[] }
@@ -87,11 +105,27 @@ function portable<T extends { data: unknown }>(state: T): T {
   }
 }
 
+/** Bytes in a message get memory of their own, because what is kept would hold the whole message. */
+class CopyingDeserializer extends DefaultDeserializer {
+  _readHostObject(): object {
+    const read = Object.getPrototypeOf(CopyingDeserializer.prototype) as { _readHostObject(): ArrayBufferView };
+    const view = read._readHostObject.call(this);
+    const own = view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) as ArrayBuffer;
+    return Buffer.isBuffer(view) ? Buffer.from(own) : new (view.constructor as typeof DataView)(own);
+  }
+}
+
+function read(bytes: Uint8Array): unknown {
+  const deserializer = new CopyingDeserializer(bytes);
+  deserializer.readHeader();
+  return deserializer.readValue();
+}
+
 /** @throws MalformedMessage if the bytes are not a message */
 export function decodeMessage(bytes: Uint8Array): RecoveryMessage {
   let message: Fields;
   try {
-    message = deserialize(bytes) as Fields;
+    message = read(bytes) as Fields;
   } catch {
     throw new MalformedMessage('a message of recovery cannot be decoded');
   }
@@ -130,6 +164,7 @@ const isText = (value: unknown) => typeof value === 'string';
 /** Some applications use numbers for rooms. */
 const isRoom = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
+const isOptionalText = (value: unknown) => value === undefined || isText(value);
 const isCount = (value: unknown) => value === undefined || isNumber(value);
 const isList = (value: unknown, isOne: (one: never) => boolean) => Array.isArray(value) && value.every(isOne as never);
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
@@ -149,6 +184,12 @@ const isStream = (value: Fields) =>
   [value.floor, value.floorAt, value.last, value.lastAt].every(isNumber) &&
   isList(value.packets, isPacket);
 
+const isFloor = (value: Fields) =>
+  isObject(value) &&
+  isNumber(value.at) &&
+  isText(value.numbers) &&
+  (value.rooms === undefined || isList(value.rooms, isText));
+
 const isLive = (value: Fields) =>
   isObject(value) &&
   isText(value.pid) &&
@@ -156,7 +197,9 @@ const isLive = (value: Fields) =>
   isList(value.rooms, isRoom) &&
   (value.resumedFrom === undefined || isText(value.resumedFrom)) &&
   isCount(value.recoveries) &&
-  isNumber(value.aliveAt);
+  [value.address, value.connection].every(isOptionalText) &&
+  isNumber(value.aliveAt) &&
+  (value.floors === undefined || isList(value.floors, isFloor));
 
 const isSession = (value: Fields) =>
   isLive(value) && isWorkerName(value.worker) && isNumber(value.disconnectedAt) && isStream(value.direct as Fields);

@@ -9,10 +9,23 @@ export const outcomes = [
   'worker behind',
   /** The client may lack a packet that is not kept: because of a bound, an outage, or a message without a number. */
   'packets missing',
+  /** The session is in more rooms than a recovery may join. */
+  'too many rooms',
+  /** The client has missed more packets than a recovery may send. */
+  'too much missed',
+  /** Too many recoveries are in progress on this worker, or of this session. */
+  'too many recoveries',
 ] as const;
 
 export type RecoveryOutcome = (typeof outcomes)[number];
 export type RecoveryCounts = Record<RecoveryOutcome, number>;
+
+/** Those in which a bound protects the worker. */
+export const bounded: ReadonlySet<RecoveryOutcome> = new Set([
+  'too many rooms',
+  'too much missed',
+  'too many recoveries',
+]);
 
 export function noOutcomes(): RecoveryCounts {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as RecoveryCounts;

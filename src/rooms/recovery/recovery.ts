@@ -2,32 +2,42 @@ import { randomBytes } from 'node:crypto';
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { wantsRecovery } from '../../compat/socket-io.js';
+import { canonicalAddress } from '../../engine/limits/client-address.js';
 import { MalformedMessage } from '../../errors.js';
 import type { WorkerLinks } from '../../worker-links.js';
 import type { AdapterFactory } from '../native-rooms.js';
-import type { RecoveryHost } from './host.js';
+import type { RecoveryBounds, RecoveryHost } from './host.js';
+import type { Naming, RemovalTarget } from './kept/removals.js';
+import { SessionMemory } from './kept/session-memory.js';
+import type { KeptSession } from './kept/sessions.js';
 import { PacketMemory } from './kept/stream.js';
 import { decodeMessage, encodeMessage, type RecoveryMessage } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
-import { noOutcomes, type RecoveryState } from './outcomes.js';
+import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './outcomes.js';
+import { Gate } from './returns/gate.js';
 
-export interface RecoveryOptions {
+export interface RecoveryOptions extends Partial<RecoveryBounds> {
   /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */
   links?: WorkerLinks | undefined;
   /** Whether the backplane connects several machines. Messages to all workers then go through it. */
   spansMachines?: boolean;
   /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
   subscribed?: () => Promise<void>;
-  /** How many bytes of packets, and of disconnected sessions, a worker keeps. The oldest are dropped first. */
-  maxBytes?: number;
-  /** How many disconnected sessions a worker keeps for each namespace. The oldest are dropped first. */
-  maxSessions?: number;
+  /** Called when a bound that protects the worker gives a client a new session. */
+  onBound?: (outcome: RecoveryOutcome) => void;
+  /** The user of a socket with this data, by which the operator may end its session. */
+  userOf?: (data: unknown) => string | undefined;
   /** Called with the reason when a message from another worker is dropped because it is malformed. */
   onMalformed?: (reason: string) => void;
 }
 
-const MAX_BYTES = 32 * 1024 * 1024;
-const MAX_SESSIONS = 100_000;
+const defaults: RecoveryBounds = {
+  maxBytes: 32 * 1024 * 1024,
+  maxSessions: 100_000,
+  maxRooms: 2000,
+  maxMissed: 10_000,
+  maxRecovering: 10_000,
+};
 /** How often expired packets and sessions are dropped, in ms. */
 const SWEEP_INTERVAL_MS = 5000;
 /** The event in which recovery's messages pass a backplane between machines. */
@@ -42,6 +52,12 @@ export interface Recovery {
   wrap(factory: AdapterFactory): AdapterFactory;
   /** Call it when the backplane is up again: messages may be lost, so that sessions of before are not recovered. */
   lost(): void;
+  /**
+   * Removes what is kept of clients that the operator disconnects, or takes out of a room. They return with a new
+   * session.
+   * @returns the ids of the sockets that were disconnected
+   */
+  remove(target: RemovalTarget): string[];
   /** What it keeps, and how it has ended; undefined while no server uses recovery. */
   readonly state: RecoveryState | undefined;
   close(): void;
@@ -72,22 +88,26 @@ export function recoveryKeyOf(socket: Socket): { pid: string; offset: string } |
 
 class WorkerRecovery implements Recovery, RecoveryHost {
   readonly name: string;
-  readonly bounds: { readonly maxBytes: number; readonly maxSessions: number };
+  readonly bounds: RecoveryBounds;
+  readonly gate: Gate;
   readonly memory: PacketMemory;
+  readonly sessionMemory: SessionMemory<KeptSession>;
   readonly spansMachines: boolean;
   readonly outcomes = noOutcomes();
-  bytesOfLast = 0;
+  readonly naming: Naming;
   private readonly links: WorkerLinks | undefined;
   private readonly namespaces = new Map<string, NamespaceRecovery>();
   private readonly timer: NodeJS.Timeout;
-  private lastBuddy: number | undefined;
 
   constructor(private readonly options: RecoveryOptions) {
-    const { links, spansMachines = false, maxBytes = MAX_BYTES, maxSessions = MAX_SESSIONS } = options;
+    const { links, spansMachines = false } = options;
     this.links = links;
     this.spansMachines = spansMachines;
-    this.bounds = { maxBytes, maxSessions };
-    this.memory = new PacketMemory(maxBytes);
+    this.bounds = { ...defaults, ...options };
+    this.gate = new Gate(this.bounds.maxRecovering);
+    this.memory = new PacketMemory(this.bounds.maxBytes);
+    this.sessionMemory = new SessionMemory<KeptSession>(this.bounds.maxBytes);
+    this.naming = { userOf: (data) => options.userOf?.(data ?? {}), canonical: canonicalAddress };
     this.name = (!spansMachines && this.nameOf(links?.id ?? 0)) || randomBytes(4).toString('base64url');
     links?.onMessage((from, payload) => this.receive(from, payload));
     links?.onLeave((id) => {
@@ -125,8 +145,17 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     };
   }
 
+  count(outcome: RecoveryOutcome): void {
+    this.outcomes[outcome]++;
+    if (bounded.has(outcome)) this.options.onBound?.(outcome);
+  }
+
   subscribed(): Promise<void> {
     return this.options.subscribed?.() ?? Promise.resolve();
+  }
+
+  get id(): number {
+    return this.links?.id ?? 0;
   }
 
   get members(): readonly number[] {
@@ -137,23 +166,14 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     const { memory, outcomes } = this;
     const all = [...this.namespaces.values()].map(({ sessions }) => sessions);
     if (all.length === 0) return undefined;
-    const sum = (count: 'size' | 'bytes' | 'dropped') => all.reduce((total, sessions) => total + sessions[count], 0);
+    const sum = (count: 'size' | 'dropped') => all.reduce((total, sessions) => total + sessions[count], 0);
     return {
-      bytes: { packets: memory.bytes, sessions: sum('bytes') },
+      bytes: { packets: memory.bytes, sessions: this.sessionMemory.bytes },
       packets: memory.size,
       sessions: sum('size'),
       dropped: { packets: memory.dropped, sessions: sum('dropped') },
       outcomes,
     };
-  }
-
-  /** The next worker by id. It stays the buddy until it is gone. */
-  buddy(leaving: ReadonlySet<number>): number | undefined {
-    const { members, lastBuddy } = this;
-    if (lastBuddy !== undefined && members.includes(lastBuddy) && !leaving.has(lastBuddy)) return lastBuddy;
-    const others = members.filter((id) => !leaving.has(id)).sort((a, b) => a - b);
-    this.lastBuddy = others.find((id) => id > this.links!.id) ?? others[0];
-    return this.lastBuddy;
   }
 
   nameOf(id: number): string | undefined {
@@ -168,11 +188,10 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     this.links?.flush?.();
   }
 
-  tellAll(message: RecoveryMessage): number {
+  tellAll(message: RecoveryMessage): void {
     const bytes = encodeMessage(message);
     if (!this.spansMachines) this.links?.broadcast(bytes);
     else this.namespaces.get(message.nsp)?.adapter.serverSideEmit([EVENT, bytes.toString('base64')]);
-    return bytes.length;
   }
 
   private receiveText(nsp: string, text: unknown): void {
@@ -187,15 +206,26 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       if (!(error instanceof MalformedMessage)) throw error;
       return this.options.onMalformed?.(error.message);
     }
-    this.bytesOfLast = bytes.length;
     const namespace = this.namespaces.get(nsp ?? message.nsp);
     if (namespace) return namespace.receive(from, message);
     // A namespace that only the other worker has.
     if (from === undefined) return;
     if (message.type === 'find') this.send(from, { ...message, type: 'found', isHere: false });
     if (message.type === 'ask') {
-      this.send(from, { ...message, type: 'history', since: Date.now(), streams: [], sessions: [], isLast: true });
+      this.send(from, {
+        ...message,
+        type: 'history',
+        since: Date.now(),
+        streams: [],
+        sessions: [],
+        isLast: true,
+        isAbsent: true,
+      });
     }
+  }
+
+  remove(target: RemovalTarget): string[] {
+    return [...this.namespaces.values()].flatMap((namespace) => namespace.remove(target));
   }
 
   lost(): void {
@@ -213,6 +243,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
 
   close(): void {
     clearInterval(this.timer);
+    this.gate.turns.close();
     for (const namespace of this.namespaces.values()) namespace.close();
     this.namespaces.clear();
   }

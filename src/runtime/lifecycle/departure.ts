@@ -83,7 +83,7 @@ export class Departure {
     void this.orders.next('release').then(() => released.abort());
     const signal = AbortSignal.any([released.signal, this.stopNow.signal]);
     const groups = [...this.handedOverBy(handover), ...application.drainGroups('restart')];
-    await drain({ groups, over, isIdle: () => isIdle(this.parts), signal });
+    await drain({ groups, over, isIdle: () => isIdle(this.parts), signal, minBatch: HANDOVER_BATCH });
     sendToPrimary({ type: 'holding' });
     const end = performance.now() + hold;
     while (!signal.aborted && performance.now() < end && relays.some((relay) => relay.receivedConnections.length > 0)) {
@@ -148,6 +148,8 @@ async function keepSendingAway(parts: ServingParts, over: number, signal: AbortS
 }
 
 const MIN_ROUND_MS = 1000;
+/** How many sessions are handed over in each batch at least. Their clients notice nothing, so there is no need to wait. */
+const HANDOVER_BATCH = 10;
 /** How often a worker that holds WebSockets looks whether any are left, in ms. */
 const HOLD_CHECK_MS = 1000;
 

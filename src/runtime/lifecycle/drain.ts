@@ -22,29 +22,38 @@ export interface DrainOptions {
   isIdle: () => boolean;
   /** Ends the drain early. */
   signal: AbortSignal;
+  /** How many clients leave in each batch at least, so that few clients do not take all the time. */
+  minBatch?: number;
 }
 
 /** The average time between two batches, in ms. */
 const TURN_MS = 50;
-/** The smallest batch. It makes 200 reconnections a second, which is no thundering herd. */
-const SMALL_BATCH = 10;
 /** After this share of the time all clients are dismissed. Clients on polling need the rest to receive it. */
 const LAST_CALL = 0.8;
 
 /**
- * Disconnects all clients, in random batches that are spread over the given time. Resolves when no client is left, or
+ * Disconnects all clients, in random batches that are spread evenly over the given time, however few they are: what they
+ * connect to next has that much time to notice, too. The first one leaves at once. Resolves when no client is left, or
  * when the time is up.
  */
-export async function drain({ groups, over, isIdle, signal }: DrainOptions): Promise<void> {
+export async function drain({ groups, over, isIdle, signal, minBatch = 0 }: DrainOptions): Promise<void> {
   if (over <= 0) return;
   const start = performance.now();
+  const lastCall = over * LAST_CALL;
   const queue = new Queue(groups);
-  const batch = Math.max(SMALL_BATCH, Math.ceil(queue.length / ((over * LAST_CALL) / TURN_MS)));
+  /** How many clients are due. */
+  let due = 1;
+  let before = 0;
 
   while (!signal.aborted) {
     const elapsed = performance.now() - start;
-    if (elapsed >= over * LAST_CALL) queue.dismissAll();
-    else queue.dismissSome(batch);
+    if (elapsed >= lastCall) queue.dismissAll();
+    else {
+      due += (queue.length * (elapsed - before)) / (lastCall - before);
+      queue.dismissSome(Math.max(minBatch, Math.floor(due)));
+      due %= 1;
+    }
+    before = elapsed;
     const isOver = elapsed >= over || (isIdle() && groups.every(({ size }) => size === 0));
     if (isOver) return;
     queue.refill();

@@ -1,5 +1,5 @@
-import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TemplatedApp, us_listen_socket } from '../../sockets.js';
 
 /** How often a worker tries to listen, and how long it waits in between, in ms. */
 const ATTEMPTS = 10;
@@ -12,17 +12,13 @@ const PAUSE_MS = 100;
  */
 export async function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket | undefined> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const socket = tryToListen(app, host, port);
+    const socket = await tryToListen(app, host, port);
     if (socket) return socket;
     await sleep(PAUSE_MS);
   }
   return undefined;
 }
 
-function tryToListen(app: TemplatedApp, host: string, port: number): us_listen_socket | undefined {
-  let socket: us_listen_socket | undefined;
-  app.listen(host, port, (opened) => {
-    if (opened) socket = opened;
-  });
-  return socket;
+function tryToListen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket | undefined> {
+  return new Promise((resolve) => app.listen(host, port, (opened) => resolve(opened || undefined)));
 }

@@ -2,9 +2,9 @@ import { Redis } from 'ioredis';
 import type { BackplaneEvents } from '../../rooms/backplanes/backplane.js';
 import { ConnectionHealth } from '../../rooms/backplanes/connection-health.js';
 import { observe } from '../../rooms/backplanes/redis/classic.js';
+import { connectCluster } from '../../rooms/backplanes/redis/cluster.js';
 import { connectionOptions, keepWatch } from '../../rooms/backplanes/redis/connection.js';
 import { type Command, wouldAccept } from '../../rooms/backplanes/redis/rejections.js';
-import { connectCluster } from '../../rooms/backplanes/redis/sharded.js';
 import { Subscriptions } from '../../rooms/backplanes/redis/subscriptions.js';
 import type { WorkerChannels } from './channels.js';
 

@@ -1,4 +1,4 @@
-import { isIP, SocketAddress } from 'node:net';
+import { isIP } from 'node:net';
 import { GjallarError } from '../../errors.js';
 
 /** Whose connections end: exactly one of the three. */
@@ -17,7 +17,10 @@ export type Action =
 
 /** What an action has done. */
 export interface Outcome {
-  /** The number of connections that were ended, or of clients that were taken out of the room. */
+  /**
+   * The number of connections that were ended, or of clients that were taken out of the room. Clients count, too, that
+   * were offline and could have recovered their session.
+   */
   count: number;
   /** The workers and machines that have acted. */
   reached: { workers: number; machines: number };
@@ -62,13 +65,6 @@ export function targetOf(action: Action): object {
 /** The outcome as the API reports it. */
 export function replyOf({ type }: Action, { count, ...rest }: Outcome): object {
   return { [type === 'disconnect' ? 'disconnected' : 'removed']: count, ...rest };
-}
-
-/** One way to write each address, so that two of them can be compared. */
-export function canonical(address: string): string {
-  if (isIP(address) !== 6) return address;
-  const { address: short } = new SocketAddress({ address: address.replace(/%.*$/, ''), family: 'ipv6' });
-  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(short)?.[1] ?? short;
 }
 
 function readTarget(fields: Record<string, unknown>): Target {

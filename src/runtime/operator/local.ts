@@ -1,13 +1,16 @@
 import type { Namespace, Server, Socket } from 'socket.io';
 import { privateParts } from '../../compat/socket-io-server.js';
 import type { Engine } from '../../engine/engine.js';
-import { type Action, canonical, type Target } from './actions.js';
+import { canonicalAddress } from '../../engine/limits/client-address.js';
+import type { Backplane } from '../../rooms/backplanes/backplane.js';
+import type { Action, Target } from './actions.js';
 import type { OperatorSeam } from './seam.js';
 
 /** The clients of one worker. */
 export interface LocalClients {
   readonly servers: readonly Server[];
   readonly engines: readonly Engine[];
+  readonly backplanes: readonly Backplane[];
   readonly seam: OperatorSeam;
 }
 
@@ -18,8 +21,30 @@ interface Connection {
   close(): void;
 }
 
-/** Acts on the clients of this worker. Returns how many there were. */
-export function act(clients: LocalClients, action: Action): number {
+/** What became of the clients of one worker. */
+export interface Ended {
+  /** How many there were. */
+  count: number;
+  /** The ids of the sockets of clients that were offline. Other workers kept their sessions, too. */
+  kept: string[];
+}
+
+/** Acts on the clients of this worker. */
+export function act(clients: LocalClients, given: Action): Ended {
+  const action = withNames(given, clients.seam);
+  const target = action.type === 'disconnect' ? action.target : action;
+  const count = actOnConnected(clients, action);
+  return { count, kept: clients.backplanes.flatMap((backplane) => backplane.removeSessions?.(target) ?? []) };
+}
+
+/** The action, with names as the application writes them. */
+function withNames(action: Action, { nameOf }: OperatorSeam): Action {
+  if (!nameOf) return action;
+  if (action.type === 'close-room') return { ...action, room: nameOf(action.room) };
+  return 'user' in action.target ? { ...action, target: { user: nameOf(action.target.user) } } : action;
+}
+
+function actOnConnected(clients: LocalClients, action: Action): number {
   if (action.type === 'disconnect') return disconnect(clients, action.target);
   const { room, namespace } = action;
   if (namespace === '/' && clients.seam.closeRoom) return clients.seam.closeRoom(room);
@@ -56,8 +81,8 @@ function disconnect({ servers, engines, seam }: LocalClients, target: Target): n
 function matcherOf(target: Target, seam: OperatorSeam): (connection: Connection, sockets: Socket[]) => boolean {
   if ('user' in target) return (_, sockets) => sockets.some((socket) => seam.userOf(socket) === target.user);
   if ('id' in target) return ({ id }, sockets) => id === target.id || sockets.some((socket) => socket.id === target.id);
-  const address = canonical(target.address);
-  return ({ remoteAddress }) => remoteAddress !== undefined && canonical(remoteAddress) === address;
+  const address = canonicalAddress(target.address);
+  return ({ remoteAddress }) => remoteAddress !== undefined && canonicalAddress(remoteAddress) === address;
 }
 
 function* allSockets(servers: readonly Server[]): Iterable<Socket> {

@@ -10,6 +10,8 @@ const TIMEOUT_MS = 6000;
 /** What one worker has done. */
 export interface Acted {
   count: number;
+  /** The ids of the sockets of clients that were offline. Other versions leave it out. */
+  kept?: string[];
   /** The worker, and its machine, by which their answers are told apart. */
   worker: string;
   machine: string;
@@ -46,7 +48,7 @@ export class Operator {
 
   /** Acts on the clients of this worker. */
   act(action: Action): Acted {
-    return { ...this.place, count: act(this.clients(), action) };
+    return { ...this.place, ...act(this.clients(), action) };
   }
 
   /** Acts on the clients of all workers that the backplane reaches. */
@@ -63,8 +65,10 @@ export class Operator {
 /** Sums up what workers have done. A worker may have been asked twice, and counts each client once. */
 export function outcomeOf(reports: readonly Report[]): Outcome {
   const acted = reports.flatMap((report) => report.acted);
+  // All workers keep the same sessions.
+  const kept = new Set(acted.flatMap((one) => one.kept ?? []));
   return {
-    count: acted.reduce((sum, { count }) => sum + count, 0),
+    count: acted.reduce((sum, { count }) => sum + count, kept.size),
     reached: {
       workers: new Set(acted.map(({ worker }) => worker)).size,
       machines: new Set(acted.map(({ machine }) => machine)).size,
@@ -99,6 +103,7 @@ function reachesOthers(io: Server): boolean {
 }
 
 function isActed(answer: unknown): answer is Acted {
-  const { count, worker, machine } = (answer ?? {}) as Partial<Acted>;
+  const { count, kept = [], worker, machine } = (answer ?? {}) as Partial<Acted>;
+  if (!Array.isArray(kept) || !kept.every((id) => typeof id === 'string')) return false;
   return Number.isSafeInteger(count) && typeof worker === 'string' && typeof machine === 'string';
 }

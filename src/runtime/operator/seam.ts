@@ -3,8 +3,10 @@ import type { Target } from './actions.js';
 
 /** How an application takes part in the operator's actions on one worker. */
 export interface OperatorSeam {
-  /** The user of a socket; undefined for a socket without one. */
-  userOf(socket: Socket): string | undefined;
+  /** The user of a socket, which may be disconnected; undefined for a socket without one. */
+  userOf(socket: Pick<Socket, 'data'>): string | undefined;
+  /** The form in which the application writes the names of users and rooms; by default, that of the operator. */
+  nameOf?(given: string): string;
   /** Called before the operator ends the connection of a socket, so that the application can say why. */
   beforeDisconnect?(socket: Socket): void;
   /** Ends the matching clients that do not use Socket.IO, and returns their number. */

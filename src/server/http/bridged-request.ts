@@ -1,4 +1,3 @@
-import type { HttpResponse } from 'uWebSockets.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -9,33 +8,41 @@ import {
   dumpUnread,
   type HttpClasses,
 } from '../../compat/node-http.js';
+import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
+import type { HttpResponse } from '../../sockets.js';
 import type { Ends } from './connection-facts.js';
 import { HttpSocket } from './http-socket.js';
 import type { RawRequest } from './raw-request.js';
-import { ResponseWriter } from './response-writer.js';
+import { type Ending, ResponseWriter } from './response-writer.js';
 import { Upload } from './upload.js';
 
 /** One request of an application: node:http's message and response, and the parts that feed them. */
-export class BridgedRequest {
+export class BridgedRequest implements Ending {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly socket: HttpSocket;
+  /** The turn of the event loop in which it arrived. */
+  turn = 0;
+  /** Called with its turn if the connection is closed before the response is complete. */
+  onAborted: ((turn: number) => void) | undefined;
   private readonly writer: ResponseWriter;
   private readonly upload: Upload | undefined;
+  private readonly trailersOf: () => string;
 
   /**
    * Create it in the request's handler.
    * @param onOver called once, when the response is complete or the connection is closed
+   * @param incoming counts what the application has not read
    */
   constructor(
     res: HttpResponse,
     request: RawRequest,
-    hasBody: boolean,
     { Message, Response }: HttpClasses,
     private readonly ends: Ends,
     private readonly onOver: (request: BridgedRequest) => void,
+    incoming: () => IncomingBytes,
   ) {
-    this.writer = new ResponseWriter(res, request.method === 'HEAD', request.isLast);
+    this.writer = new ResponseWriter(res, request, this);
     const socket = new HttpSocket(
       ends,
       this.writer,
@@ -45,20 +52,21 @@ export class BridgedRequest {
     this.socket = socket;
     this.message = createMessage(Message, ends.server, socket as unknown as Socket, request);
     this.response = new Response(this.message);
-    this.response.shouldKeepAlive = !request.isLast;
-    captureHead(ends.server, this.response, (head) => this.writer.setHead(head));
+    this.response.shouldKeepAlive = !request.isLast && !request.endsConnection;
+    this.trailersOf = captureHead(ends.server, this.response, (head) => this.writer.setHead(head));
     this.writer.onDrain = () => {
       drain(this.response);
       this.upload?.pace();
     };
-    if (hasBody) {
-      this.upload = new Upload(res, this.message, this.writer, (bytes) => socket.received(bytes));
+    if (request.framing !== 'none') {
+      this.upload = new Upload(res, this.message, this.writer, (bytes) => socket.received(bytes), incoming);
     } else {
       this.message.complete = true;
       this.message.push(null);
     }
     res.onAborted(() => {
-      this.upload?.abort();
+      if (!this.writer.isOver) this.onAborted?.(this.turn);
+      this.upload?.leave();
       this.writer.abort();
       socket.destroy();
     });
@@ -67,13 +75,30 @@ export class BridgedRequest {
     this.response.on('finish', () => this.onFinish());
   }
 
+  get isReceiving(): boolean {
+    return this.upload?.isComplete === false;
+  }
+
+  whenReceived(onReceived: () => void): void {
+    this.upload!.onReceived = onReceived;
+  }
+
+  beforeEnd(): void {
+    this.upload?.release();
+  }
+
   private onFinish(): void {
-    const { message, response, socket, upload } = this;
-    upload?.release();
+    const { message, response, socket, upload, writer } = this;
     // Reading an empty body to its end takes some turns of the event loop. Without listeners, that work is wasted.
     if (upload || message.listenerCount('end') > 0 || message.listenerCount('close') > 0) dumpUnread(message);
     response.detachSocket(socket as unknown as Socket);
-    this.writer.end();
+    writer.end(this.trailersOf());
+    if (writer.isOver) this.onEnd();
+    else writer.onOver = () => this.onEnd();
+  }
+
+  private onEnd(): void {
+    const { response, socket } = this;
     socket.settle();
     this.onOver(this);
     // A listener of `connection` may keep a list of the connections, and expects each one to close.
@@ -83,7 +108,7 @@ export class BridgedRequest {
 
   private onDestroy(): void {
     const { message } = this;
-    this.upload?.abort();
+    this.upload?.leave();
     // Without a listener, the error would be uncaught.
     if (!message.readableEnded) message.destroy(message.listenerCount('error') > 0 ? aborted() : undefined);
     this.onOver(this);

@@ -1,27 +1,36 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { AsyncResource } from 'node:async_hooks';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
+import type { KeepAlive } from '../../engine/http/keep-alive.js';
 import { addressOf } from '../../engine/http/request.js';
+import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
 import { connections } from '../../engine/uws/response.js';
+import type { HttpRequest, HttpResponse } from '../../sockets.js';
+import { suggestNode } from '../warn.js';
 import { BridgedRequest } from './bridged-request.js';
-import { copyRequest, framingOf } from './raw-request.js';
+import { copyRequest, isMalformed } from './raw-request.js';
 
 /** Passes requests that uWebSockets.js has parsed to an application's http.Server. */
 export class HttpBridge {
   private readonly open = new Set<BridgedRequest>();
+  private turn = 0;
+  private isInTurn = false;
   private readonly classes: ReturnType<typeof classesOf>;
 
   /**
    * @param local the address on which the server listens
    * @param onIdle called each time the last request in progress is complete
+   * @param incoming counts what the application has not read
+   * @param keepAlive which connections stay open
    */
   constructor(
     private readonly server: Server,
     private readonly local: AddressInfo,
     private readonly onIdle: () => void,
+    private readonly incoming: () => IncomingBytes,
+    private readonly keepAlive: () => KeepAlive,
   ) {
     this.classes = classesOf(server);
   }
@@ -39,16 +48,34 @@ export class HttpBridge {
   /** Handles a request. */
   readonly handle = (res: HttpResponse, req: HttpRequest): void => {
     const { server, local, classes } = this;
-    const raw = copyRequest(req);
-    const framing = framingOf(raw);
-    // A response would not keep uWebSockets.js from parsing the bytes that follow.
-    if (framing === 'ambiguous') return void res.close();
+    const raw = copyRequest(req, this.keepAlive());
+    if (isMalformed(raw)) return reject(res);
+    if (req.getHeader('trailer') !== '') suggestNode('A request has announced trailers.');
+    this.beginTurn();
     const ends = { server, remoteAddress: addressOf(res), local };
-    const request = new BridgedRequest(res, raw, framing === 'body', classes, ends, this.onOver);
+    const request = new BridgedRequest(res, raw, classes, ends, this.onOver, this.incoming);
+    request.turn = this.turn;
+    request.onAborted = this.onAborted;
     this.open.add(request);
     addConnections(server, 1);
     // Each request gets an async context of its own, so that AsyncLocalStorage does not leak into the next one.
     new AsyncResource('HTTPINCOMINGMESSAGE').runInAsyncScope(this.emit, this, request);
+  };
+
+  /** Counts the turns of the event loop that have requests. */
+  private beginTurn(): void {
+    if (this.isInTurn) return;
+    this.isInTurn = true;
+    this.turn++;
+    setImmediate(() => {
+      this.isInTurn = false;
+    });
+  }
+
+  /** uWebSockets.js parses all requests that have arrived together in one turn. */
+  private readonly onAborted = (turn: number): void => {
+    if (this.isInTurn && turn === this.turn)
+      suggestNode('A connection has ended in the turn in which it sent a request.');
   };
 
   /** Emits the event that node:http would. */
@@ -71,4 +98,15 @@ export class HttpBridge {
     addConnections(this.server, -1);
     if (this.open.size === 0) this.onIdle();
   };
+}
+
+/** Answers as node:http does. Until then, uWebSockets.js closes the connection when it parses a further request. */
+function reject(res: HttpResponse): void {
+  let isClosed = false;
+  res.onAborted(() => {
+    isClosed = true;
+  });
+  setImmediate(() => {
+    if (!isClosed) res.cork(() => res.writeStatus('400 Bad Request').endWithoutBody(0, true));
+  });
 }

@@ -66,8 +66,9 @@ export class HttpSocket extends EventEmitter {
   write(data: string | Uint8Array, encoding?: BufferEncoding | Written, written?: Written): boolean {
     const callback = typeof encoding === 'function' ? encoding : written;
     const { writer } = this;
-    // An informational response, such as 103, is written before the head. uWebSockets.js sends only 100, and does so itself.
+    // An informational response, such as 103, is written before the head.
     if (!writer.hasHead) {
+      writer.inform(String(data));
       if (callback) process.nextTick(callback);
       return true;
     }

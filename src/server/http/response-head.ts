@@ -28,8 +28,11 @@ const MAX_KEEP_ALIVE_SECONDS = 9;
 /** The headers that uWebSockets.js writes itself. */
 const ownHeaders = new Set(['content-length', 'transfer-encoding', 'date']);
 
-/** Parses a head, which ends in an empty line. */
-export function parseHead(text: string): ResponseHead {
+/**
+ * Parses a head, which ends in an empty line.
+ * @param mustEnd whether the connection ends with the response, whatever the application wants
+ */
+export function parseHead(text: string, mustEnd = false): ResponseHead {
   const lines = text.split('\r\n');
   const status = lines[0]!.slice(lines[0]!.indexOf(' ') + 1);
   const headers: string[] = [];
@@ -37,6 +40,7 @@ export function parseHead(text: string): ResponseHead {
   let isLast = false;
   let isEventStream = false;
   let isCompressed = false;
+  let hasTrailers = false;
   for (let index = 1; index < lines.length; index++) {
     const line = lines[index]!;
     const colon = line.indexOf(':');
@@ -49,7 +53,13 @@ export function parseHead(text: string): ResponseHead {
     if (key === 'content-encoding') isCompressed = true;
     if (ownHeaders.has(key)) continue;
     if (key === 'connection' && value.toLowerCase() === 'close') isLast = true;
+    if (key === 'trailer') hasTrailers = true;
     headers.push(name, key === 'keep-alive' ? keepAlive(value) : value);
+  }
+  // uWebSockets.js cannot end a body with trailers, so the connection ends with it.
+  if (!isLast && (mustEnd || (hasTrailers && length === undefined))) {
+    isLast = true;
+    close(headers);
   }
   const code = status.slice(0, 3);
   return {
@@ -61,6 +71,14 @@ export function parseHead(text: string): ResponseHead {
     // In a compressed stream, the comment would have to be compressed too.
     opening: isEventStream && !isCompressed ? EVENT_STREAM_OPENING : NO_OPENING,
   };
+}
+
+/** Announces that the connection is closed. */
+function close(headers: string[]): void {
+  for (let index = headers.length - 2; index >= 0; index -= 2) {
+    if (/^(?:connection|keep-alive)$/i.test(headers[index]!)) headers.splice(index, 2);
+  }
+  headers.push('Connection', 'close');
 }
 
 /** A client must not reuse a connection that is about to be closed. */

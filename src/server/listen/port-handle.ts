@@ -1,7 +1,7 @@
-import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { AddressInfo } from 'node:net';
 import type { ListenHandle } from '../../compat/node-net.js';
 import { us_listen_socket_close } from '../../compat/uws.js';
+import type { TemplatedApp, us_listen_socket } from '../../sockets.js';
 
 /** Other processes of the same user may share the port. */
 const SHARED = 0;
@@ -17,7 +17,7 @@ export class PortHandle implements ListenHandle {
   private isRetired = false;
 
   private constructor(
-    private readonly socket: us_listen_socket,
+    private readonly sockets: us_listen_socket[],
     private readonly local: AddressInfo,
     private readonly onClose: () => void,
   ) {}
@@ -25,23 +25,22 @@ export class PortHandle implements ListenHandle {
   /** Makes an app listen. Returns undefined if the port is in use. */
   static listen(app: TemplatedApp, local: AddressInfo, isShared: boolean, onClose: () => void): PortHandle | undefined {
     const mode = isShared ? SHARED : EXCLUSIVE;
-    let handle: PortHandle | undefined;
-    // listen() calls it before it returns.
-    const done = (socket: us_listen_socket | false) => {
-      if (socket) handle = new PortHandle(socket, local, onClose);
-    };
-    // Without a host, uWebSockets.js listens on both address families, as node:net does with `::`.
-    const listen = app.listen as (...args: unknown[]) => void;
-    if (local.address === '::') listen.call(app, local.port, mode, done);
-    else listen.call(app, local.address, local.port, mode, done);
-    return handle;
+    const socket = openOn(app, local, mode);
+    return socket && new PortHandle([socket], local, onClose);
+  }
+
+  /** Makes the app listen on a further port, as long as it listens on this one. Returns false if the port is in use. */
+  listenAlso(app: TemplatedApp, local: AddressInfo): boolean {
+    const socket = openOn(app, local, SHARED);
+    if (socket) this.sockets.push(socket);
+    return socket !== undefined;
   }
 
   /** Accepts no new connections from now on. The server does not notice. */
   retire(): void {
     if (this.isRetired) return;
     this.isRetired = true;
-    us_listen_socket_close(this.socket);
+    for (const socket of this.sockets) us_listen_socket_close(socket);
   }
 
   close(callback?: () => void): void {
@@ -63,4 +62,17 @@ export class PortHandle implements ListenHandle {
   hasRef(): boolean {
     return true;
   }
+}
+
+function openOn(app: TemplatedApp, { address, port }: AddressInfo, mode: number): us_listen_socket | undefined {
+  let opened: us_listen_socket | undefined;
+  // listen() calls it before it returns.
+  const done = (socket: us_listen_socket | false) => {
+    opened = socket || undefined;
+  };
+  // Without a host, uWebSockets.js listens on both address families, as node:net does with `::`.
+  const listen = app.listen as (...args: unknown[]) => void;
+  if (address === '::') listen.call(app, port, mode, done);
+  else listen.call(app, address, port, mode, done);
+  return opened;
 }

@@ -1,14 +1,16 @@
-import type { TemplatedApp } from 'uWebSockets.js';
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
 import { App } from '../../compat/uws.js';
+import { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
+import type { TemplatedApp } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';
 import { HttpBridge } from '../http/http-bridge.js';
 import { WebSocketBridge } from '../upgrade/websocket-bridge.js';
 import { PortHandle } from './port-handle.js';
 import { type SharedOwner, sharedListening, taken } from './shared-listening.js';
+import { reportUnread } from './unread.js';
 
 /**
  * Makes uWebSockets.js own the port of an http.Server. node:net listens first, and handles arguments, host names, port 0
@@ -19,7 +21,11 @@ export class PortOwner implements SharedOwner {
   private current: OwnedPort | undefined;
   private isLeftToNode = false;
 
-  constructor(private readonly server: Server) {
+  /** @param maxPayload the most bytes of a message to the application's own WebSockets; undefined if its library decides */
+  constructor(
+    private readonly server: Server,
+    private readonly maxPayload: number | undefined,
+  ) {
     const { listen, closeAllConnections } = server;
     server.closeAllConnections = () => {
       this.current?.bridge.closeAll();
@@ -63,6 +69,10 @@ export class PortOwner implements SharedOwner {
     return this.listen(local, true);
   }
 
+  listenAlso(local: AddressInfo): boolean {
+    return this.current?.listenAlso(local) ?? false;
+  }
+
   retire(): void {
     this.current?.retire();
   }
@@ -72,8 +82,8 @@ export class PortOwner implements SharedOwner {
   }
 
   private listen(local: AddressInfo, isShared: boolean): boolean {
-    const { server, routes } = this;
-    const owned = new OwnedPort(server, local);
+    const { server, routes, maxPayload } = this;
+    const owned = new OwnedPort(server, local, maxPayload);
     const port = owned.listen(isShared);
     setHandle(server, port ?? null);
     if (!port) return false;
@@ -97,14 +107,19 @@ class OwnedPort {
   private readonly routes: EngineRoute[] = [];
   private handle: PortHandle | undefined;
   private isClosing = false;
+  private isEnded = false;
 
   constructor(
     server: Server,
     private readonly local: AddressInfo,
+    maxPayload: number | undefined,
   ) {
     const endIfIdle = () => this.endIfIdle();
-    this.bridge = new HttpBridge(server, local, endIfIdle);
-    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle);
+    reportUnread(this.app, () => this.isEnded);
+    const incoming = () => this.routes[0]?.engine.incoming ?? new IncomingBytes();
+    const keepAlive = () => this.routes[0]?.engine.settings.keepAlive ?? 'auto';
+    this.bridge = new HttpBridge(server, local, endIfIdle, incoming, keepAlive);
+    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle, incoming, maxPayload);
     this.app.any('/*', this.bridge.handle);
     this.webSockets.attach(this.app);
   }
@@ -119,6 +134,10 @@ class OwnedPort {
       this.endIfIdle();
     });
     return this.handle;
+  }
+
+  listenAlso(local: AddressInfo): boolean {
+    return this.handle?.listenAlso(this.app, local) ?? false;
   }
 
   retire(): void {
@@ -138,6 +157,7 @@ class OwnedPort {
     // Not from within a handler of the app, whose response must be written first.
     setImmediate(() => {
       for (const { engine } of this.routes) engine.detach(this.app);
+      this.isEnded = true;
       this.app.close();
     });
   }

@@ -9,12 +9,19 @@ export interface WantedAddress {
   port: number;
   /** For port 0: how many ports the system has picked for this process before. */
   turn: number;
+  /** For port 0: the port that was picked, and that another process has taken since. */
+  taken?: number | undefined;
 }
+
+/** How many ports the system may pick for port 0 before listening has failed: others can take each before it is used. */
+const PICKED_PORTS = 3;
 
 /** Owns the port of an http.Server in this process. */
 export interface SharedOwner {
   /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
   listenShared(local: AddressInfo): boolean;
+  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
+  listenAlso(local: AddressInfo): boolean;
   /** Accepts no new connections from now on. The application does not notice. */
   retire(): void;
   /** Whether no request is in progress. */
@@ -33,14 +40,18 @@ export class SharedListening {
   private readonly waiting = new Set<HttpServer>();
   private readonly open = new Set<string>();
   private turns = 0;
+  /** Whether a server listens on the port of this process. */
+  hasOwnPort = false;
 
   /**
    * @param claim finds out whether the processes can listen on an address; throws as `listen()` reports it
    * @param onListening called with each server that listens
+   * @param ownPort a port that no other process of the application listens on; the first server with Socket.IO does so too
    */
   constructor(
     private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
     private readonly onListening: (server: NetServer) => void,
+    private readonly ownPort?: number,
   ) {}
 
   /** Changes `listen()` of all servers that the application creates. */
@@ -97,12 +108,20 @@ export class SharedListening {
 
   private async share(server: HttpServer, { host, port }: Wanted): Promise<void> {
     try {
-      const local = await this.claim({ host, port, turn: port === 0 ? this.turns++ : 0 });
-      if (!this.waiting.delete(server)) return;
-      const key = `${local.address} ${local.port}`;
-      if (this.open.has(key) || !this.owners.get(server)!.listenShared(local)) throw taken(local);
-      this.open.add(key);
-      server.once('close', () => this.open.delete(key));
+      const { ownPort } = this;
+      if (ownPort === port && port > 0) throw taken({ address: host ?? '::', family: '', port });
+      const turn = port === 0 ? this.turns++ : 0;
+      let local: AddressInfo | undefined;
+      let own: AddressInfo | undefined;
+      for (let attempt = 1; ; attempt++) {
+        local = await this.claim({ host, port, turn, taken: local?.port });
+        if (ownPort !== undefined) own ??= await this.claim({ host, port: ownPort, turn: 0 });
+        if (!this.waiting.has(server)) return;
+        if (this.opens(server, local)) break;
+        if (port !== 0 || attempt === PICKED_PORTS) throw taken(local);
+      }
+      if (own && !this.hasOwnPort) this.openOwn(server, own);
+      this.waiting.delete(server);
       server.emit('listening');
       this.onListening(server);
     } catch (error) {
@@ -110,6 +129,22 @@ export class SharedListening {
       // An exception of a listener is the application's.
       process.nextTick(() => server.emit('error', error));
     }
+  }
+
+  private openOwn(server: HttpServer, own: AddressInfo): void {
+    if (!this.owners.get(server)!.listenAlso(own)) throw taken(own);
+    this.hasOwnPort = true;
+    server.once('close', () => {
+      this.hasOwnPort = false;
+    });
+  }
+
+  private opens(server: HttpServer, local: AddressInfo): boolean {
+    const key = `${local.address} ${local.port}`;
+    if (this.open.has(key) || !this.owners.get(server)!.listenShared(local)) return false;
+    this.open.add(key);
+    server.once('close', () => this.open.delete(key));
+    return true;
   }
 
   private watch(server: NetServer): void {

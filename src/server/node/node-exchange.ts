@@ -7,6 +7,8 @@ import type {
   ResponseHeaders,
 } from '../../engine/http/exchange.js';
 import type { EngineRequest } from '../../engine/http/request.js';
+import { type IncomingBytes, IncomingHolder } from '../../engine/incoming/incoming-bytes.js';
+import { PartsOfBody } from '../../engine/incoming/parts-of-body.js';
 
 /** A request to the engine on a port of node:http. */
 export class NodeHttpExchange implements HttpExchange {
@@ -22,6 +24,7 @@ export class NodeHttpExchange implements HttpExchange {
     private readonly message: IncomingMessage,
     private readonly response: ServerResponse,
     private readonly maxBody: number,
+    private readonly incoming: IncomingBytes,
   ) {
     response.once('close', () => {
       this.onComplete?.();
@@ -32,29 +35,22 @@ export class NodeHttpExchange implements HttpExchange {
     message.on('error', () => {});
   }
 
+  /** Identifies the connection: node:http reads on before the response. */
+  get connection(): object {
+    return this.message.socket;
+  }
+
   readBody(done: BodyCallback): void {
     const { message, maxBody } = this;
     const { 'content-length': length, 'transfer-encoding': coding } = message.headers;
     const fail = (error: BodyError) => done(error, Buffer.alloc(0));
     if (!Number(length) && !coding) return fail('length required');
     if (Number(length) > maxBody) return fail('too large');
-    const parts: Buffer[] = [];
-    let received = 0;
-    let isOver = false;
-    const end = (error?: BodyError) => {
-      if (isOver) return;
-      isOver = true;
-      if (this.finished) return;
-      if (error) fail(error);
-      else done(undefined, Buffer.concat(parts));
-    };
-    message.on('data', (part: Buffer) => {
-      received += part.length;
-      if (received > maxBody) end('too large');
-      else if (!isOver) parts.push(part);
+    const body = new Body(message, maxBody, this.incoming, (error, bytes) => {
+      if (!this.finished) done(error, bytes);
     });
-    message.once('end', () => end());
-    message.once('close', () => end('aborted'));
+    message.once('end', () => body.end());
+    message.once('close', () => body.end('aborted'));
   }
 
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
@@ -68,5 +64,40 @@ export class NodeHttpExchange implements HttpExchange {
     if (this.finished) return;
     this.finished = true;
     this.message.socket.destroy();
+  }
+}
+
+/** The body of a request. */
+class Body extends IncomingHolder {
+  private readonly parts = new PartsOfBody();
+  private received = 0;
+  private isOver = false;
+
+  constructor(
+    message: IncomingMessage,
+    maxBody: number,
+    incoming: IncomingBytes,
+    private readonly done: BodyCallback,
+  ) {
+    super(incoming);
+    message.on('data', (part: Buffer) => {
+      if (this.isOver) return;
+      this.received += part.length;
+      if (this.received > maxBody) return this.end('too large');
+      this.parts.add(part);
+      if (this.parts.size > this.bufferedAmount) this.hold(this.parts.size - this.bufferedAmount);
+    });
+  }
+
+  onOverflow(): void {
+    this.end('overloaded');
+  }
+
+  end(error?: BodyError): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.letGo();
+    const body = this.parts.take();
+    this.done(error, error ? Buffer.alloc(0) : body);
   }
 }

@@ -46,9 +46,10 @@ export class NodeListeners {
   }
 
   private onRequest({ engine }: EngineRoute, message: IncomingMessage, response: ServerResponse): void {
-    const { maxHttpBufferSize, trustProxy } = engine.settings;
+    const { incoming, settings } = engine;
+    const { maxHttpBufferSize, trustProxy } = settings;
     const request = new NodeRequest(message, trustProxy);
-    const exchange = new NodeHttpExchange(request, message, response, maxHttpBufferSize);
+    const exchange = new NodeHttpExchange(request, message, response, maxHttpBufferSize, incoming);
     handleRequest(exchange, engine, () => engine.onRequest(exchange));
   }
 

@@ -1,13 +1,13 @@
-import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { App, us_listen_socket_close } from '../../compat/uws.js';
 import type { EngineRequest } from '../../engine/http/request.js';
+import { makeSocketFolder } from '../../socket-folders.js';
+import type { TemplatedApp, us_listen_socket } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';
 import { NodeRequest } from './node-request.js';
 
@@ -20,18 +20,26 @@ const TUNNEL_HEADER = 'x-gjallar-tunnel';
  */
 export class Tunnel {
   private readonly app: TemplatedApp = App();
-  private readonly folder = mkdtempSync(join(tmpdir(), 'gjallar-'));
-  private readonly path = join(this.folder, 'tunnel');
+  private readonly folder: string | undefined;
   private readonly requests = new Map<string, IncomingMessage>();
   private readonly routes: EngineRoute[] = [];
+  /** The request that portable sockets are handling. */
+  private adopted: IncomingMessage | undefined;
   private listening: us_listen_socket | undefined;
-  private readonly removeFolder = () => rmSync(this.folder, { recursive: true, force: true });
+  private readonly removeFolder = () => this.folder && rmSync(this.folder, { recursive: true, force: true });
 
   constructor() {
+    // Portable sockets take the connection itself.
+    if (this.app.adopt) return;
+    this.folder = makeSocketFolder();
     this.app.listen_unix((socket) => {
       this.listening = socket;
     }, this.path);
     process.once('exit', this.removeFolder);
+  }
+
+  private get path(): string {
+    return join(this.folder!, 'tunnel');
   }
 
   add(route: EngineRoute): void {
@@ -41,6 +49,12 @@ export class Tunnel {
 
   /** Passes an upgrade on. */
   carry(message: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (this.app.adopt) {
+      this.adopted = message;
+      this.app.adopt(message, socket as Socket, head);
+      this.adopted = undefined;
+      return;
+    }
     const id = randomUUID();
     this.requests.set(id, message);
     const inside = connect(this.path);
@@ -70,7 +84,7 @@ export class Tunnel {
    * same connection. uWebSockets.js would parse it, although no limit of node:http was applied to it.
    */
   private requestOf(id: string, { engine }: EngineRoute): EngineRequest | undefined {
-    const message = this.requests.get(id);
+    const message = this.adopted ?? this.requests.get(id);
     if (!message) return undefined;
     this.requests.delete(id);
     return new NodeRequest(message, engine.settings.trustProxy);

@@ -7,7 +7,11 @@ const EMPTY = Buffer.alloc(0);
 
 /** A frame as a client would send it: masked, but with zeros, which leave the payload unchanged. */
 export function clientFrame(opcode: number, payload: Buffer): Buffer {
-  const { length } = payload;
+  return Buffer.concat([frameHead(opcode, payload.length), payload]);
+}
+
+/** The head of such a frame. */
+export function frameHead(opcode: number, length: number): Buffer {
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
   const head = Buffer.alloc(2 + lengthBytes + 4);
   head[0] = FINAL | opcode;
@@ -20,7 +24,7 @@ export function clientFrame(opcode: number, payload: Buffer): Buffer {
     head[1] = MASKED | 127;
     head.writeBigUInt64BE(BigInt(length), 2);
   }
-  return Buffer.concat([head, payload]);
+  return head;
 }
 
 /** The payload of a close frame. */

@@ -1,9 +1,15 @@
-import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import { isTooLong } from '../../compat/uws.js';
+import { maxPayloadOf } from '../../compat/ws/max-payload.js';
+import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
+import { UnreadBytes } from '../../engine/incoming/unread-bytes.js';
 import { corkHolder } from '../../engine/uws/cork-holder.js';
+import type { HttpResponse, us_socket_context_t, WebSocket } from '../../sockets.js';
 import { BridgeSocket } from '../http/bridge-socket.js';
 import type { Ends } from '../http/connection-facts.js';
 import { ResponseWriter } from '../http/response-writer.js';
-import { clientFrame, closePayload, type Frame, FrameReader, opcodes } from './frames.js';
+import { warnOnce } from '../warn.js';
+import { clientFrame, closePayload, type Frame, FrameReader, frameHead, opcodes } from './frames.js';
+import type { Limit, PayloadLimits } from './payload-limits.js';
 import { type UpgradeHead, UpgradeHeadReader } from './upgrade-response.js';
 
 /** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
@@ -17,6 +23,10 @@ type Done = (error?: Error | null) => void;
 const MAX_WAITING_BYTES = 1 << 20;
 /** The number of bytes that may wait for an application that does not read. uWebSockets.js cannot pause a WebSocket. */
 const MAX_UNREAD_BYTES = 128 << 20;
+
+/** A request whose connection ends with the response, because libraries close the socket. */
+const LAST = { method: 'GET', isFlagged: false, isLast: true, endsConnection: true, framing: 'none' } as const;
+const NO_BODY = { isReceiving: false, whenReceived() {}, beforeEnd() {} };
 
 /**
  * The socket that a WebSocket library gets with the event `upgrade`. The library writes its handshake and its frames to
@@ -33,14 +43,21 @@ export class UpgradeSocket extends BridgeSocket {
   private fragmentIsBinary = false;
   /** The application's write that waits for the client. */
   private waiting: Done | undefined;
+  /** Accepts the WebSocket, once the application's library has set it up. */
+  private acceptance: (() => void) | undefined;
+  private limit: Limit | undefined;
+  private readonly unread: UnreadBytes;
 
   constructor(
     ends: Ends,
     private readonly res: HttpResponse,
     private readonly key: string,
-    private readonly context: us_socket_context_t,
+    private readonly publicRoute: us_socket_context_t,
+    private readonly limits: PayloadLimits<BridgedData>,
+    incoming: IncomingBytes,
   ) {
     super(ends);
+    this.unread = new UnreadBytes(incoming, () => this.destroy());
     res.onAborted(() => {
       this.isGone = true;
       this.refusal?.abort();
@@ -50,6 +67,8 @@ export class UpgradeSocket extends BridgeSocket {
 
   /** The request's handler has returned. */
   becomeLate(): void {
+    // What is accepted within the handler needs no cork of its own.
+    this.completeAcceptance();
     this.isLate = true;
   }
 
@@ -59,13 +78,19 @@ export class UpgradeSocket extends BridgeSocket {
     this.ws = ws;
   }
 
-  onFrame(opcode: number, data: ArrayBuffer): void {
+  onFrame(opcode: number, data: ArrayBuffer | Buffer): void {
     if (this.destroyed) return;
     this.bytesRead += data.byteLength;
     this.touch();
     // clientFrame() copies the data, whose memory belongs to uWebSockets.js.
-    this.push(clientFrame(opcode, Buffer.from(data)));
+    this.push(clientFrame(opcode, Buffer.from(data as ArrayBuffer)));
     if (this.readableLength > MAX_UNREAD_BYTES) this.destroy();
+    else this.unread.set(this.readableLength);
+  }
+
+  override _read(): void {
+    // The stream calls this before it takes the last bytes.
+    if (this.unread.bufferedAmount > 0) setImmediate(() => this.unread.set(this.destroyed ? 0 : this.readableLength));
   }
 
   onDrain(): void {
@@ -77,6 +102,7 @@ export class UpgradeSocket extends BridgeSocket {
     this.detach();
     this.resumeWriting();
     if (this.destroyed) return;
+    if (isTooLong(code, Buffer.from(reason).toString())) this.reportLength();
     // 1006 means that there was no close frame. If the application has closed first, this is the client's answer.
     if (code !== 1006) this.push(clientFrame(opcodes.close, closePayload(code, Buffer.from(reason))));
     this.push(null);
@@ -106,6 +132,8 @@ export class UpgradeSocket extends BridgeSocket {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.leave('close');
     this.resumeWriting();
+    this.completeAcceptance();
+    this.unread.set(0);
     super._destroy(error, done);
   }
 
@@ -120,26 +148,44 @@ export class UpgradeSocket extends BridgeSocket {
     if (!complete) return done();
     const { head, rest } = complete;
     if (head.status === 101) {
-      this.accept(head);
-      if (rest.length > 0) return this.writeFrames(rest, done);
-    } else {
-      this.refusal = new ResponseWriter(this.res, false, true);
-      this.refusal.setHead(head.text);
-      if (rest.length > 0) this.refusal.write(rest);
+      this.acceptance = () => {
+        if (this.isGone) return done();
+        this.accept(head);
+        if (rest.length > 0) this.writeFrames(rest, done);
+        else done();
+      };
+      // The library writes the head first, and sets its limit in the same turn.
+      if (this.isLate) process.nextTick(() => this.completeAcceptance());
+      return;
     }
+    this.refusal = new ResponseWriter(this.res, LAST, NO_BODY);
+    this.refusal.onOver = () => this.destroy();
+    this.refusal.setHead(head.text);
+    if (rest.length > 0) this.refusal.write(rest);
     done();
+  }
+
+  private completeAcceptance(): void {
+    if (!this.acceptance) return;
+    this.limits.whenKnown(() => {
+      const { acceptance } = this;
+      this.acceptance = undefined;
+      acceptance?.();
+    });
   }
 
   private accept({ headers, protocol }: UpgradeHead): void {
     this.isAccepted = true;
-    const { res } = this;
+    const { res, limits } = this;
+    this.limit = limits.limitFor(maxPayloadOf(this));
+    const context = limits.routeFor(this.limit) ?? this.publicRoute;
     if (headers.length > 0) {
       res.cork(() => {
         res.writeStatus('101 Switching Protocols');
         for (let index = 0; index < headers.length; index += 2) res.writeHeader(headers[index]!, headers[index + 1]!);
       });
     }
-    const upgrade = () => res.upgrade<BridgedData>({ link: this }, this.key, protocol, '', this.context);
+    const upgrade = () => res.upgrade<BridgedData>({ link: this }, this.key, protocol, '', context);
     if (this.isLate) corkHolder.run(upgrade);
     else upgrade();
   }
@@ -172,6 +218,18 @@ export class UpgradeSocket extends BridgeSocket {
       if (isFinal) ws.send(payload, this.fragmentIsBinary);
       else ws.sendFirstFragment(payload, this.fragmentIsBinary);
     }
+  }
+
+  /** uWebSockets.js has ended the WebSocket because of a message that is too long. */
+  private reportLength(): void {
+    const { bytes, isStated } = this.limit!;
+    // The library then reports the length as if it had read the head of that message itself.
+    if (isStated) return void this.push(frameHead(opcodes.binary, bytes + 1));
+    warnOnce(
+      'GJALLAR_MESSAGE_TOO_LONG',
+      `gjallar ended a WebSocket of the application: a message was longer than ${bytes} bytes. ` +
+        'If your clients send longer ones, set webSocketMaxPayload, or GJALLAR_WEBSOCKET_MAX_PAYLOAD.',
+    );
   }
 
   /** Returns the WebSocket and forgets it. */

@@ -1,30 +1,62 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf, createMessage } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
 import { addressOf } from '../../engine/http/request.js';
+import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
 import { webSocketClosed } from '../../engine/uws/routes.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from '../../sockets.js';
 import type { HttpBridge } from '../http/http-bridge.js';
-import { copyRequest } from '../http/raw-request.js';
+import { copyRequest, isMalformed } from '../http/raw-request.js';
 import { opcodes } from './frames.js';
+import { PayloadLimits } from './payload-limits.js';
 import { type BridgedData, UpgradeSocket } from './upgrade-socket.js';
 
-/** The longest message of a client, in bytes: as in `ws`. */
-const MAX_PAYLOAD_BYTES = 100 << 20;
 const EMPTY = Buffer.alloc(0);
 
 /** Passes WebSocket upgrades that are not for the engine to the `upgrade` listeners of an http.Server. */
 export class WebSocketBridge {
   private open = 0;
+  private app: TemplatedApp | undefined;
+  private readonly behavior: WebSocketBehavior<BridgedData> = {
+    maxBackpressure: 0,
+    // The library has heartbeats of its own.
+    idleTimeout: 0,
+    sendPingsAutomatically: false,
+    compression: 0,
+    open: (ws) => linkOf(ws).onOpen(ws),
+    message: (ws, data, isBinary) => linkOf(ws).onFrame(isBinary ? opcodes.binary : opcodes.text, data),
+    pong: (ws, data) => linkOf(ws).onFrame(opcodes.pong, data),
+    drain: (ws) => linkOf(ws).onDrain(),
+    close: (ws, code, reason) => {
+      webSocketClosed(this.app!);
+      linkOf(ws).onClose(code, reason);
+    },
+  };
+  private readonly limits: PayloadLimits<BridgedData>;
 
-  /** @param onIdle called whenever the last WebSocket has ended */
+  /**
+   * @param onIdle called whenever the last WebSocket has ended
+   * @param incoming counts what has arrived, and was not read by the application
+   * @param maxPayload the most bytes that a message may have; undefined if the application's library decides
+   */
   constructor(
     private readonly server: Server,
     private readonly http: HttpBridge,
     private readonly local: AddressInfo,
     private readonly onIdle: () => void,
-  ) {}
+    private readonly incoming: () => IncomingBytes,
+    maxPayload: number | undefined,
+  ) {
+    this.limits = new PayloadLimits(maxPayload, this.behavior);
+  }
 
   /** Whether no WebSocket is open. */
   get isIdle(): boolean {
@@ -32,33 +64,31 @@ export class WebSocketBridge {
   }
 
   attach(app: TemplatedApp): void {
+    this.app = app;
     app.ws<BridgedData>('/*', {
-      maxPayloadLength: MAX_PAYLOAD_BYTES,
-      maxBackpressure: 0,
-      // The library has heartbeats of its own.
-      idleTimeout: 0,
-      sendPingsAutomatically: false,
-      compression: 0,
+      ...this.behavior,
+      maxPayloadLength: this.limits.largest,
       upgrade: (res, req, context) => this.onUpgrade(res, req, context),
-      open: (ws) => linkOf(ws).onOpen(ws),
-      message: (ws, data, isBinary) => linkOf(ws).onFrame(isBinary ? opcodes.binary : opcodes.text, data),
-      pong: (ws, data) => linkOf(ws).onFrame(opcodes.pong, data),
-      drain: (ws) => linkOf(ws).onDrain(),
-      close: (ws, code, reason) => {
-        webSocketClosed(app);
-        linkOf(ws).onClose(code, reason);
-      },
     });
   }
 
   private onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const { server } = this;
-    // As in node:http: without a listener, it is an ordinary request.
-    if (server.listenerCount('upgrade') === 0) return this.http.handle(res, req);
-    const request = copyRequest(req);
+    // The connection becomes a WebSocket or ends.
+    const request = copyRequest(req, 'off');
+    // As in node:http: without a listener, it is an ordinary request. Bytes that follow a body would be served as a request.
+    const isOrdinary = server.listenerCount('upgrade') === 0 || request.framing !== 'none' || isMalformed(request);
+    if (isOrdinary) return this.http.handle(res, req);
     const rawHeaders = withoutExtensions(request.rawHeaders);
     const ends = { server, remoteAddress: addressOf(res), local: this.local };
-    const socket = new UpgradeSocket(ends, res, req.getHeader('sec-websocket-key'), context);
+    const socket = new UpgradeSocket(
+      ends,
+      res,
+      req.getHeader('sec-websocket-key'),
+      context,
+      this.limits,
+      this.incoming(),
+    );
     const { Message } = classesOf(server);
     const message = createMessage(Message, server, socket as unknown as Socket, { ...request, rawHeaders });
     (message as { upgrade?: boolean }).upgrade = true;

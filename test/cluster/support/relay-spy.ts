@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { frameTypes } from '../../../src/cluster/machines/frames.js';
+import { linkMessageTypes } from '../../../src/cluster/machines/link-messages.js';
 
 /**
  * Counts the messages between machines, as another client of the same Redis. While it listens, Redis does not tell that
@@ -15,7 +15,7 @@ export class RelaySpy {
   ) {
     subscriber.on('pmessageBuffer', (pattern: Buffer, _channel: Buffer, bytes: Buffer) => {
       if (pattern.toString() === 'fence') this.onFence();
-      else if (bytes[1] === frameTypes.message) this.count++;
+      else if (bytes[1] === linkMessageTypes.message) this.count++;
     });
   }
 

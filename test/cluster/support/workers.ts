@@ -7,11 +7,28 @@ import { idPrefixOf, Relay } from '../../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { closeEngines, type RunningEngine, startEngine } from '../../engine/support/engine.js';
 
-/** The mesh of a worker whose messages to the others take some time. */
+/** The mesh of a worker whose messages to the others take some time, or wait until they are released. */
 class SlowMesh extends Mesh {
   delayMs = 0;
+  private held: (() => void)[] | undefined;
+
+  /** From now on, messages wait. */
+  hold(): void {
+    this.held ??= [];
+  }
+
+  /** Sends what has waited, and no longer waits. */
+  release(): void {
+    const { held = [] } = this;
+    this.held = undefined;
+    for (const send of held) send();
+  }
 
   override send(to: number, kind: Kind, payload: Uint8Array): boolean {
+    if (this.held) {
+      this.held.push(() => super.send(to, kind, payload));
+      return this.has(to);
+    }
     if (this.delayMs === 0) return super.send(to, kind, payload);
     setTimeout(() => super.send(to, kind, payload), this.delayMs).unref();
     return this.has(to);

@@ -58,6 +58,14 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['0', '257', 'all'],
   },
+  workerPorts: {
+    default: undefined,
+    good: [
+      ['3001', 3001],
+      ['65535', 65_535, { WORKERS: '1' }],
+    ],
+    bad: ['0', '65536', '3001-3004'],
+  },
   redisUrl: {
     default: undefined,
     good: [
@@ -98,9 +106,11 @@ export const expectations: Record<keyof Config, Expectation> = {
     good: [
       ['auto', 'auto'],
       ['embedded', 'embedded'],
-      ...['redis', 'redis-frames', 'redis-frames-sharded', 'redis-sharded', 'redis-streams'].map(
-        (bus): Expectation['good'][number] => [bus, bus, { REDIS_URL: 'redis://localhost' }],
-      ),
+      ...['redis', 'redis-frames', 'redis-frames-sharded'].map((bus): Expectation['good'][number] => [
+        bus,
+        bus,
+        { REDIS_URL: 'redis://localhost' },
+      ]),
       ['nats', 'nats', { NATS_URL: 'nats://localhost', REDIS_URL: 'redis://localhost' }],
     ],
     bad: ['kafka', 'Redis'],
@@ -203,6 +213,15 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['10', '-1s', '25h', 'long'],
   },
+  reloadSettle: {
+    default: 5000,
+    good: [
+      ['0', 0],
+      ['250ms', 250],
+      ['1h', 3_600_000],
+    ],
+    bad: ['10', '-1s', '61m', 'long'],
+  },
   rateLimit: {
     default: { events: { amount: 2000, per: 1000 }, bytes: { amount: 4_000_000, per: 1000 } },
     good: [
@@ -253,6 +272,14 @@ export const expectations: Record<keyof Config, Expectation> = {
       ['2', 2],
     ],
     bad: ['-1', '17', 'true', '10.0.0.1'],
+  },
+  keepAlive: {
+    default: 'auto',
+    good: [
+      ['on', 'on'],
+      ['off', 'off'],
+    ],
+    bad: ['true', 'Auto', '60'],
   },
   demoPage: {
     default: 'on',

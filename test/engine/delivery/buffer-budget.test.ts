@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { BufferBudget, type Buffering } from '../../../src/engine/delivery/buffer-budget.js';
+import { IncomingHolder } from '../../../src/engine/incoming/incoming-bytes.js';
 import { TestClock } from '../support/clock.js';
 
 const MIB = 1024 * 1024;
@@ -69,4 +70,69 @@ test('clients with little waiting are never closed, and 0 is no limit', () => {
   second.clock.advance(500);
   expect(second.budget.closed).toBe(0);
   expect(second.clock.running).toBe(0);
+});
+
+/** Input of a client. */
+class Input extends IncomingHolder {
+  isDropped = false;
+
+  add(bytes: number): void {
+    this.hold(bytes);
+  }
+
+  onOverflow(): void {
+    this.isDropped = true;
+    this.letGo();
+  }
+}
+
+test('input and output share the budget, and the largest of both go first', () => {
+  const [small, large] = [new Client(MIB), new Client(6 * MIB)];
+  const { clock, budget } = start(10 * MIB, [small, large]);
+  clock.advance(50);
+  const inputs = [1, 2].map((mebibytes) => {
+    const input = new Input(budget.incoming);
+    input.add(mebibytes * MIB);
+    return input;
+  });
+  expect([large.isClosed, budget.buffered, budget.incoming.total]).toEqual([false, 7 * MIB, 3 * MIB]);
+  // Input is counted as it arrives, without a wait for the next turn.
+  inputs[0]!.add(1);
+  expect([small.isClosed, large.isClosed, ...inputs.map(({ isDropped }) => isDropped)]).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ]);
+  expect([budget.closed, budget.closedIncoming]).toEqual([1, 0]);
+  budget.close();
+});
+
+test('output that may not be closed is not measured again for each byte of input', () => {
+  let passes = 0;
+  const small = Array.from({ length: 1000 }, () => new Client(60_000));
+  const clock = new TestClock();
+  const clients = () => {
+    passes++;
+    return small.values();
+  };
+  const budget = new BufferBudget(10 * MIB, clients, clock);
+  budget.start();
+  clock.advance(50);
+  for (let times = 0; times < 1000; times++) new Input(budget.incoming).add(10);
+  expect(passes).toBeLessThan(5);
+  budget.close();
+});
+
+test('the budget for input alone applies where output has none', () => {
+  const clock = new TestClock();
+  const budget = new BufferBudget(0, () => [], clock, 3 * MIB);
+  budget.start();
+  const inputs = [1, 0.5, 1.6].map((mebibytes) => {
+    const input = new Input(budget.incoming);
+    input.add(mebibytes * MIB);
+    return input;
+  });
+  expect(inputs.map(({ isDropped }) => isDropped)).toEqual([false, false, true]);
+  expect(clock.running).toBe(0);
 });

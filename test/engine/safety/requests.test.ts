@@ -1,8 +1,8 @@
-import { App } from 'uWebSockets.js';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { App, socketsInUse } from '../../../src/compat/uws.js';
 import { systemClock } from '../../../src/engine/clock.js';
 import { RequestGuard } from '../../../src/engine/limits/request-guard.js';
 import { routeHttp } from '../../../src/engine/uws/routes.js';
@@ -16,10 +16,13 @@ afterEach(() => {
 });
 
 const host = () => ({
-  settings: { trustProxy: 0, allowedHosts: undefined },
+  settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' as const },
   requestGuard: new RequestGuard(systemClock),
   addresses: undefined,
 });
+
+/** Portable sockets take more: node:http makes the objects of all requests of a read before the first is answered. */
+const MAX_GROWTH = socketsInUse.kind === 'portable' ? 300_000_000 : 150_000_000;
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
@@ -49,7 +52,7 @@ describe('pipelined requests', () => {
     // 1.5 GB of responses. The server answers others meanwhile.
     for (let n = 0; n < 20; n++) {
       expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-      expect((await memory()) - before).toBeLessThan(150_000_000);
+      expect((await memory()) - before).toBeLessThan(MAX_GROWTH);
     }
     for (const connection of connections) {
       const received = await connection.read().closed;

@@ -1,10 +1,10 @@
-import { App, SSLApp } from 'uWebSockets.js';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Server, type ServerOptions } from 'socket.io';
+import { App, SSLApp } from '../../../src/compat/uws.js';
 import { createAdapter, Server as DropIn, Engine, type EngineOptions, parser } from '../../../src/index.js';
 import { listen } from './engine.js';
 

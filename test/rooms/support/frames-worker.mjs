@@ -1,13 +1,14 @@
 // A worker of a machine on a bus of frames, in a process that can be stopped and killed. It is there when it writes a line.
-import { App } from 'uWebSockets.js';
+
 import { Server } from 'socket.io';
-import { Mesh } from '../../../dist/cluster/mesh/mesh.js';
-import { Engine } from '../../../dist/index.js';
-import { ownWindow } from '../../../dist/rooms/backplanes/frames/window.js';
-import { natsBackplane } from '../../../dist/rooms/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../../dist/rooms/backplanes/redis-frames/redis-frames.js';
-import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
-import { linksOf } from '../../../dist/runtime/backplane.js';
+import { Mesh } from '../../../build/cluster/mesh/mesh.js';
+import { App } from '../../../build/compat/uws.js';
+import { Engine } from '../../../build/index.js';
+import { ownWindow } from '../../../build/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../../build/rooms/backplanes/nats/nats.js';
+import { redisFramesBackplane } from '../../../build/rooms/backplanes/redis-frames/redis-frames.js';
+import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
+import { linksOf } from '../../../build/runtime/backplane.js';
 
 const [directory, id, url, machine, ...others] = process.argv.slice(2);
 const mesh = new Mesh(Number(id), directory);

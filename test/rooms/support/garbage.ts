@@ -182,42 +182,6 @@ export async function onNatsFrames(url: string, machines: readonly string[]): Pr
 /** Empty, of an unknown kind, parts without the one before, and parts of too many. */
 const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
 
-/** Publishes on the sharded channels. */
-export async function onShardedRedis(url: string): Promise<number> {
-  const redis = new Redis.Cluster(url.split(','));
-  try {
-    const all = [...noise, ...clusterMessages.map((value) => JSON.stringify(value)), ...clusterMessages.map(msgpack)];
-    for (const message of all) await redis.spublish('socket.io#/#', message);
-    return all.length;
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** Adds entries to the stream, and publishes on the channels beside it. */
-export async function onStreams(url: string): Promise<number> {
-  const messages = clusterMessages.filter((value) => value && Object.hasOwn(value as object, 'uid'));
-  const entries = [
-    ...['5', '[]', '{', '{}', 'null', 'eA==', '{"packet":null}'].map((data) => ({
-      uid: 'x',
-      nsp: '/',
-      type: '3',
-      data,
-    })),
-    ...messages.map((value) => {
-      const { data, ...fields } = value as Record<string, unknown>;
-      return { ...fields, ...(data !== undefined && { data: JSON.stringify(data) }) };
-    }),
-    ...[{ x: 'y' }, { nsp: '/' }, { nsp: '/', uid: 'x', type: 'x' }],
-  ] as Record<string, string>[];
-  return publishing(url, async (redis) => {
-    for (const entry of entries) await redis.xadd('socket.io', '*', ...Object.entries(entry).flat().map(String));
-    for (const message of noise) await redis.publish('socket.io#/#', message);
-    // The stream has strings only, so a number or a string is the same there.
-    return entries.length + noise.length - 2;
-  });
-}
-
 async function publishing(url: string, publish: (redis: Redis) => Promise<number>): Promise<number> {
   const redis = new Redis(url);
   try {

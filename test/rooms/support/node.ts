@@ -1,4 +1,3 @@
-import { App, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Server, type ServerOptions } from 'socket.io';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/compat/uws.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/rooms/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';

@@ -1,11 +1,12 @@
 // Another worker of the machine, on the embedded bus, in a process that can be killed. It is there when it writes a line.
-import { App } from 'uWebSockets.js';
+
 import { Server } from 'socket.io';
-import { Mesh } from '../../../dist/cluster/mesh/mesh.js';
-import { Engine } from '../../../dist/index.js';
-import { embeddedBackplane } from '../../../dist/rooms/backplanes/embedded/embedded.js';
-import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
-import { linksOf } from '../../../dist/runtime/backplane.js';
+import { Mesh } from '../../../build/cluster/mesh/mesh.js';
+import { App } from '../../../build/compat/uws.js';
+import { Engine } from '../../../build/index.js';
+import { embeddedBackplane } from '../../../build/rooms/backplanes/embedded/embedded.js';
+import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
+import { linksOf } from '../../../build/runtime/backplane.js';
 
 const [directory, id, ...others] = process.argv.slice(2);
 const mesh = new Mesh(Number(id), directory);

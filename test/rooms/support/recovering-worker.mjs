@@ -1,11 +1,12 @@
 // A worker of a machine with connection state recovery, on a port of its own, in a process that can be killed.
-import { App, us_socket_local_port } from 'uWebSockets.js';
+
 import { Server } from 'socket.io';
-import { kinds, Mesh } from '../../../dist/cluster/mesh/mesh.js';
-import { Engine, parser } from '../../../dist/index.js';
-import { loadBackplane } from '../../../dist/rooms/backplanes/open.js';
-import { withNativeRooms } from '../../../dist/rooms/native-rooms.js';
-import { linksOf } from '../../../dist/runtime/backplane.js';
+import { kinds, Mesh } from '../../../build/cluster/mesh/mesh.js';
+import { App, us_socket_local_port } from '../../../build/compat/uws.js';
+import { Engine, parser } from '../../../build/index.js';
+import { loadBackplane } from '../../../build/rooms/backplanes/open.js';
+import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
+import { linksOf } from '../../../build/runtime/backplane.js';
 
 const [directory, id, ...others] = process.argv.slice(2);
 const mesh = new Mesh(Number(id), directory);
@@ -39,7 +40,8 @@ io.on('connection', (socket) => {
 
 let number = 0;
 const actions = {
-  emit: ({ room, sender }) => (room ? io.to(room) : io).emit('n', sender ?? id, ++number),
+  emit: ({ room, sender, as }) => (room ? io.to(room) : io).emit('n', sender ?? id, as ?? ++number),
+  tell: ({ sid, number }) => io.of('/').sockets.get(sid).emit('n', 'own', number),
   /** Emits without a pause, to a room and to a socket of this worker, until the process ends. */
   flood: ({ room, sid }) => {
     const socket = io.of('/').sockets.get(sid);

@@ -13,11 +13,12 @@ import { until } from '../../support/until.js';
 
 export const quiet = { onDown: () => {}, onUp: () => {} };
 
-export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions'>;
+export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering'>;
 
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
  * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
+ * @param onRecoveryBound is told each bound that gives a client a new session
  */
 export async function joinMesh(
   directory: string,
@@ -25,6 +26,7 @@ export async function joinMesh(
   others: readonly number[],
   bounds: Bounds = {},
   linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+  onRecoveryBound: (reason: string) => void = () => {},
 ) {
   const mesh = new Mesh(id, directory);
   await mesh.listen();
@@ -35,7 +37,7 @@ export async function joinMesh(
     machine: 'machine-',
     window: ownWindow(),
     prefix: '',
-    events: quiet,
+    events: { ...quiet, onRecoveryBound },
     recovery: { links: linksFor(mesh, kinds.recovery), ...bounds },
   });
   return {

@@ -5,9 +5,13 @@ const server = createServer();
 const io = new Server(server, { connectionStateRecovery: {} });
 
 io.on('connection', (socket) => {
-  socket.on('join', (done) => {
+  const { user } = socket.handshake.auth;
+  if (user && !socket.recovered) socket.data.user = user;
+  socket.on('join', (...values) => {
+    const done = values.pop();
+    const [room = 'room'] = values;
     socket.data.since = process.pid;
-    socket.join('room');
+    socket.join(room);
     socket.emit('said', 'welcome');
     done();
   });
@@ -15,7 +19,9 @@ io.on('connection', (socket) => {
     io.to('room').emit('said', text);
     done?.();
   });
-  socket.on('state', (done) => done({ pid: process.pid, recovered: socket.recovered, since: socket.data.since }));
+  socket.on('state', (done) =>
+    done({ pid: process.pid, recovered: socket.recovered, since: socket.data.since, rooms: socket.rooms.size }),
+  );
   socket.on('die', () => process.kill(process.pid, 'SIGKILL'));
 });
 

@@ -28,6 +28,7 @@ export interface RunningApplication {
   stop(): Promise<number | null>;
 }
 
+const defaults = { WORKERS: '2', RATE_LIMIT: 'off', ADMIN_PORT: '0', RELOAD_SETTLE: '50ms' };
 const open: (() => Promise<unknown>)[] = [];
 
 /** Stops the applications of the test. */
@@ -48,7 +49,7 @@ export async function runApp(
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-run-'));
   const child = endWithFile(
     spawn(process.execPath, [main, 'run', pathOf(app), ...args], {
-      env: { ...cleanEnvironment(), WORKERS: '2', RATE_LIMIT: 'off', ADMIN_PORT: '0', TMPDIR: directory, ...env },
+      env: { ...cleanEnvironment(), ...defaults, TMPDIR: directory, ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     }),
   );

@@ -14,14 +14,19 @@ export function ask(port: number, options: RequestOptions = {}): ClientRequest {
 }
 
 /** The response to a request, once it is complete. */
-export async function answerTo(sent: ClientRequest, body?: string | Buffer): Promise<Answer> {
-  const responded = once(sent, 'response') as Promise<[IncomingMessage]>;
-  if (!sent.writableEnded) sent.end(body);
-  const [response] = await responded;
+export async function responseTo(sent: ClientRequest): Promise<Answer> {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part as Buffer);
   const { statusCode: status, statusMessage: message, headers } = response;
   return { status, message, headers, body: Buffer.concat(parts).toString('latin1') };
+}
+
+/** Ends a request, and resolves with the response once it is complete. */
+export function answerTo(sent: ClientRequest, body?: string | Buffer): Promise<Answer> {
+  const answer = responseTo(sent);
+  if (!sent.writableEnded) sent.end(body);
+  return answer;
 }
 
 export async function get(port: number, path = '/', options: RequestOptions = {}): Promise<Answer> {

@@ -4,6 +4,8 @@ import { event, member } from './chat-floods.js';
 
 const READERS = 100;
 const MB = 1_000_000;
+/** Each reader may have MAX_BACKPRESSURE, 4 MiB, at the same time. MAX_BUFFERED bounds them all, and is larger here. */
+const MEMORY = READERS * 4.2 + 80;
 const says = event('message', { room: 'busy', text: 'x'.repeat(10_000) });
 /** What the kernel holds for one reader, some megabytes, is full after half of the time. */
 const RATE = 2 * MB;
@@ -12,6 +14,7 @@ const slow = (name, open) => ({
   name: `readers: ${READERS} ${name} that never read`,
   about: 'in a room in which 2 MB are said every second',
   rate: RATE,
+  bounds: { memory: MEMORY },
   prepare: async (attacker) => {
     for (let reader = 0; reader < READERS; reader++) {
       // Some of them elsewhere: a limit of connections of one address keeps none out.

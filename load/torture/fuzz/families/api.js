@@ -74,7 +74,7 @@ export async function play(calls, context) {
   let connection = new Connection(context.port);
   try {
     for (const call of calls) {
-      if (connection.isClosed) connection = new Connection(context.port);
+      connection = connection.reusable(context.port);
       const { bytes, want } = plan(call, context);
       const response = await connection.write(bytes).response();
       if (!response) throw new Error(`no answer to ${bytes.toString('latin1', 0, 300)}`);

@@ -69,7 +69,7 @@ export async function play(handshakes, { port }) {
         ...Object.entries(parameters).filter(([, value]) => value !== undefined),
       ];
       const path = `/socket.io/?${all.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
-      if (connection.isClosed) connection = new Connection(port);
+      connection = connection.reusable(port);
       const asUpgrade = isUpgrade && method === 'GET';
       connection.write(
         asUpgrade ? upgradeRequest(path, sent) : request(method, path, sent, method === 'GET' ? '' : body),
@@ -81,6 +81,7 @@ export async function play(handshakes, { port }) {
           .map(([name, value]) => [name, value.toWellFormed().slice(0, MAX_CHARACTERS)]),
       );
       const want = handshakeReply(method, known, asUpgrade);
+      connection = connection.reusable(port);
       expectSame(await gotFrom(response, connection, known.transport), want, path);
       if (response.status === 101) connection.end();
     }

@@ -2,7 +2,7 @@ import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import { OtherWire, stockChannel } from '../other-wire.js';
-import { connectCluster } from '../redis/sharded.js';
+import { connectCluster } from '../redis/cluster.js';
 import { connectTo, type ShardedSubscriptions } from '../redis/sharded-subscriptions.js';
 import { Publishers } from './publishers.js';
 import { Renewal } from './renewal.js';

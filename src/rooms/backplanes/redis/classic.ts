@@ -5,12 +5,17 @@ import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { framesChannel } from '../frames/machines/machine-frame-links.js';
 import { OtherWire } from '../other-wire.js';
+import { isConnectionRejected, reasonOf } from '../redis-cause.js';
+import { reasonFor } from '../redis-greeting.js';
 import { classicParser, classicReceiver } from './classic-message.js';
 import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
+
+/** How often Redis is asked again on a connection that it rejects, in ms. */
+const RETRY_INTERVAL_MS = 1000;
 
 /** The methods that the adapters call on the client that they publish with. */
 interface PublishingClient {
@@ -69,17 +74,28 @@ export function observe(
 ): (redis: Redis) => boolean {
   const answering = new Set<Redis>();
   for (const redis of connections) {
-    redis.on('error', (error: Error) => {
-      outage.reason = error.message || error.name;
+    redis.on('error', async (error: Error) => {
+      outage.reason ||= reasonOf(error);
+      outage.reason = await reasonFor(redis, error);
+      if (!answering.has(redis)) update();
     });
     redis.on('ready', () => {
       const answered = () => {
         if (redis.status !== 'ready') return;
         answering.add(redis);
+        outage.reason = '';
         update();
       };
-      // A Redis that rejects the command has answered, too.
-      redis.ping().then(answered, (error: Error) => error.name === 'ReplyError' && answered());
+      const ask = () =>
+        redis.ping().then(answered, (error: Error) => {
+          if (error.name !== 'ReplyError') return;
+          // A Redis that rejects the command has answered, too, unless it rejects everything.
+          if (!isConnectionRejected(error.message)) return answered();
+          outage.reason = reasonOf(error);
+          update();
+          if (redis.status === 'ready') setTimeout(() => redis.status === 'ready' && ask(), RETRY_INTERVAL_MS).unref();
+        });
+      ask();
     });
     redis.on('close', () => {
       answering.delete(redis);

@@ -7,8 +7,6 @@ export const DEFAULT_PREFIX = 'socket.io';
 const PING_INTERVAL_MS = 1000;
 /** How long Redis may take to answer a command, in ms. */
 const MAX_SILENCE_MS = 2500;
-/** How long one read of a stream waits for a message, in ms. Must be shorter than {@link MAX_SILENCE_MS}. */
-export const BLOCK_MS = 1000;
 
 /** The options of every connection of a backplane. */
 export const connectionOptions = {

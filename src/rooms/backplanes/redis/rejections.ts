@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { isConnectionRejected, redisCause } from '../redis-cause.js';
 import { connectionOptions } from './connection.js';
 
 /** A command with its arguments. */
@@ -15,7 +16,8 @@ const REJECTIONS: readonly string[] = ['ReplyError', 'PermissionViolationError']
 
 /** Whether the server has rejected a command for a reason that an operator must remove, such as missing rights. */
 export function isRejection(error: unknown): error is Error {
-  return error instanceof Error && REJECTIONS.includes(error.name) && !TRANSIENT.test(error.message);
+  if (!(error instanceof Error) || !REJECTIONS.includes(error.name)) return false;
+  return !TRANSIENT.test(error.message) && !isConnectionRejected(error.message);
 }
 
 interface Rejection {
@@ -32,7 +34,7 @@ export class Rejections {
 
   /**
    * @param isAccepted whether Redis would accept a command now; must have no effect
-   * @param onChange called with the first rejection, and when there is none any more
+   * @param onChange called when the first rejection is another one, and when there is none any more
    */
   constructor(
     private readonly isAccepted: (command: Command) => Promise<boolean>,
@@ -51,10 +53,10 @@ export class Rejections {
   note(command: Command, error?: unknown, isRepeated = false): void {
     const known = this.rejected.get(command[0]);
     if (isRejection(error)) {
-      if (known) return;
+      if (known && redisCause(known.reason)?.code === redisCause(error.message)?.code) return;
       this.rejected.set(command[0], { command, reason: error.message, isRepeated });
       this.tryLater();
-      if (this.rejected.size === 1) this.onChange();
+      if (this.first?.command[0] === command[0]) this.onChange();
     } else if (!error && known?.command[1] === command[1]) {
       this.accept(command[0]);
     }
@@ -66,7 +68,11 @@ export class Rejections {
   }
 
   private accept(name: string): void {
-    if (this.rejected.delete(name) && this.rejected.size === 0) this.onChange();
+    const wasFirst = this.first?.command[0] === name;
+    if (!this.rejected.delete(name) || !wasFirst) return;
+    if (this.rejected.size === 0) this.onChange();
+    // Others may be accepted in the same turn.
+    else queueMicrotask(() => this.first && this.onChange());
   }
 
   private tryLater(): void {
@@ -74,9 +80,11 @@ export class Rejections {
   }
 
   private async tryAll(): Promise<void> {
+    const accepted: string[] = [];
     for (const [name, { command, isRepeated }] of [...this.rejected]) {
-      if (!isRepeated && (await this.isAccepted(command))) this.accept(name);
+      if (!isRepeated && (await this.isAccepted(command))) accepted.push(name);
     }
+    for (const name of accepted) this.accept(name);
     this.timer = undefined;
     if (this.rejected.size > 0) this.tryLater();
   }

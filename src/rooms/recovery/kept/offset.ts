@@ -23,26 +23,44 @@ export interface Offset {
 const PREFIX = 'g';
 const SEPARATOR = '~';
 /** Clients send offsets, so that their length must be bounded. */
-const MAX_LENGTH = 16_384;
+export const MAX_LENGTH = 16_384;
+/** More than the workers that a cluster with recovery has. */
+const MAX_SENDERS = 512;
 const NAME = /^[\w-]{1,16}$/;
 const NUMBER = /^[0-9a-z]{1,10}$/;
 
 export function encodeOffset(at: number, worker: string, direct: number, senders: Iterable<[string, number]>): string {
-  let text = `${PREFIX}${SEPARATOR}${Math.floor(at).toString(36)}${SEPARATOR}${worker}.${direct.toString(36)}`;
+  return offsetWith(at, worker, direct, encodeNumbers(senders));
+}
+
+/** @param numbers those of the senders, as {@link encodeNumbers} makes them */
+export function offsetWith(at: number, worker: string, direct: number, numbers: string): string {
+  return `${PREFIX}${SEPARATOR}${Math.floor(at).toString(36)}${SEPARATOR}${worker}.${direct.toString(36)}${numbers}`;
+}
+
+/** The end of an offset. */
+export function encodeNumbers(senders: Iterable<readonly [string, number]>): string {
+  let text = '';
   for (const [sender, number] of senders) text += `${SEPARATOR}${sender}.${number.toString(36)}`;
   return text;
+}
+
+/** Reads what {@link encodeNumbers} has made, here or on another worker. Malformed parts are left out. */
+export function numbersIn(text: string): Map<string, number> {
+  const entries = text.split(SEPARATOR).map(entryOf);
+  return new Map(entries.filter((entry) => entry !== undefined));
 }
 
 /** Reads an offset. Returns undefined for any other text: clients take every last argument that is one for an offset. */
 export function decodeOffset(text: string): Offset | undefined {
   if (text.length > MAX_LENGTH) return undefined;
-  const [prefix, time = '', own = '', ...rest] = text.split(SEPARATOR);
+  const [prefix, time = '', own = '', ...rest] = text.split(SEPARATOR, MAX_SENDERS + 4);
   const entry = entryOf(own);
-  if (prefix !== PREFIX || !NUMBER.test(time) || !entry) return undefined;
+  if (prefix !== PREFIX || !NUMBER.test(time) || !entry || rest.length > MAX_SENDERS) return undefined;
   const senders = new Map<string, number>();
   for (const one of rest) {
     const sender = entryOf(one);
-    if (!sender) return undefined;
+    if (!sender || senders.has(sender[0])) return undefined;
     senders.set(...sender);
   }
   const [worker, direct] = entry;

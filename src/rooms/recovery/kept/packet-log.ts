@@ -1,5 +1,7 @@
-import { encodeOffset, type Offset } from './offset.js';
+import type { Floor } from './floors.js';
+import { encodeNumbers, encodeOffset, type Offset, offsetWith } from './offset.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
+import { Waits } from './waits.js';
 
 /** A packet that a message to the other workers carries: who sent it, its number, and when. */
 export type Mark = readonly [sender: string, number: number, at: number];
@@ -11,8 +13,25 @@ const MAX_SKEW_MS = 1000;
 /** After this time, a worker has received what another one sent, in ms. */
 const MAX_DELAY_MS = 1000;
 
+/** What was sent so long before a client was last known to have everything, it has, whatever its offset says, in ms. */
+const CERTAINTY_MS = 20_000;
+/** How many clients may wait at once for what this worker has not received. */
+const MAX_WAITS = 1000;
+/** Of how many workers a client may be ahead of this one. */
+const MAX_AWAITED = 64;
+/** How many workers that this one does not know may have started at once. An offset that names more has made them up. */
+const MAX_NEW_SENDERS = 8;
+
+/** For how long a floor is given out again while this worker receives nothing, in ms. */
+const FLOOR_MS = 1000;
 /** The number of packets in one part of a log. */
 const PART_PACKETS = 500;
+
+/** The number of packets that are added to an index in one turn of the event loop. */
+const INDEXED_AT_ONCE = 5000;
+const NO_ROOMS: ReadonlySet<string> = new Set();
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** A part of a worker's log, as another worker reads it. */
 export interface StreamState {
@@ -35,16 +54,21 @@ export class PacketLog {
   private readonly gone = new Set<string>();
   private sent = 0;
   private lastAt = 0;
-  private waiting = new Set<() => void>();
+  /** The numbers of all senders as text, until one of them changes. */
+  private numbers: string | undefined;
+  private lastFloor: Floor = { at: 0, numbers: '' };
+  private readonly waits = new Waits(MAX_WAITS);
 
   /**
    * @param worker the name of this worker
    * @param retentionMs how long packets are kept
+   * @param isWorker whether a worker may have this name; by default, any may
    */
   constructor(
     readonly worker: string,
     private readonly memory: PacketMemory,
     private readonly retentionMs: () => number,
+    private readonly isWorker: (name: string) => boolean = () => true,
   ) {}
 
   /** From now on, this worker receives all broadcasts. */
@@ -84,12 +108,14 @@ export class PacketLog {
       this.start();
       return true;
     }
-    if (number <= stream.last) return false;
+    const before = stream.last;
+    if (number <= before) return false;
     // Packets in between were lost on their way.
-    if (number > stream.last + 1) stream.cut(number - 1, Date.now());
+    if (number > before + 1) stream.cut(number - 1, Date.now());
     stream.add({ ...content, number, at });
+    this.numbers = undefined;
     if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
-    for (const check of this.waiting) check();
+    if (this.waits.size > 0) this.waits.received(sender, before, number);
     return true;
   }
 
@@ -100,6 +126,7 @@ export class PacketLog {
       stream = new Stream(this.memory);
       // What it sent before, this worker could not receive.
       if (number > 1) stream.cut(number - 1, Math.min(this.since, Date.now()));
+      this.waits.received(sender, 0, number - 1);
       this.streams.set(sender, stream);
     }
     return stream;
@@ -107,7 +134,7 @@ export class PacketLog {
 
   /** The offset of a packet that is delivered now. */
   offset(at: number, direct = this.direct): string {
-    return encodeOffset(at, this.worker, direct, this.numbers(Date.now() - 2 * this.retentionMs()));
+    return offsetWith(at, this.worker, direct, this.received());
   }
 
   /** The offset of a packet for a client that lacks further ones. */
@@ -115,7 +142,21 @@ export class PacketLog {
     return encodeOffset(at, this.worker, this.direct, senders);
   }
 
-  private *numbers(since: number): Iterable<[string, number]> {
+  /** What this worker has received until now. */
+  floor(): Floor {
+    const at = Date.now();
+    const numbers = this.received();
+    // Sockets that connect or join in between share it.
+    if (numbers !== this.lastFloor.numbers || at - this.lastFloor.at > FLOOR_MS) this.lastFloor = { at, numbers };
+    return this.lastFloor;
+  }
+
+  private received(): string {
+    this.numbers ??= encodeNumbers(this.numbersSince(Date.now() - 2 * this.retentionMs()));
+    return this.numbers;
+  }
+
+  private *numbersSince(since: number): Iterable<[string, number]> {
     for (const [sender, { last, lastAt }] of this.streams) if (lastAt >= since) yield [sender, last];
   }
 
@@ -124,29 +165,39 @@ export class PacketLog {
    * @returns false if that did not happen in time
    */
   async reached({ senders, at }: Offset): Promise<boolean> {
-    const isReached = () => {
-      for (const [sender, number] of senders) if (this.lastOf(sender) < number) return false;
-      return true;
-    };
-    if (isReached()) return true;
-    const isLate = await new Promise<boolean>((resolve) => {
-      const check = () => isReached() && end(false);
-      const timer = setTimeout(() => end(true), Math.max(0, Math.min(at - Date.now(), MAX_SKEW_MS) + MAX_DELAY_MS));
-      const end = (late: boolean) => {
-        clearTimeout(timer);
-        this.waiting.delete(check);
-        resolve(late);
-      };
-      this.waiting.add(check);
-    });
-    if (!isLate) return true;
+    const awaited = this.awaitedOf(senders);
+    if (awaited === undefined || awaited.size === 0) return awaited !== undefined;
+    const ms = Math.max(0, Math.min(at - Date.now(), MAX_SKEW_MS) + MAX_DELAY_MS);
+    const end = await this.waits.start(awaited, ms);
+    if (end !== 'late') return end === 'received';
     // Senders that this worker has never heard of were silent since it started. What a killed worker has sent to its
     // clients, but to no worker, is kept nowhere.
-    for (const [sender, number] of senders) {
+    for (const [sender, number] of awaited) {
       const stream = this.streams.get(sender);
       if (stream && stream.last < number && !this.gone.has(sender)) return false;
     }
     return true;
+  }
+
+  /** What a client has received and this worker has not; undefined if that cannot be. */
+  private awaitedOf(senders: Offset['senders']): Map<string, number> | undefined {
+    const awaited = new Map<string, number>();
+    const unknown: [string, number][] = [];
+    for (const one of senders) {
+      const [sender, number] = one;
+      const stream = this.streams.get(sender);
+      if (stream ? stream.last >= number : number === 0) continue;
+      if (sender === this.worker) return undefined;
+      if (stream) awaited.set(sender, number);
+      else unknown.push(one);
+    }
+    if (awaited.size > MAX_AWAITED) return undefined;
+    if (unknown.length > MAX_NEW_SENDERS) return awaited;
+    for (const [sender, number] of unknown) {
+      // A worker that started just now, or was killed before this one has heard of it.
+      if (this.gone.has(sender) || this.isWorker(sender)) awaited.set(sender, number);
+    }
+    return awaited;
   }
 
   /** Notes that a worker is gone. */
@@ -155,19 +206,35 @@ export class PacketLog {
   }
 
   /**
-   * The broadcasts that a client lacks, with their senders, or undefined if this worker cannot know all of them.
+   * Prepares `after()` for the same client in slices of time.
+   */
+  async prepare({ senders }: Pick<Offset, 'senders'>, rooms: ReadonlySet<string>): Promise<void> {
+    for (const [sender, stream] of this.streams) {
+      const number = senders.get(sender) ?? 0;
+      while (stream.isLongFor(rooms, number) && !stream.indexSome(INDEXED_AT_ONCE)) await nextTurn();
+    }
+  }
+
+  /**
+   * The broadcasts to these rooms or to all that a client lacks, with their senders, or undefined if this worker cannot know
+   * all of them.
    * @param aliveAt the client has received everything that it was sent before this time
    */
-  after({ senders, at }: Pick<Offset, 'senders' | 'at'>, aliveAt: number): [string, KeptPacket][] | undefined {
+  after(
+    { senders, at }: Pick<Offset, 'senders' | 'at'>,
+    aliveAt: number,
+    rooms: ReadonlySet<string> = NO_ROOMS,
+  ): [string, KeptPacket][] | undefined {
     if (this.since > aliveAt) return undefined;
     const missed: [string, KeptPacket][] = [];
     for (const [sender, stream] of this.streams) {
       const number = senders.get(sender);
       // The other worker had heard nothing of this sender yet, or nothing for a long time.
-      const since = number === undefined ? at - MAX_DELAY_MS : 0;
-      const packets = stream.after(number ?? 0, Math.max(aliveAt, since));
-      if (!packets) return undefined;
-      for (const packet of packets) if (packet.at >= since) missed.push([sender, packet]);
+      const since = Math.max(number === undefined ? at - MAX_DELAY_MS : 0, aliveAt - CERTAINTY_MS);
+      if (!stream.isComplete(number ?? 0, Math.max(aliveAt, since))) return undefined;
+      for (const packet of stream.forRooms(rooms, number ?? 0)) {
+        if (packet.at >= since) missed.push([sender, packet]);
+      }
     }
     return missed;
   }
@@ -208,29 +275,33 @@ export class PacketLog {
     const known = this.streams.get(sender);
     const stream = known ?? this.streamOf(sender, 1);
     if (!stream) return;
+    this.numbers = undefined;
     if (!known) {
       stream.prepend(packets, floor, floorAt);
       stream.last = last;
       stream.lastAt = lastAt;
+      this.waits.received(sender, 0, last);
     } else if (floor < stream.floor && last >= stream.floor) {
       const older = packets.filter(({ number }) => number <= stream.floor);
       stream.prepend(older, floor, floorAt);
     }
-    for (const check of this.waiting) check();
   }
 
   /** Forgets workers that have been silent for a long time. */
   sweep(): void {
+    this.numbers = undefined;
     const oldest = Date.now() - 3 * this.retentionMs();
-    for (const [sender, { lastAt }] of this.streams) {
-      if (lastAt >= oldest || sender === this.worker) continue;
-      this.streams.get(sender)!.release();
+    for (const [sender, stream] of this.streams) {
+      stream.sweep();
+      if (stream.lastAt >= oldest || sender === this.worker) continue;
+      stream.release();
       this.streams.delete(sender);
       this.gone.delete(sender);
     }
   }
 
   close(): void {
+    this.waits.close();
     for (const stream of this.streams.values()) stream.release();
     this.streams.clear();
   }

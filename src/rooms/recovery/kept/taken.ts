@@ -93,6 +93,17 @@ export class TakenSessions {
     return sessions;
   }
 
+  /** Removes the sessions for which this is true, and returns their sockets' ids. */
+  removeWhere(matches: (session: KeptSession) => boolean): string[] {
+    const ids: string[] = [];
+    for (const [pid, { session }] of this.taken) {
+      if (!session || !matches(session)) continue;
+      ids.push(session.sid);
+      this.end(pid);
+    }
+    return ids;
+  }
+
   /** Forgets what was taken before a time. A worker that gives a client a new session instead does not report that. */
   sweep(oldest: number): void {
     for (const [pid, { at }] of this.taken) if (at < oldest) this.forget(pid);

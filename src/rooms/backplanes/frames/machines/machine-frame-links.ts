@@ -54,7 +54,7 @@ export class MachineFrameLinks implements FrameLinks {
     const machine = machineOf(worker);
     const known = this.routes.get(machine);
     if (known) return known;
-    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine));
+    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine), () => this.presence?.absent(machine));
     this.routes.set(machine, route);
     return route;
   }
@@ -73,9 +73,12 @@ export class MachineFrameLinks implements FrameLinks {
       },
       // Workers of this machine answer, too, so that the new worker knows when all have.
       onHello: (worker) => machineOf(worker) === machine && gateway.answer(numberOf(worker)),
+      // No worker has got its frames, so they need not be continued.
+      onAbsent: (gone) => this.routes.delete(gone),
     });
     const inOrder = new InOrder(
       {
+        isThere: (sender) => presence.has(sender),
         onFrame: (frame) =>
           guarded(() => {
             presence.heard(frame.sender);
@@ -84,12 +87,17 @@ export class MachineFrameLinks implements FrameLinks {
               else listener.onMessage(frame.sender, type, body);
             });
           }),
-        onLoss: (sender) => listener.onJoin(sender),
+        onLoss: (sender, reason) => {
+          pubSub.health.noteGap(sender, reason);
+          presence.resume(sender);
+        },
       },
       () => gateway.hasMates,
     );
     const receive = (frame: MachineFrame) => {
-      if (frame.addressees.includes(ownNumber)) inOrder.receive(frame, numberBefore(frame, ownNumber));
+      if (!frame.addressees.includes(ownNumber)) return;
+      presence.admit(frame.sender);
+      inOrder.receive(frame, numberBefore(frame, ownNumber));
     };
     /** One malformed message must not take those after it along. */
     const guarded = (read: () => void) => {
@@ -167,6 +175,7 @@ class MachineRoute implements Route {
     sender: string,
     private readonly pubSub: PubSub,
     private readonly channel: string,
+    private readonly onAbsent: () => void,
   ) {
     this.writer = new MachineFrameWriter(sender);
   }
@@ -180,7 +189,9 @@ class MachineRoute implements Route {
     if (failures !== this.failures) this.writer.restart();
     this.failures = failures;
     const { frame, messages } = this.writer.take();
-    void this.pubSub.publish(this.channel, frame, messages);
+    void this.pubSub.publish(this.channel, frame, messages).then((receivers) => {
+      if (receivers === 0) this.onAbsent();
+    });
   }
 
   forget(worker: string): void {

@@ -114,9 +114,11 @@ export function openFrame(bytes: Buffer): MachineFrame {
   if (at > bytes.length) throw new MalformedMessage('a frame ends within its addressees');
   const sender = bytes.toString('latin1', 2, numbers);
   if (WORKER_NAME.exec(sender)?.[0] !== sender) throw new MalformedMessage('a frame must name its sender');
+  const number = bytes.readUIntLE(numbers, NUMBER);
+  if (number === 0) throw new MalformedMessage('a frame has no number');
   const addressees: number[] = [];
   for (let each = start; each < at; each += ADDRESSEE) addressees.push(bytes.readUInt32LE(each));
-  return { bytes, sender, number: bytes.readUIntLE(numbers, NUMBER), addressees, at };
+  return { bytes, sender, number, addressees, at };
 }
 
 /** The number of the frame that a worker has got before this one; 0 if there is none that it must wait for. */

@@ -1,4 +1,7 @@
 import { MalformedMessage } from '../../../../errors.js';
+import { machineOf } from './machine-frame.js';
+import { Newcomers } from './newcomers.js';
+import { Paced } from './paced.js';
 import type { PubSub } from './pub-sub.js';
 
 /** How often a worker says that it is there, in ms. */
@@ -28,6 +31,8 @@ interface PresenceEvents {
   onLeave(worker: string): void;
   /** The worker waits for an answer. */
   onHello(worker: string): void;
+  /** Nothing that was sent to the machine has arrived, and nothing will. */
+  onAbsent(machine: string): void;
 }
 
 /**
@@ -39,6 +44,11 @@ export class Presence {
   private readonly missed = new Map<string, number>();
   /** Workers that have said bye. */
   private readonly departed = new Set<string>();
+  /** Workers that have sent no frame yet, by their machines. They may be forged. */
+  private readonly unproven = new Map<string, Set<string>>();
+  private readonly newcomers = new Newcomers();
+  private readonly joins = new Paced((worker) => this.events.onJoin(worker));
+  private readonly hellos = new Paced((worker) => this.events.onHello(worker));
   private readonly timer: NodeJS.Timeout;
   /** The hello that is being answered. */
   private hello: Hello | undefined;
@@ -73,23 +83,49 @@ export class Presence {
     clearTimeout(timer);
   }
 
-  /** Call this with the sender of each frame. */
+  /**
+   * Call this with the sender of each frame that arrives.
+   * @throws MalformedMessage if too many workers have appeared
+   */
+  admit(worker: string): void {
+    if (!this.missed.has(worker) && worker !== this.id && !this.departed.has(worker)) this.join(worker);
+  }
+
+  /** Call this with the sender of each frame that is handled. */
   heard(worker: string): void {
     if (worker === this.id || this.departed.has(worker)) return;
-    const isNew = !this.missed.has(worker);
+    this.admit(worker);
     this.missed.set(worker, 0);
-    if (isNew) this.events.onJoin(worker);
+    if (this.unproven.size > 0) this.prove(worker);
     if (this.hello?.answers.add(worker)) this.review();
   }
 
+  /** Frames from the worker or to it may have been lost. */
+  resume(worker: string): void {
+    if (this.missed.has(worker)) this.joins.run(worker);
+  }
+
+  /** @throws MalformedMessage if it is no word, or if too many workers have appeared */
   receive(bytes: Buffer): void {
     const [, word, worker] = /^(hello|here) (\d{1,9}\.[\w-]{8})$/.exec(bytes.toString('latin1')) ?? [];
     if (!worker) throw new MalformedMessage('a worker must say who it is');
     if (worker === this.id || this.departed.has(worker)) return;
-    const isKnown = this.missed.has(worker);
+    if (!this.missed.has(worker)) {
+      this.join(worker);
+      const machine = machineOf(worker);
+      this.unproven.set(machine, (this.unproven.get(machine) ?? new Set()).add(worker));
+    } else if (word === words.hello) this.joins.run(worker);
     this.missed.set(worker, 0);
-    if (!isKnown || word === words.hello) this.events.onJoin(worker);
-    if (word === words.hello) this.events.onHello(worker);
+    if (word === words.hello) this.hellos.run(worker);
+  }
+
+  /** Nothing is subscribed to the channel of the machine: workers that have only said that they are there are not. */
+  absent(machine: string): void {
+    for (const worker of this.unproven.get(machine) ?? []) this.remove(worker);
+  }
+
+  has(worker: string): boolean {
+    return this.missed.has(worker);
   }
 
   /** The other workers that are there. */
@@ -106,6 +142,8 @@ export class Presence {
 
   close(): void {
     clearInterval(this.timer);
+    this.joins.close();
+    this.hellos.close();
     this.hello?.end();
   }
 
@@ -123,8 +161,33 @@ export class Presence {
     }
   }
 
+  private join(worker: string): void {
+    this.newcomers.admit();
+    this.missed.set(worker, 0);
+    this.joins.run(worker);
+  }
+
   private remove(worker: string): void {
-    if (this.missed.delete(worker)) this.events.onLeave(worker);
+    if (!this.missed.delete(worker)) return;
+    this.joins.forget(worker);
+    this.hellos.forget(worker);
+    const isUnproven = this.prove(worker);
+    this.events.onLeave(worker);
+    if (isUnproven && !this.hasWorkerOf(machineOf(worker))) this.events.onAbsent(machineOf(worker));
+  }
+
+  /** The worker is there, or gone. Returns whether that was open. */
+  private prove(worker: string): boolean {
+    const machine = machineOf(worker);
+    const workers = this.unproven.get(machine);
+    const isUnproven = workers?.delete(worker) ?? false;
+    if (workers?.size === 0) this.unproven.delete(machine);
+    return isUnproven;
+  }
+
+  private hasWorkerOf(machine: string): boolean {
+    for (const worker of this.missed.keys()) if (machineOf(worker) === machine) return true;
+    return false;
   }
 
   private review(): void {

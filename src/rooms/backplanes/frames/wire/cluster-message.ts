@@ -1,6 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
 import type { ClusterMessage, ClusterResponse } from 'socket.io-adapter';
-import { Decoder, Encoder, type Packet, PacketType } from 'socket.io-parser';
+import type { Packet, Decoder as PacketDecoder } from 'socket.io-parser';
+import { Decoder, Encoder, PacketType } from '../../../../compat/socket-io-parser.js';
 import type { EncodedPackets } from '../../../encoded-packet.js';
 import { checkClusterMessage } from '../../checks.js';
 import { messageOf, types } from './message.js';
@@ -39,7 +40,7 @@ export function decodeMessage(bytes: Buffer): { message: Message; isForApplicati
 /** Decodes the data of a packet. */
 export function decodePackets(
   packets: EncodedPackets,
-  parser: new () => Pick<Decoder, 'add' | 'on' | 'destroy'>,
+  parser: new () => Pick<PacketDecoder, 'add' | 'on' | 'destroy'>,
 ): unknown[] {
   const decoder = new parser();
   let data: unknown[] = [];

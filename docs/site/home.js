@@ -1,0 +1,62 @@
+// The landing page: what gjallar is, three figures of the README, two commands, and the one-line diff.
+
+/** @param {string} readme the README, whose table of figures `npm run bench:report` writes */
+export function homePage(readme) {
+  const figures = wanted.map(({ row, text }) => {
+    const cells = readme
+      .split('\n')
+      .find((line) => line.startsWith(`| ${row} |`))
+      ?.split('|')
+      .map((cell) => cell.trim());
+    if (!cells) throw new Error(`README.md has no figures "${row}"; change docs/site/home.js`);
+    const [, , stock, , ours, gain] = cells;
+    return { title: gain, details: `${text}: ${plain(ours)} instead of ${plain(stock)}.` };
+  });
+  return `---
+layout: home
+hero:
+  name: gjallar
+  text: Socket.IO on every core
+  tagline: A drop-in, clustered Socket.IO server on uWebSockets.js. One worker per core without sticky sessions, and rooms that span workers and machines.
+  image: { src: /logo.svg, alt: 'A horn, the logo of gjallar' }
+  actions:
+    - { theme: brand, text: Quick start, link: /docs/guide/quick-start }
+    - { theme: alt, text: Move your application, link: /docs/move }
+    - { theme: alt, text: 'Which server, when', link: /docs/guide/which-server }
+features:
+${figures.map(({ title, details }) => `  - { title: '${title}', details: '${details}' }`).join('\n')}
+---
+
+## Try it
+
+\`\`\`sh
+npm install && npm start
+npm install && npm test
+\`\`\`
+
+## Change one line
+
+\`\`\`diff
+- import { Server } from 'socket.io';
++ import { Server } from 'gjallar';
+\`\`\`
+
+Everything else stays: rooms, namespaces, middleware, acknowledgements, the browser's client. [Benchmarks](docs/benchmarks.md)
+also list what gjallar loses, above all latency in busy rooms. [Which server, when](docs/guide/which-server.md) says when not
+to use it.
+`;
+}
+
+const wanted = [
+  { row: 'CPU to connect a client', text: 'less CPU to connect a client' },
+  {
+    row: 'the same with the kernel’s memory, 64,000 clients',
+    text: 'less memory for each of 64,000 clients, with the kernel’s share',
+  },
+  {
+    row: 'room of 1,000 at 100 messages/s: CPU per delivery',
+    text: 'less CPU for a delivery in a room of 1,000 at 100 messages/s',
+  },
+];
+
+const plain = (figure) => figure.replace(/ \(.*\)/, '');

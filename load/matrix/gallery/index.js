@@ -1,0 +1,29 @@
+import frameworks from './frameworks.js';
+import { installed } from './install.js';
+import libraries from './libraries.js';
+import tools from './tools.js';
+
+/** How many workers `gjallar run` gets. */
+const WORKERS = 2;
+
+/**
+ * Applications and frameworks of other people. Each is an application of the matrix; besides:
+ * - `version`: of what it is about, exact
+ * - `state`: why `gjallar run` cannot be compared; shown in its place
+ * - `app`: its folder in `apps/`, if that is not its name
+ * - `isSequential`: its ways run one after the other, because its script changes its files
+ */
+export const gallery = Object.fromEntries(
+  Object.entries({ ...libraries, ...frameworks, ...tools }).map(([name, { from, app = name, ...application }]) => [
+    name,
+    { ...application, ...installed(app, from), isVerbose: true, workers: WORKERS },
+  ]),
+);
+
+/** What the gallery lacks, and why. */
+export const notRun = {
+  'etherpad-lite': 'npm has only 1.8.14 of 2021, which uses socket.io 2; gjallar needs 4.6',
+  'excalidraw-room': 'not on npm',
+  'The Lounge, MagicMirror': 'their newest versions on npm need Node.js 22',
+  Directus: 'its realtime interface is WebSocket without Socket.IO',
+};

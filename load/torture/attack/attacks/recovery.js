@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Refused, text } from '../dial.js';
+
+// Clients that return. The application has connection state recovery, and its clients name rooms.
+
+const application = fileURLToPath(new URL('../recovering.mjs', import.meta.url));
+
+/** Clients that return at once. */
+const FEW = 20;
+const MANY = 500;
+/** How often the attacker has something sent to all, in ms. */
+const BROADCAST_MS = 10;
+const PATIENCE_MS = 5000;
+/** How long the packets may take that are kept, in ms. */
+const FILL_MS = 40_000;
+
+const named = (prefix, count) => Array.from({ length: count }, (_, number) => `${prefix}${number}`);
+
+/** A WebSocket in the main namespace, what it needs to return, and what came before it was let in. */
+async function enter(attacker, auth = {}, worker = attacker.target) {
+  const connection = await attacker.dial.socket(worker, { patience: PATIENCE_MS });
+  const bytes = text(`40${JSON.stringify(auth)}`);
+  attacker.bytes += bytes.length;
+  connection.write(bytes);
+  const before = [];
+  const answer = await packet(connection, (one) => one.startsWith('40') || !before.push(one));
+  return { connection, before, pid: JSON.parse(answer.slice(2)).pid };
+}
+
+/** The next packet that fits. */
+async function packet(connection, fits, patience = PATIENCE_MS) {
+  for (;;) {
+    const frame = await connection.frame(patience);
+    const one = frame?.payload.toString();
+    if (one === undefined || frame.opcode === CLOSE) throw new Error('the connection has ended');
+    if (one === '2') connection.write(text('3'));
+    if (fits(one)) return one;
+  }
+}
+
+const CLOSE = 8;
+
+/** The last argument of an event. */
+const offsetIn = (event) => JSON.parse(event.slice(2)).at(-1);
+
+/** Clients of the attacker that have something to return to: each is in rooms, and has an offset of before all packets. */
+async function prepared(attacker, { clients, rooms, packets }) {
+  const connections = [];
+  const sessions = [];
+  const filler = await enter(attacker, {}, attacker.other);
+  for (let count = 0; count < clients; count++) {
+    const entered = await enter(attacker).catch((error) => {
+      // Limits may let fewer in; the attack goes on with these.
+      if (sessions.length > 0 && error instanceof Refused) return undefined;
+      throw error;
+    });
+    if (!entered) break;
+    const { connection, pid } = entered;
+    const offset = offsetIn(await packet(connection, (one) => one.startsWith('42["hello"')));
+    connection.write(text(`420${JSON.stringify(['join', named('r', rooms)])}`));
+    await packet(connection, (one) => one.startsWith('430'));
+    sessions.push({ pid, offset });
+    connections.push(connection.discard());
+  }
+  const { connection } = filler;
+  connection.write(text(`421${JSON.stringify(['fill', named('x', 1000), packets])}`));
+  await packet(connection, (one) => one.startsWith('431'), FILL_MS);
+  connection.close();
+  for (const one of connections) one.close();
+  return sessions;
+}
+
+/** Returns again and again, with what `authOf` makes of a session. */
+const returning = (name, about, { atOnce = FEW, ...size }, authOf) => ({
+  name: `recovery: ${name}`,
+  about,
+  application,
+  prepare: (attacker) => prepared(attacker, size),
+  run: (attacker, sessions) =>
+    Promise.all([
+      broadcast(attacker),
+      ...Array.from({ length: atOnce }, (_, index) =>
+        attacker.again(async () => {
+          const session = sessions[index % sessions.length];
+          const { connection, pid } = await enter(attacker, authOf(session));
+          connection.discard().close();
+          if (pid !== session.pid) attacker.refused++;
+        }),
+      ),
+    ]),
+});
+
+const broadcast = (attacker) =>
+  attacker.again(async () => {
+    const connection = await attacker.socket();
+    while (await attacker.send(connection, text('42["message",{"room":"x0","text":""}]'))) await sleep(BROADCAST_MS);
+    connection.close();
+  });
+
+const senders = (count, number) =>
+  named('w', count)
+    .map((name) => `~${name}.${number}`)
+    .join('');
+
+/** A time that has not come yet. */
+const FUTURE = 'zzzzzzzzz';
+
+const sameAgain = ({ pid, offset }) => ({ pid, offset });
+
+/** What was sent to a room before the attacker joined it. */
+const listening = {
+  name: 'recovery: messages from before a join',
+  about: 'an offset with older numbers, and a room joined late',
+  application,
+  run: async (attacker) => {
+    const { connection, pid } = await enter(attacker);
+    const offset = offsetIn(await packet(connection, (one) => one.startsWith('42["hello"')));
+    const other = await enter(attacker);
+    for (const message of ['["join",["secret"]]', '["message",{"room":"secret","text":"before"}]'])
+      other.connection.write(text(`421${message}`));
+    for (let answers = 0; answers < 2; answers++) await packet(other.connection, (one) => one.startsWith('431'));
+    connection.write(text('421["join",["secret"]]'));
+    await packet(connection, (one) => one.startsWith('431'));
+    other.connection.write(text('421["message",{"room":"secret","text":"after"}]'));
+    await packet(connection, (one) => one.startsWith('42["message"'));
+    connection.close();
+    const back = await enter(attacker, { pid, offset }, attacker.other);
+    if (back.pid !== pid) throw new Error('the client was not recovered');
+    const missed = back.before.filter((one) => one.startsWith('42["message"'));
+    if (missed.length !== 1 || !missed[0].includes('after')) throw new Error(`the client got ${missed}`);
+    back.connection.close();
+    other.connection.close();
+  },
+};
+
+/** @type {import('../attacks.js').Attack[]} */
+export const recoveryAttacks = [
+  returning(
+    'old offsets in 6,000 rooms',
+    'returns to what is not kept',
+    { clients: 1, rooms: 6000, packets: 60_000 },
+    sameAgain,
+  ),
+  returning(
+    'old offsets in 1,900 rooms',
+    'returns after 60,000 packets to other rooms',
+    { clients: 20, rooms: 1900, packets: 60_000 },
+    sameAgain,
+  ),
+  returning(
+    'offsets of made-up workers',
+    '500 offsets at once, each of 2,401 workers, of which the last one has sent nothing',
+    { clients: MANY, rooms: 1, packets: 100, atOnce: MANY },
+    ({ pid }) => ({ pid, offset: `g~${FUTURE}~1.0${senders(2400, 0)}~9.5` }),
+  ),
+  returning(
+    'offsets of what never comes',
+    '500 offsets at once of broadcasts that no worker has sent',
+    { clients: MANY, rooms: 1, packets: 100, atOnce: MANY },
+    ({ pid }) => ({ pid, offset: `g~${FUTURE}~1.0~1.zzzzzzzz~2.zzzzzzzz${senders(8, 5)}` }),
+  ),
+  returning(
+    'sessions that do not exist',
+    'each worker is asked for them',
+    { clients: 1, rooms: 1, packets: 1 },
+    ({ offset }) => ({
+      pid: Array.from({ length: 20 }, () => Math.floor(Math.random() * 36).toString(36)).join(''),
+      offset,
+    }),
+  ),
+  {
+    name: 'recovery: rooms joined and left',
+    about: '2,000 rooms, each time',
+    application,
+    run: (attacker) =>
+      attacker.again(async () => {
+        const { connection } = await enter(attacker);
+        const rooms = JSON.stringify(named('r', 1990));
+        connection.discard();
+        await attacker.send(connection, text(`42["join",${rooms}]`));
+        while (await attacker.send(connection, text('42["join",["y"]]')))
+          await attacker.send(connection, text('42["leave",["y"]]'));
+        connection.close();
+      }),
+  },
+  listening,
+];

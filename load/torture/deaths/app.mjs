@@ -1,0 +1,21 @@
+// An application that knows nothing of gjallar. Each number that it is sent goes to a room, and to each socket of the
+// worker alone. The answer names these sockets.
+import { createServer } from 'node:http';
+import { Server } from 'socket.io';
+
+/** What a worker sends leaves it within a window of a few ms. What is confirmed later than that must not be lost. */
+const CONFIRM_MS = 30;
+
+const http = createServer((request, response) => {
+  const number = Number(new URL(request.url, 'http://localhost').searchParams.get('number'));
+  const sockets = [...io.of('/').sockets.values()];
+  io.to('room').emit('number', number, process.pid);
+  for (const socket of sockets) socket.emit('own', number, process.pid);
+  setTimeout(() => response.end(JSON.stringify(sockets.map(({ id }) => id))), CONFIRM_MS);
+});
+const io = new Server(http, { connectionStateRecovery: {} });
+io.on('connection', (socket) => {
+  if (!socket.recovered) socket.join('room');
+});
+process.on('SIGUSR2', () => process.exit(3));
+http.listen(0, '127.0.0.1');

@@ -1,0 +1,181 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis as RedisClient } from 'ioredis';
+import { freePort } from '../../peers/free-port.js';
+import { Members } from '../faults/members.js';
+import { Redis } from '../faults/redis.js';
+import { progress, randomFrom, shuffled } from '../support/scenario.js';
+import { Service } from '../support/service.js';
+
+/** How long it may take until all members are served again, and until the operator is told, in ms. */
+const RECOVERY = 40_000;
+/** How long a message may take to its members while nothing is wrong, in ms. */
+const DELIVERY = 5000;
+/** How many messages are posted between two faults, at least. */
+const MESSAGES = 60;
+const PROBLEM = 'Redis has lost messages that it had confirmed';
+const OPERATOR = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'torture' };
+const authorization = `Basic ${Buffer.from(Object.values(OPERATOR).join(':')).toString('base64')}`;
+
+/** How Redis comes back. `older` is the same state of the beginning each time. */
+const FAULTS = ['empty', 'empty twice', 'older', 'shorter'];
+
+/** @param {{ machines: number, downtimes: number[], seed: number, times: number, minutes: number }} options */
+export async function lossesOn({ machines, downtimes, seed, times, minutes }) {
+  const directory = mkdtempSync(join(tmpdir(), 'torture-losses-'));
+  const port = await freePort('127.0.0.1');
+  const redis = await Redis.start({ directory, host: '127.0.0.1', port, settings: ['--appendonly', 'no'] });
+  const services = [];
+  try {
+    for (let index = 0; index < machines; index++) {
+      services.push(await Service.start({ REDIS_URL: redis.url, WORKERS: '2', ...OPERATOR }));
+    }
+    const place = { name: `${machines} ${machines === 1 ? 'machine' : 'machines'}`, directory, redis, services };
+    const each = FAULTS.flatMap((fault) => downtimes.map((downtime) => ({ fault, downtime })));
+    const order = shuffled(Array.from({ length: times }, () => each).flat(), randomFrom(seed));
+    return await injectLosses(place, order, Date.now() + minutes * 60_000);
+  } finally {
+    await Promise.all(services.map((service) => service.stop()));
+    await redis.kill();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function injectLosses({ name, directory, redis, services }, order, end) {
+  const members = new Members((index) => services[index % services.length].url, {
+    count: 6,
+    rooms: ['north', 'south', 'east'],
+    pause: 60,
+  });
+  /** The epochs of messages that Redis has lost, or may have lost. */
+  const gone = new Set();
+  const done = new Map();
+  const tally = { lost: 0, unserved: 0, untold: 0 };
+  const isCurrent = ({ epoch }) => !gone.has(epoch);
+  const snapshot = join(directory, 'dump.rdb');
+  const oldest = join(directory, 'oldest.rdb');
+
+  /** Ends Redis. Whatever was acknowledged until it returns is the store's to lose. */
+  const takeDown = async (downtime) => {
+    await redis.kill();
+    const settled = performance.now() - DELIVERY;
+    tally.lost += members.missing((verdict) => isCurrent(verdict) && verdict.at < settled);
+    await sleep(downtime);
+    for (const { epoch } of members.verdicts.values()) if (epoch) gone.add(epoch);
+  };
+  const faults = {
+    empty: async (downtime) => {
+      await counted(redis);
+      await takeDown(downtime);
+      rmSync(snapshot, { force: true });
+      await redis.begin();
+    },
+    'empty twice': async (downtime) => {
+      await faults.empty(downtime);
+      await sleep(300);
+      await takeDown(1000);
+      rmSync(snapshot, { force: true });
+      await redis.begin();
+    },
+    older: async (downtime) => {
+      await counted(redis);
+      await takeDown(downtime);
+      copyFileSync(oldest, snapshot);
+      await redis.begin();
+    },
+    shorter: async (downtime) => {
+      await save(redis);
+      // So that something is lost, and can be noticed.
+      await counted(redis);
+      await takeDown(downtime);
+      await redis.begin();
+    },
+  };
+
+  try {
+    await members.join();
+    if (!(await members.allServed(RECOVERY))) throw new Error('the members are not served before the first fault');
+    await save(redis);
+    copyFileSync(snapshot, oldest);
+    await counted(redis);
+    for (const [index, { fault, downtime }] of order.entries()) {
+      if (Date.now() > end) break;
+      progress(`${name}: ${index + 1} of ${order.length}: ${fault}, ${downtime} ms`);
+      await faults[fault](downtime);
+      if (!(await members.allServed(RECOVERY))) tally.unserved++;
+      const enough = members.acks + MESSAGES;
+      while (members.acks < enough && Date.now() < end) await sleep(20);
+      if (!(await areTold(services))) tally.untold++;
+      await acknowledge(services[0]);
+      const key = `Redis returned ${fault} after ${downtime / 1000} s`;
+      done.set(key, (done.get(key) ?? 0) + 1);
+    }
+    progress('');
+    await members.finish(RECOVERY, isCurrent);
+    const missing = members.missing(isCurrent);
+    return [
+      ...[...done].map(([fault, count]) => ({ name: `${name}: ${fault}`, value: 'injected', times: count })),
+      { name: `${name}: faults after which a member was not served`, value: tally.unserved, most: 0 },
+      { name: `${name}: faults that the operator was not told of`, value: tally.untold, most: 0 },
+      { name: `${name}: acknowledged messages`, value: members.count('acked'), least: 1 },
+      { name: `${name}: deliveries lost of messages that Redis kept`, value: tally.lost + missing, most: 0 },
+      {
+        name: `${name}: deliveries lost of messages that Redis lost`,
+        value: members.missing((one) => !isCurrent(one)),
+      },
+      { name: `${name}: deliveries duplicated`, value: members.duplicated(), most: 0 },
+      { name: `${name}: messages sent again as new ones`, value: members.pushedAgain, most: 0 },
+      { name: `${name}: deliveries out of order`, value: members.outOfOrder(), most: 0 },
+      { name: `${name}: deliveries of refused messages`, value: members.refusedButHeard(), most: 0 },
+      { name: `${name}: recoveries that were told to be incomplete`, value: members.incomplete, least: 1 },
+    ];
+  } finally {
+    members.leave();
+  }
+}
+
+async function save(redis) {
+  const admin = new RedisClient(redis.url);
+  await admin.save();
+  admin.disconnect();
+}
+
+/** Resolves once each worker has told Redis that it is there, and all have done so again. */
+async function counted(redis) {
+  const admin = new RedisClient(redis.url);
+  const counts = async () => {
+    const keys = await admin.keys('*canary:*');
+    return new Map(keys.length > 0 ? (await admin.mget(keys)).map((count, at) => [keys[at], count]) : []);
+  };
+  const before = await counts();
+  const end = Date.now() + RECOVERY;
+  for (;;) {
+    const now = await counts();
+    if (now.size > 0 && [...now].every(([key, count]) => count !== before.get(key))) break;
+    if (Date.now() > end) throw new Error('the workers do not count up in Redis');
+    await sleep(50);
+  }
+  admin.disconnect();
+}
+
+/** Whether each machine names the problem in time. */
+async function areTold(services) {
+  const end = Date.now() + RECOVERY;
+  for (const { url } of services) {
+    for (;;) {
+      const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
+      if ((await response.json()).problems.includes(PROBLEM)) break;
+      if (Date.now() > end) return false;
+      await sleep(100);
+    }
+  }
+  return true;
+}
+
+async function acknowledge({ url }) {
+  const headers = { Authorization: authorization, Connection: 'close' };
+  const response = await fetch(`${url}/api/acknowledge-loss`, { method: 'POST', headers });
+  if (!response.ok) throw new Error(`the loss could not be acknowledged: ${await response.text()}`);
+}

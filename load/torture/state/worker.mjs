@@ -1,0 +1,54 @@
+// A worker with a state room, in a process that can be stopped and killed. Its parent tells it over IPC what to do.
+// Arguments: the folder of the machine's mesh, the worker's id, its machine, the URL of Redis (or `-`), and the ids of the
+// machine's other workers.
+
+import { Server } from 'socket.io';
+import { Mesh } from '../../../build/cluster/mesh/mesh.js';
+import { App, us_socket_local_port } from '../../../build/compat/uws.js';
+import { Engine } from '../../../build/index.js';
+import { embeddedBackplane } from '../../../build/rooms/backplanes/embedded/embedded.js';
+import { ownWindow } from '../../../build/rooms/backplanes/frames/window.js';
+import { redisFramesBackplane } from '../../../build/rooms/backplanes/redis-frames/redis-frames.js';
+import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
+import { linksOf } from '../../../build/runtime/backplane.js';
+import { stateRoom } from '../../../build/state/index.js';
+
+const [directory, id, machine, url, ...others] = process.argv.slice(2);
+process.once('disconnect', () => process.exit());
+
+const mesh = new Mesh(Number(id), directory);
+await mesh.listen();
+await mesh.join(others.map(Number));
+const links = linksOf(mesh);
+const events = { onDown: () => {}, onUp: () => {} };
+const bus =
+  url === '-'
+    ? embeddedBackplane(links)
+    : redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events });
+const app = App();
+const engine = new Engine().attach(app);
+const io = new Server({ adapter: withNativeRooms(bus.factory, engine) });
+io.bind(engine);
+await bus.ready();
+const room = stateRoom(io, 'quotes', { event: 'quote', maxKeys: 1000 });
+io.on('connection', (socket) => {
+  socket.on('watch', (options, ack) => ack(room.join(socket, options)));
+});
+await room.ready();
+
+const commands = {
+  set: (key, value) => room.set(key, value),
+  patch: (key, fields) => room.patch(key, fields),
+  delete: (key) => room.delete(key),
+  entries: () => [...room.entries()],
+  stats: () => room.stats(),
+};
+
+process.on('message', ({ number, name, args }) => {
+  try {
+    process.send({ number, result: commands[name](...args) });
+  } catch (error) {
+    process.send({ number, error: error.code ?? String(error) });
+  }
+});
+app.listen('127.0.0.1', 0, (socket) => process.send({ url: `http://127.0.0.1:${us_socket_local_port(socket)}` }));

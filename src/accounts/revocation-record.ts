@@ -1,0 +1,50 @@
+/** Tokens that are no longer accepted: one by its id, or all that were issued before a time, of one user or of all. */
+export interface Revocation {
+  /** Names the tokens: `jti:…`, `user:…` or `all`. A later revocation with the same id widens this one. */
+  id: string;
+  /** Tokens issued before this time are revoked, in ms since 1970; undefined for one with a token's id. */
+  before?: number;
+  /** When it was revoked, in ms since 1970. */
+  at: number;
+  /** When the tokens have expired by themselves, in ms since 1970. The revocation is forgotten then. */
+  expires: number;
+}
+
+/**
+ * What is known about one id. Lifting a revocation leaves its record, so that a worker or a snapshot that knows only the
+ * revocation does not bring it back.
+ */
+export interface RevocationRecord extends Revocation {
+  /** Revocations up to this time were lifted, in ms since 1970. */
+  lifted?: number;
+}
+
+export const isInForce = ({ at, lifted }: RevocationRecord): boolean => lifted === undefined || at > lifted;
+
+/** Combines what two sides know about one id: neither may weaken what the other one has revoked. */
+export function combine(one: RevocationRecord, other: RevocationRecord = one): RevocationRecord {
+  const { id, at } = one.at >= other.at ? one : other;
+  const lifted = greatest([one.lifted, other.lifted]);
+  const before = greatest([one, other].map((side) => (isInForce({ ...side, lifted }) ? side.before : undefined)));
+  return {
+    id,
+    ...(before !== undefined && { before }),
+    at,
+    expires: Math.max(one.expires, other.expires),
+    ...(lifted !== undefined && { lifted }),
+  };
+}
+
+const greatest = (times: (number | undefined)[]): number | undefined =>
+  times.reduce((most, time) => (most === undefined || (time ?? 0) > most ? time : most), undefined);
+
+/** Whether a store that has `stored` lacks nothing of `record`. */
+export function isCovered(record: RevocationRecord, stored: RevocationRecord | undefined): boolean {
+  return (
+    stored !== undefined &&
+    isInForce(stored) === isInForce(record) &&
+    stored.before === record.before &&
+    stored.lifted === record.lifted &&
+    stored.expires === record.expires
+  );
+}

@@ -1,0 +1,44 @@
+import type { Accounts, Identity } from '../accounts/identity.js';
+import type { EngineRequest } from '../engine/http/request.js';
+import { GjallarError } from '../errors.js';
+import { type SpanOptions, traced } from '../telemetry/tracing.js';
+import { failureOf } from './handlers/answer.js';
+import { identify } from './identify.js';
+import type { ChatSocket } from './protocol.js';
+
+/** What the tokens of connecting clients say. */
+const identities = new WeakMap<ChatSocket, Identity>();
+
+/** What the token of a client said when it was admitted; undefined if no token is required. */
+export const identityOf = (socket: ChatSocket): Identity | undefined => identities.get(socket);
+
+/** The connections of clients that are being admitted. */
+const arriving = new WeakSet<ChatSocket['conn']>();
+
+/** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
+export async function admit(
+  accounts: Accounts | undefined,
+  socket: ChatSocket,
+  next: (error?: Error) => void,
+  onRefused: (code: string, request: EngineRequest) => void,
+): Promise<void> {
+  const { conn } = socket;
+  // socket.io rejects a second CONNECT only once the first one has passed the middleware.
+  if (arriving.has(conn)) return void conn.close();
+  arriving.add(conn);
+  try {
+    const span: SpanOptions = { kind: 'server', attributes: { 'network.protocol.name': conn.transport.name } };
+    const { auth } = socket.handshake;
+    const identity = await traced('client connect', span, () => identify(accounts, auth, socket.id));
+    const { name, displayName, grant } = identity;
+    Object.assign(socket.data, { name, displayName, grant });
+    if (accounts) identities.set(socket, identity);
+    next();
+  } catch (error) {
+    if (error instanceof GjallarError) onRefused(error.code, socket.request as unknown as EngineRequest);
+    // socket.io sends a CONNECT_ERROR with the error's message and `data`.
+    next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
+  } finally {
+    arriving.delete(conn);
+  }
+}

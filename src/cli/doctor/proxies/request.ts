@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util';
+import type { Config } from '../../../config/options.js';
+import { GjallarError } from '../../../errors.js';
+import { addressesIn } from './addresses.js';
+
+export const PROXY_USAGE =
+  'usage: gjallar doctor --proxy haproxy|nginx|envoy --place NAME [--addresses HOST:PORT-PORT,…] [--check PATH] ' +
+  '[--hash-balance-factor PERCENT]';
+
+/** What the configuration of a proxy is made from. */
+export interface ProxyRequest {
+  readonly proxy: string;
+  /** The query parameter that clients are placed by. */
+  readonly place: string;
+  /** The workers, as host and port. */
+  readonly addresses: readonly string[];
+  /** The path that health checks request; undefined if they only connect. */
+  readonly check: string | undefined;
+  /** How far a worker may be above the average load, in percent of it, before clients go to the next one. */
+  readonly balanceFactor: number | undefined;
+}
+
+/**
+ * Reads the arguments. By default, the workers are those of this machine.
+ * @throws GjallarError BAD_CONFIG
+ */
+export function readProxyRequest(args: readonly string[], config: Config): ProxyRequest {
+  const given = valuesOf(args);
+  const { place = '' } = given;
+  if (!/^\w{1,64}$/.test(place)) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `--place must be the query parameter that names the room: 1 to 64 letters, digits and underscores`,
+    );
+  }
+  const addresses = addressesIn(given.addresses ?? addressesHere(config));
+  if (!addresses) {
+    throw new GjallarError('BAD_CONFIG', '--addresses must be such as 10.0.0.1:3001-3004,10.0.0.2:3001-3004');
+  }
+  const { check } = given;
+  if (check !== undefined && !/^\/[\w./-]*$/.test(check)) {
+    throw new GjallarError('BAD_CONFIG', '--check must be a path, such as /readyz');
+  }
+  return { proxy: given.proxy!, place, addresses, check, balanceFactor: factorOf(given['hash-balance-factor']) };
+}
+
+function valuesOf(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const options = { proxy: text, place: text, addresses: text, check: text, 'hash-balance-factor': text };
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch {
+    throw new GjallarError('BAD_CONFIG', PROXY_USAGE);
+  }
+}
+
+function addressesHere({ workerPorts, workers }: Config): string {
+  if (workerPorts === undefined) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'set WORKER_PORTS and WORKERS as for the server, or list the workers in --addresses',
+    );
+  }
+  return `127.0.0.1:${workerPorts}-${workerPorts + workers - 1}`;
+}
+
+function factorOf(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  const factor = /^\d{3,5}$/.test(given) ? Number(given) : 0;
+  if (factor > 100 && factor <= 65_535) return factor;
+  throw new GjallarError('BAD_CONFIG', '--hash-balance-factor must be an integer from 101 to 65535, such as 150');
+}

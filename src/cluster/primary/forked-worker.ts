@@ -1,0 +1,139 @@
+import type { Serializable } from 'node:child_process';
+import cluster, { type Worker } from 'node:cluster';
+import type { Logger } from 'pino';
+import { type Envelope, type FromPrimary, type FromWorker, type HandoverOrder, WORKER_PLACE } from '../protocol.js';
+
+/** How long a worker may take to stop after its drain before it is killed, in ms. */
+const STOP_TIMEOUT_MS = 10_000;
+/** The same for an immediate stop. */
+const STOP_NOW_TIMEOUT_MS = 3000;
+
+/** A worker as the primary sees it, from its fork to its end. */
+export class ForkedWorker {
+  readonly bornAt = performance.now();
+  /** Resolves when its process has ended. */
+  readonly gone: Promise<void>;
+  isMeshed = false;
+  isListening = false;
+  /** The same as a time of `performance.now()`. */
+  listeningSince = Number.POSITIVE_INFINITY;
+  /** Whether it listens on a port. An application without one listens on none. */
+  isOnPort = false;
+  /** Whether it has handed its sessions over and only holds their WebSockets. */
+  isHolder = false;
+  /** Whether it has been told to stop. */
+  isStopping = false;
+  /** Why it cannot continue, or why it has ended. */
+  failure: string | undefined;
+  private readonly worker: Worker;
+  /** Called when it reports this, or is gone. */
+  private readonly awaited = new Map<FromWorker['type'], () => void>();
+  private end = () => {};
+
+  /**
+   * @param isSpare whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends.
+   */
+  constructor(
+    environment: Record<string, string>,
+    /** See {@link WORKER_PLACE}. */
+    readonly place: number,
+    public isSpare: boolean,
+    private readonly log: Logger,
+  ) {
+    this.worker = cluster.fork({ ...environment, [WORKER_PLACE]: String(place) });
+    this.gone = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  get id(): number {
+    return this.worker.id;
+  }
+
+  get isDead(): boolean {
+    return this.worker.isDead();
+  }
+
+  /** How long it has lived, in ms. */
+  get age(): number {
+    return performance.now() - this.bornAt;
+  }
+
+  send(message: FromPrimary): void {
+    const envelope: Envelope<FromPrimary> = { gjallar: message };
+    this.pass(envelope as unknown as Serializable);
+  }
+
+  /** Sends a message to the application. */
+  pass(message: Serializable): void {
+    // A worker that has just died has no channel. Its `exit` event is handled separately.
+    if (this.worker.isConnected()) this.worker.send(message, () => {});
+  }
+
+  /** Resolves when the worker reports this, or is gone. */
+  reported(type: FromWorker['type']): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.isDead) resolve();
+      else this.awaited.set(type, resolve);
+    });
+  }
+
+  /** It has sent a message. */
+  heard(message: FromWorker): void {
+    if (message.type === 'listening') {
+      this.isListening = true;
+      this.isOnPort = message.isOnPort;
+      this.listeningSince = performance.now();
+    } else if (message.type === 'holding') {
+      this.isHolder = true;
+    }
+    this.awaited.get(message.type)?.();
+  }
+
+  /** Its process has ended. */
+  ended(code: number, signal: string | null): void {
+    this.failure ??= signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+    for (const resolve of this.awaited.values()) resolve();
+    this.end();
+  }
+
+  /** Kills it because of a failure. Several workers may report the same one. */
+  kill(failure: string): boolean {
+    if (this.worker.process.killed) return false;
+    this.failure ??= failure;
+    this.worker.process.kill('SIGKILL');
+    return true;
+  }
+
+  /** Drains it over a number of ms, and ends it. Resolves when it is gone, or only holds WebSockets. */
+  stop(over: number, handover?: HandoverOrder): Promise<void> {
+    const { process } = this.worker;
+    this.isStopping = true;
+    return new Promise((resolve) => {
+      if (this.isDead) return resolve();
+      const timer = setTimeout(
+        () => {
+          this.log.warn({ worker: this.id }, 'a worker did not stop in time and is killed');
+          process.kill('SIGKILL');
+        },
+        over + (handover?.hold ?? 0) + STOP_TIMEOUT_MS,
+      );
+      timer.unref();
+      if (handover) void this.reported('holding').then(resolve);
+      void this.gone.then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+      // A worker that is still starting has no clients, and may not read its messages yet.
+      if (!this.isListening) return void process.kill('SIGKILL');
+      this.send({ type: 'stop', over, handover });
+      if (!handover) this.send({ type: 'release', over });
+    });
+  }
+
+  /** Turns the stop in progress into an immediate one. */
+  stopNow(): void {
+    this.send({ type: 'stopNow' });
+    setTimeout(() => this.worker.process.kill('SIGKILL'), STOP_NOW_TIMEOUT_MS).unref();
+  }
+}

@@ -1,0 +1,17 @@
+import { GjallarError } from '../../errors.js';
+import { makeSocketFolder } from '../../socket-folders.js';
+
+/**
+ * Creates the folder with the sockets of the workers.
+ * @throws GjallarError BAD_CONFIG
+ */
+export function makeMeshDirectory(): string {
+  try {
+    return makeSocketFolder();
+  } catch (error) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `cannot create a folder for the sockets of the workers: ${(error as Error).message}. Set TMPDIR to a writable folder.`,
+    );
+  }
+}

@@ -1,0 +1,188 @@
+import type { HandoverOrder, Readiness } from '../protocol.js';
+import type { ForkedWorker } from './forked-worker.js';
+
+export interface ReloadOptions {
+  /** How long a drain of the workers that are replaced may take, in ms. */
+  drainTimeout: number;
+  /** How long workers that are replaced hold the WebSockets of sessions that they have handed over, in ms. */
+  reloadHold: number;
+  /** How long new workers must live before they replace old ones, in ms. */
+  reloadSettle: number;
+}
+
+/** The workers of a primary, as a reload uses them. */
+export interface Fleet {
+  /** The workers that run, without those that only hold WebSockets. */
+  readonly serving: readonly ForkedWorker[];
+  readonly isStopping: boolean;
+  /** Forks a worker that replaces one that still runs. */
+  forkSpare(old: ForkedWorker): ForkedWorker;
+  /** Forks a worker again that has ended. */
+  respawn(worker: ForkedWorker): void;
+  /** The readiness of workers; undefined for those that do not answer in time. */
+  readinessOf(workers: readonly ForkedWorker[]): Promise<ReadonlyMap<number, Readiness | undefined>>;
+}
+
+export interface Outcome {
+  /** How many workers were replaced, of those that ran. */
+  replaced: number;
+  workers: number;
+}
+
+/** An old worker, and the new one that replaces it. */
+interface Pair {
+  readonly old: ForkedWorker;
+  readonly successor: ForkedWorker;
+}
+
+/** How long new workers may take to be ready after they have listened, in ms. */
+export const MAX_UNREADY_MS = 30_000;
+/** How often it is checked whether new workers are ready, in ms. */
+const READY_CHECK_MS = 200;
+
+/**
+ * Replaces all workers by new ones, or none of them. The new workers start one after the other, and must live for a time
+ * beside the old ones, which serve clients until then. Then the old workers drain: their clients reconnect to new ones.
+ */
+export class Reload {
+  private readonly pairs: Pair[] = [];
+  private readonly lost: Promise<void>;
+  private onLost = () => {};
+
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly options: ReloadOptions,
+    /** Called with the reason as soon as the reload is aborted. */
+    private readonly onAborted: (reason: string) => void,
+  ) {
+    this.lost = new Promise((resolve) => {
+      this.onLost = resolve;
+    });
+  }
+
+  /** Resolves with undefined if the reload was aborted, or the server stops. */
+  async run(): Promise<Outcome | undefined> {
+    const { fleet, pairs } = this;
+    const old = fleet.serving;
+    const failure = (await this.forkAll(old)) ?? (await this.settle());
+    if (fleet.isStopping) return undefined;
+    if (failure !== undefined) return this.abort(failure);
+    for (const { successor } of pairs) successor.isSpare = false;
+    await this.replace();
+    return fleet.isStopping ? undefined : { replaced: pairs.length, workers: old.length };
+  }
+
+  private get successors(): ForkedWorker[] {
+    return this.pairs.map(({ successor }) => successor);
+  }
+
+  /** Why a new worker cannot continue; undefined while all can. */
+  private get failure(): string | undefined {
+    const failed = this.successors.find(({ failure }) => failure !== undefined);
+    return failed && `new worker ${failed.id} ${failed.failure} ${ageOf(failed)}`;
+  }
+
+  /** Starts the new workers. Resolves with the reason if one of them does not listen. */
+  private async forkAll(old: readonly ForkedWorker[]): Promise<string | undefined> {
+    const { fleet, pairs } = this;
+    for (const worker of old) {
+      // The worker has died meanwhile and was replaced.
+      if (worker.isDead) continue;
+      worker.isSpare = true;
+      const successor = fleet.forkSpare(worker);
+      pairs.push({ old: worker, successor });
+      void successor.gone.then(this.onLost);
+      await Promise.race([successor.reported('listening'), this.lost]);
+      if (fleet.isStopping || this.failure !== undefined) return this.failure;
+      if (worker.isOnPort && !successor.isOnPort) {
+        return `new worker ${successor.id} listens on no port, unlike worker ${worker.id}`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Waits until the new workers have lived long enough and are ready. Resolves with the reason if one is not. */
+  private async settle(): Promise<string | undefined> {
+    const { fleet, pairs, successors } = this;
+    if (pairs.length === 0 || fleet.isStopping) return undefined;
+    const since = Math.max(...successors.map(({ listeningSince }) => listeningSince));
+    await this.wait(since + this.options.reloadSettle - performance.now());
+    // A primary that was itself stopped may not know yet that a worker has ended. A dead or hung worker does not answer.
+    for (;;) {
+      const answers = await fleet.readinessOf([...pairs.map(({ old }) => old), ...successors]);
+      if (fleet.isStopping || this.failure !== undefined) return this.failure;
+      const unready = successors.find(({ id }) => !isReady(answers.get(id)));
+      if (!unready) return undefined;
+      // What is down for all old workers as well is no reason to keep them.
+      const alive = pairs.flatMap(({ old }) => (old.isDead ? [] : [old]));
+      const doAllAnswer = [...alive, ...successors].every(({ id }) => answers.get(id));
+      if (doAllAnswer && !alive.some(({ id }) => isReady(answers.get(id)))) return undefined;
+      if (performance.now() - since > this.options.reloadSettle + MAX_UNREADY_MS) {
+        const { problems = [] } = answers.get(unready.id) ?? {};
+        const what = answers.get(unready.id) ? 'is not ready' : 'does not respond';
+        return `new worker ${unready.id} ${what} ${ageOf(unready)}${problems.map((one) => `; ${one}`).join('')}`;
+      }
+      await this.wait(READY_CHECK_MS);
+    }
+  }
+
+  /** Waits for a number of ms, or until a new worker ends. */
+  private async wait(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const isOver = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([isOver, this.lost]);
+    clearTimeout(timer);
+  }
+
+  /** Keeps the old workers, and ends the new ones. A new worker stays where the old one has died meanwhile. */
+  private async abort(reason: string): Promise<undefined> {
+    const { fleet, options } = this;
+    this.onAborted(reason);
+    const ends: Promise<void>[] = [];
+    for (const { old, successor } of this.pairs) {
+      old.isSpare = false;
+      if (old.isDead && successor.failure === undefined && !successor.isDead) {
+        successor.isSpare = false;
+      } else {
+        if (old.isDead) fleet.respawn(old);
+        // Clients that are connected to it learn that they are to reconnect.
+        successor.send({ type: 'retire' });
+        ends.push(successor.stop(options.drainTimeout));
+      }
+    }
+    await Promise.all(ends);
+  }
+
+  private async replace(): Promise<void> {
+    const { fleet, pairs } = this;
+    const { drainTimeout, reloadHold: hold } = this.options;
+    const old = pairs.map((pair) => pair.old);
+    // The clients of one old worker must not reconnect to another one.
+    await Promise.all(
+      old.map((worker) => {
+        worker.send({ type: 'retire' });
+        return worker.isListening && worker.reported('retired');
+      }),
+    );
+    if (fleet.isStopping) return;
+    const successors = fleet.serving
+      .filter((worker) => worker.isListening && !old.includes(worker))
+      .map(({ id }) => id);
+    // Sessions are handed over as they are drained.
+    const isHanded = hold > 0 && drainTimeout > 0 && successors.length > 0;
+    const handover: HandoverOrder | undefined = isHanded ? { successors, hold } : undefined;
+    await Promise.all(old.map((worker) => worker.stop(drainTimeout, handover)));
+  }
+}
+
+function isReady(answer: Readiness | undefined): boolean {
+  return answer !== undefined && answer.state !== 'not ready';
+}
+
+function ageOf({ isListening, listeningSince, age }: ForkedWorker): string {
+  if (!isListening) return `${Math.round(age)} ms after its start, before it listened`;
+  return `${Math.round(performance.now() - listeningSince)} ms after it had listened`;
+}

@@ -1,0 +1,111 @@
+import type { OutageReports } from '../outage.js';
+import type { Finding } from './continuation.js';
+import { type LossNotice, type LossNotices, NOTICE_MS } from './notices.js';
+
+/** How often the store is looked at, in ms. */
+const INTERVAL_MS = 1000;
+/** Reports within this time are one loss, in ms: each worker finds it, in each conversation. */
+const SAME_MS = 10_000;
+
+export interface LossWatchOptions {
+  /** What the operator knows the store by: `Redis` or `DATA_DIR`. */
+  name: string;
+  notices: LossNotices;
+  reports: OutageReports;
+  /** Whether the store has lost what it had confirmed since the last call. */
+  hasLost?(): Promise<boolean>;
+}
+
+/**
+ * Tells the operator that the store has lost messages. The notice is kept in the store, so that every worker of every machine
+ * names the problem until the operator acknowledges it or an hour has passed. What a worker knows, it keeps if the store
+ * loses the notice too.
+ */
+export class LossWatch {
+  private readonly problem: string;
+  private readonly timer: NodeJS.Timeout;
+  private known: LossNotice | undefined;
+  private isLooking = false;
+  /** Losses that this worker has found itself. */
+  found = 0;
+  /** New epochs of conversations, by what was found. */
+  readonly results = new Map<Finding, number>([
+    ['continued', 0],
+    ['uncertain', 0],
+    ['lost', 0],
+  ]);
+
+  constructor(private readonly options: LossWatchOptions) {
+    this.problem = `${options.name} has lost messages that it had confirmed`;
+    this.timer = setInterval(() => void this.look(), INTERVAL_MS).unref();
+    void this.look();
+  }
+
+  /** A loss was found. */
+  report(now = Date.now()): void {
+    if (this.isKnown(now) && now - this.known!.at < SAME_MS) return;
+    this.found++;
+    const notice = { at: now, isAcknowledged: false };
+    this.take(notice, now);
+    // Without it, this worker alone names the problem.
+    this.options.notices.write(notice).catch(() => {});
+  }
+
+  /**
+   * A conversation has a new epoch. If it lacks messages, a loss that is known explains it, acknowledged or not, unless the
+   * conversation had messages since: a quiet one shows the loss late.
+   *
+   * @param lastUsed when the last message of the former epoch arrived
+   */
+  onNewEpoch(finding: Finding, lastUsed: number, now = Date.now()): void {
+    this.results.set(finding, (this.results.get(finding) ?? 0) + 1);
+    if (finding === 'lost' && lastUsed > (this.known?.at ?? 0)) this.report(now);
+  }
+
+  /** Ends the problem on all workers, within a second. @throws Error if the store cannot be written to */
+  async acknowledge(now = Date.now()): Promise<void> {
+    const notice = { at: now, isAcknowledged: true };
+    await this.options.notices.write(notice);
+    this.take(notice, now);
+  }
+
+  /** Looks for a loss, and for what other workers have found. */
+  async look(now = Date.now()): Promise<void> {
+    if (!this.isLooking) {
+      this.isLooking = true;
+      // The store may be unreachable, which others report.
+      await this.ask(now).catch(() => {});
+      this.isLooking = false;
+    }
+    if (this.known && !this.isKnown(now)) this.end();
+  }
+
+  private async ask(now: number): Promise<void> {
+    if (await this.options.hasLost?.()) this.report(now);
+    const notice = await this.options.notices.read();
+    if (notice && notice.at > (this.known?.at ?? 0)) this.take(notice, now);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.options.reports.problems.delete(this.problem);
+  }
+
+  private isKnown(now: number): boolean {
+    return this.known !== undefined && !this.known.isAcknowledged && now - this.known.at < NOTICE_MS;
+  }
+
+  private take(notice: LossNotice, now: number): void {
+    const { log, problems } = this.options.reports;
+    const isNews = !this.isKnown(now) || notice.at - this.known!.at >= SAME_MS;
+    this.known = notice;
+    if (!this.isKnown(now)) return this.end();
+    problems.add(this.problem);
+    if (isNews) log.error({ noticed: new Date(notice.at).toISOString() }, this.problem);
+  }
+
+  private end(): void {
+    const { log, problems } = this.options.reports;
+    if (problems.delete(this.problem)) log.info({ acknowledged: this.known?.isAcknowledged }, `over: ${this.problem}`);
+  }
+}

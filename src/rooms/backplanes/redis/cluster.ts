@@ -1,0 +1,74 @@
+import { Cluster, type RedisOptions } from 'ioredis';
+import type { ConnectionHealth } from '../connection-health.js';
+import { reasonOf } from '../redis-cause.js';
+import { reasonFor } from '../redis-greeting.js';
+import { connectionOptions, keepWatch } from './connection.js';
+import { wouldAccept } from './rejections.js';
+import { ShardedSubscriptions } from './sharded-subscriptions.js';
+import { clusterAddress } from './urls.js';
+
+const { enableOfflineQueue: _, retryStrategy, ...withoutQueue } = connectionOptions;
+
+interface ClusterConnection {
+  readonly cluster: Cluster;
+  readonly subscriptions: ShardedSubscriptions;
+  /** The credentials for each node. */
+  readonly options: RedisOptions;
+  /** Call this when what `isReady` returns may have changed. */
+  update(): void;
+  close(): void;
+}
+
+/**
+ * Connects with a Redis Cluster, and keeps the health of the connections up to date.
+ * @param url one or more nodes of the cluster, separated by commas
+ * @param isReady whether the subscriptions suffice; gets whether all of them are confirmed
+ */
+export function connectCluster(
+  url: string,
+  health: ConnectionHealth,
+  isReady: (isConfirmed: boolean) => boolean,
+): ClusterConnection {
+  const { nodes, options } = clusterAddress(url);
+  const cluster = new Cluster(nodes, {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshInterval: 5000,
+    redisOptions: { ...withoutQueue, ...options },
+  });
+  const update = () => {
+    const { isComplete, isPending } = subscriptions;
+    const isUp = isReady(isComplete && !isPending);
+    health.update(cluster.status === 'ready' && isComplete && isUp);
+  };
+  let isAsking = false;
+  const onError = async (error: Error) => {
+    health.reason ||= reasonOf(error);
+    if (isAsking) return;
+    isAsking = true;
+    health.reason = await reasonFor(cluster, error, url);
+    isAsking = false;
+    update();
+  };
+  const subscriptions = new ShardedSubscriptions(cluster, options, {
+    onChange: update,
+    onError,
+    rejections: health.rejections,
+  });
+  health.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
+  cluster.on('error', onError);
+  cluster.on('node error', onError);
+  for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
+  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
+  return {
+    cluster,
+    subscriptions,
+    options,
+    update,
+    close: () => {
+      endWatch();
+      subscriptions.close();
+      cluster.disconnect();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { PacketLog } from '../kept/packet-log.js';
+import type { Removals } from '../kept/removals.js';
+import type { Sessions } from '../kept/sessions.js';
+import type { KeptPacket, Stream } from '../kept/stream.js';
+import type { LiveSessions } from '../live-sessions.js';
+import type { LiveState } from '../messages.js';
+
+/** The parts of a namespace that messages of other workers change. */
+export interface Owner {
+  readonly nsp: { readonly name: string };
+  readonly log: PacketLog;
+  readonly sessions: Sessions;
+  readonly removals: Pick<Removals, 'covers'>;
+  readonly live: LiveSessions;
+  /** Delivers a broadcast that this worker should have received, but only another one has. */
+  deliver(sender: string, packet: KeptPacket): void;
+  /** Keeps the session of a worker, which is disconnected, and tells the other workers. */
+  keepSession(state: LiveState, worker: string, direct: Stream): void;
+}

@@ -1,0 +1,75 @@
+import { FloorCheck } from '../kept/floors.js';
+import { decodeOffset, type Offset } from '../kept/offset.js';
+import type { PacketLog } from '../kept/packet-log.js';
+import type { KeptSession } from '../kept/sessions.js';
+import type { KeptPacket } from '../kept/stream.js';
+
+/** A client that is being recovered. */
+export interface Returning {
+  readonly session: KeptSession;
+  readonly offset: Offset;
+  /** The offset as text. */
+  readonly resumedFrom: string;
+  /** How many packets to it alone it has received from the worker that served it last. */
+  readonly direct: number;
+}
+
+/** What a client that sends this offset has received; undefined if that is not known. */
+export function returningOf(session: KeptSession, offset: Offset, resumedFrom: string): Returning | undefined {
+  // The client has received nothing from the worker that recovered it last.
+  if (resumedFrom === session.resumedFrom) return { session, offset, resumedFrom, direct: 0 };
+  if (offset.worker === session.worker) return { session, offset, resumedFrom, direct: offset.direct };
+  // The same, but the worker that handed the session over had named a later offset.
+  const named = session.resumedFrom === undefined ? undefined : decodeOffset(session.resumedFrom);
+  if (!named || named.at < offset.at) return undefined;
+  // The client has answered a ping since.
+  if (named.at <= session.aliveAt) return { session, offset: named, resumedFrom: session.resumedFrom!, direct: 0 };
+  // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept everywhere.
+  const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
+  return hasDirect ? { session, offset, resumedFrom, direct: 0 } : undefined;
+}
+
+/** A packet that a client lacks. */
+export interface Missed {
+  /** Undefined for a packet to this socket alone. */
+  readonly sender: string | undefined;
+  readonly packet: KeptPacket;
+}
+
+/** A message that nothing numbers: of an emitter, or of a server without recovery. */
+export interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
+  /** When it arrived, in ms since 1970. */
+  readonly at: number;
+}
+
+/** The rooms of a session, as packets name them. */
+export const roomsOf = ({ rooms }: KeptSession): ReadonlySet<string> => new Set(rooms.map(String));
+
+/** What a client lacks, in order, or undefined if this worker cannot know all of it. */
+export function missedBy(
+  { session, offset, direct: received }: Returning,
+  log: PacketLog,
+  foreign: readonly ForeignMessage[],
+): Missed[] | undefined {
+  const { aliveAt, direct: stream } = session;
+  const rooms = roomsOf(session);
+  const isExcepted = ({ except }: ForeignMessage) => except.some((room) => rooms.has(room));
+  for (let at = foreign.length - 1; at >= 0 && foreign[at]!.at >= offset.at; at--) {
+    const message = foreign[at]!;
+    const isFor = message.rooms.length === 0 || message.rooms.some((room) => rooms.has(room));
+    if (isFor && !isExcepted(message)) return undefined;
+  }
+  const direct = stream.after(received, aliveAt);
+  const broadcasts = log.after(offset, aliveAt, rooms);
+  if (!direct || !broadcasts) return undefined;
+  const floors = new FloorCheck(session.floors);
+  const isAbove = (sender: string, packet: KeptPacket) =>
+    packet.rooms.length === 0
+      ? floors.isAbove(undefined, sender, packet)
+      : packet.rooms.some((room) => rooms.has(room) && floors.isAbove(room, sender, packet));
+  const missed: Missed[] = direct.map((packet) => ({ sender: undefined, packet }));
+  for (const [sender, packet] of broadcasts) {
+    if (isAbove(sender, packet) && !isExcepted(packet)) missed.push({ sender, packet });
+  }
+  return missed.sort((one, other) => one.packet.at - other.packet.at);
+}

@@ -1,0 +1,56 @@
+import type { Entries, Entry } from './entries.js';
+
+/** What a client is told with its changes. */
+export interface StateMeta {
+  /**
+   * Pass it to `join()` after a reconnection to get only what has changed since. Empty while the client could not
+   * continue from here: it then keeps the one that it has, or none during a snapshot.
+   */
+  version: string;
+  /** Set on the first message of a snapshot: keys that the client has from before count no more. */
+  snapshot?: true;
+  /** Set if more changes follow at once: what the client has is not complete yet. */
+  more?: true;
+}
+
+/** The changes of one message. */
+export interface Chunk {
+  /** The entries of the keys, deleted ones included. */
+  readonly entries: readonly Entry[];
+  /** A reader that had everything up to the number `from` has everything up to `to` now. */
+  readonly from: number;
+  readonly to: number;
+  /** Approximate number of bytes. */
+  readonly bytes: number;
+  readonly isSnapshot: boolean;
+}
+
+/** The version of a reader that has nothing, and needs a snapshot. */
+export const NOTHING = -1;
+
+/**
+ * The changes after a number, up to another number or a size. A single larger change is a chunk too.
+ * @param from what the reader has, or NOTHING
+ */
+export function takeChunk(entries: Entries, from: number, upTo: number, maxBytes: number): Chunk {
+  const isSnapshot = from === NOTHING || from < entries.forgottenSeq;
+  const found: Entry[] = [];
+  let bytes = 0;
+  let to = upTo;
+  for (const entry of entries.after(isSnapshot ? 0 : from)) {
+    if (entry.seq > upTo) break;
+    // A client that begins does not have what was deleted.
+    if (isSnapshot && entry.value === undefined) continue;
+    const size = entry.bytes + OVERHEAD;
+    if (found.length > 0 && bytes + size > maxBytes) {
+      to = found.at(-1)!.seq;
+      break;
+    }
+    found.push(entry);
+    bytes += size;
+  }
+  return { entries: found, from, to, bytes, isSnapshot };
+}
+
+/** Approximate bytes around a key and its value in a message. */
+const OVERHEAD = 6;

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import type { Namespace } from 'socket.io';
+import { privateParts } from '../compat/socket-io-server.js';
+import type { Outbox } from '../engine/delivery/outbox.js';
+import { Engine } from '../engine/engine.js';
+import { takeChunk } from './chunk.js';
+import { bytesOf, type Change, Entries } from './entries.js';
+import type { StateFormat } from './format.js';
+import { type Member, Members, type MembersHost } from './members.js';
+import type { Hub, Replica } from './replication/hub.js';
+import type { Encoded } from './value.js';
+import { Checkpoints, type ClientVersion, encodeVersion, parseVersion } from './version.js';
+
+/** Approximate size of what is published in one window. More waits for the next. */
+const PUBLISH_BYTES = 262_144;
+
+/** The state of a room on this worker: its entries, what its topic has of them, and its members. */
+export class RoomCore implements MembersHost, Replica {
+  readonly entries: Entries;
+  readonly members: Members;
+  published = 0;
+  /** Bytes of all changes since the start. */
+  private changedBytes = 0;
+  private readonly checkpoints = new Checkpoints();
+  epoch = randomBytes(6).toString('base64url');
+  sent = 0;
+  isReady = false;
+  /** When this worker has made its latest change. */
+  private latestOwn = 0;
+  /** Versions from before this time may hide changes that came later than they should. */
+  private trustedFrom = 0;
+  /** What is done once the state of the other workers is here. */
+  private waiting: (() => void)[] = [];
+  private isHeld = false;
+  private isClosed = false;
+  private shared: { outbox: Outbox; hold: () => void } | undefined;
+
+  /**
+   * @param maxDeleted how many deleted keys are remembered
+   * @param onChange called with the keys that have changed in a window
+   */
+  constructor(
+    private readonly nsp: Namespace,
+    private readonly hub: Hub,
+    readonly name: string,
+    maxDeleted: number,
+    private readonly onChange: (keys: () => string[]) => void,
+  ) {
+    this.entries = new Entries(maxDeleted, () => hub.complete());
+    this.members = new Members(this);
+  }
+
+  private get engine(): Engine | undefined {
+    const { engine } = privateParts(this.nsp.server);
+    return engine instanceof Engine ? engine : undefined;
+  }
+
+  get outbox(): Outbox | undefined {
+    return this.engine?.outbox;
+  }
+
+  get changeBytes(): number {
+    return this.changedBytes / Math.max(1, this.entries.seq);
+  }
+
+  get compressFrom(): number | undefined {
+    return this.engine?.settings.perMessageDeflate?.threshold;
+  }
+
+  versionAt(seq: number): string {
+    const complete = seq >= this.entries.seq ? this.hub.complete() : this.checkpoints.completeAt(seq);
+    if (complete === undefined) return '';
+    const { epoch, hub, latestOwn } = this;
+    const version = { epoch, complete, latest: this.entries.maxClock };
+    return encodeVersion(hub.isAlone ? version : { ...version, writer: { node: hub.node, own: latestOwn } });
+  }
+
+  /** The topic of a format. No room of socket.io has such a name. */
+  topicOf({ name }: StateFormat): string {
+    return `${this.nsp.name}\x1e${name}\x1e${this.name}`;
+  }
+
+  /** Adds a member, which continues from a version if that is possible. */
+  join(member: Member, version: unknown): void {
+    const known = parseVersion(version);
+    member.isReady = false;
+    this.members.add(member);
+    const serve = () => {
+      member.isReady = true;
+      this.members.serveSoon();
+    };
+    const begin = () => {
+      if (!known || !this.canContinue(known)) return serve();
+      // The client may come from a worker that had changes which are still on their way here.
+      this.hub.reach(this, known, (isReached) => {
+        if (isReached && this.canContinue(known)) {
+          member.seq = Math.min(this.entries.seqBefore(known.complete), this.published);
+        }
+        serve();
+      });
+    };
+    this.whenReady(begin);
+  }
+
+  /** Calls back once the state of the other workers is here. */
+  whenReady(listener: () => void): void {
+    if (this.isReady) listener();
+    else this.waiting.push(listener);
+  }
+
+  private canContinue({ epoch, complete }: ClientVersion): boolean {
+    return epoch === this.epoch && complete >= Math.max(this.entries.forgottenClock, this.trustedFrom);
+  }
+
+  ready(): void {
+    for (const listener of this.waiting.splice(0)) listener();
+  }
+
+  distrust(): void {
+    this.trustedFrom = this.hub.clock.tick();
+  }
+
+  /** Sets a key here, or deletes it. */
+  change(key: string, value: Encoded | undefined): void {
+    this.apply({ key, value, clock: this.hub.clock.tick(), origin: this.hub.node });
+    this.hub.note(this);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.members.clear();
+  }
+
+  apply(change: Change): void {
+    if (this.isClosed || !this.entries.apply(change)) return;
+    if (change.origin === this.hub.node) this.latestOwn = Math.max(this.latestOwn, change.clock);
+    this.changedBytes += bytesOf(change.key, change.value);
+    this.hold();
+  }
+
+  /** Publishes at the end of the window. */
+  private hold(): void {
+    if (this.isHeld) return;
+    this.isHeld = true;
+    const { outbox } = this;
+    if (!outbox) {
+      setImmediate(() => this.flush());
+      return;
+    }
+    if (this.shared?.outbox !== outbox) this.shared = { outbox, hold: outbox.share(() => this.flush()) };
+    this.shared.hold();
+  }
+
+  /** Publishes what has changed, each key once. The window counts the writes of the outbox that follow. */
+  private flush(): number {
+    this.isHeld = false;
+    if (this.isClosed) return 0;
+    // The others get it first: a client must not see what is lost with this worker.
+    this.hub.flush();
+    const { entries, members, published } = this;
+    const chunk = takeChunk(entries, published, entries.seq, PUBLISH_BYTES);
+    if (chunk.to === entries.seq) this.checkpoints.add(entries.seq, this.hub.complete());
+    const meta = members.metaOf(chunk);
+    if (chunk.to < entries.seq) meta.more = true;
+    if (chunk.entries.length > 0) members.publish(chunk, meta);
+    this.published = chunk.to;
+    members.serveSoon();
+    if (chunk.to < entries.seq) setImmediate(() => this.hold());
+    if (chunk.entries.length > 0) this.onChange(() => chunk.entries.map(({ key }) => key));
+    return 0;
+  }
+}

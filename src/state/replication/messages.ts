@@ -1,0 +1,147 @@
+import { MalformedMessage } from '../../errors.js';
+import type { Change } from '../entries.js';
+
+/** A worker that is asked and does not answer within this time counts as gone, in ms. */
+export const ANSWER_MS = 2000;
+
+/** A change as workers send it. The origin is left out if it is the sender. */
+export type WireChange = [key: string, clock: number, kind: Kind, value: string, origin?: string];
+
+const kinds = { deleted: 0, json: 1, bytes: 2 } as const;
+type Kind = (typeof kinds)[keyof typeof kinds];
+
+/** How far a worker is: it has sent the messages up to `sequence`, and with them all its changes up to `clock`. */
+export interface Progress {
+  node: string;
+  sequence: number;
+  clock: number;
+}
+
+/** What a worker tells all others. */
+export type News =
+  | (Progress & { type: 'changes'; room: string; epoch: string; changes: WireChange[] })
+  | (Progress & { type: 'beat' })
+  | { type: 'bye'; node: string; sequence?: number; clock?: number };
+
+/** What a worker asks all others; `id` numbers its questions. */
+export type Question = { node: string; id: number } & (
+  | /** It has just opened a room. */
+  (Progress & { type: 'hello'; room: string }) /** It wants to know how far they are. */
+  | {
+      type: 'ping';
+    } /** It wants the changes that one of them, `of`, has in a room, after a time and a number in its order. */
+  | {
+      type: 'pull';
+      of: string;
+      room: string;
+      since: number;
+      after: number;
+      /** Only changes of this worker. Older versions send all. */
+      origin?: string;
+    } /** The worker `of` is gone. It has received that one up to a message and a time, and asks who has more. */
+  | { type: 'lost'; of: string; heard: number; since: number }
+);
+
+/** The answer to the question `id` of the worker `to`. */
+export type Answer = Progress & { to: string; id: number } & (Welcome | { type: 'pong' } | Page | Rest);
+
+/** The answer to `hello`. */
+export interface Welcome {
+  type: 'welcome';
+  /** Whether it has the room: not at all, not yet, or completely. */
+  has: 'nothing' | 'part' | 'all';
+  /** How far it has received the others. */
+  peers: Progress[];
+}
+
+/** The answer to `pull`. */
+export interface Page {
+  type: 'page';
+  epoch: string;
+  /** Deletions up to this time may be missing. */
+  forgotten: number;
+  changes: WireChange[];
+  /** The number after which the next page begins; undefined on the last page. */
+  next?: number;
+}
+
+/** The answer to `lost`. */
+export interface Rest {
+  type: 'rest';
+  /** How far it has received the worker that is gone: the message and the time. */
+  heard: number;
+  clockOf: number;
+  /** The rooms in which it may have more changes of that worker. */
+  rooms: string[];
+}
+
+export type Message = News | Question | Answer;
+
+export function toWire({ key, clock, origin, value }: Change, sender: string): WireChange {
+  const wire: WireChange =
+    value === undefined
+      ? [key, clock, kinds.deleted, '']
+      : typeof value === 'string'
+        ? [key, clock, kinds.json, value]
+        : [key, clock, kinds.bytes, value.toString('base64')];
+  if (origin !== sender) wire.push(origin);
+  return wire;
+}
+
+/** @throws MalformedMessage */
+export function fromWire(wire: WireChange, sender: string): Change {
+  if (!Array.isArray(wire)) throw new MalformedMessage('a change that is no list');
+  const [key, clock, kind, text, origin = sender] = wire;
+  if (typeof key !== 'string' || !isCount(clock) || typeof text !== 'string' || typeof origin !== 'string') {
+    throw new MalformedMessage('a change with fields of other types');
+  }
+  if (kind === kinds.deleted) return { key, clock, origin, value: undefined };
+  if (kind === kinds.bytes) return { key, clock, origin, value: Buffer.from(text, 'base64') };
+  return { key, clock, origin, value: text };
+}
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isOptionalText: Check = (value) => value === undefined || typeof value === 'string';
+const isTextList: Check = (value) => Array.isArray(value) && value.every(isText);
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isOptionalCount: Check = (value) => value === undefined || isCount(value);
+const isProgress: Check = (value) => {
+  const { node, sequence, clock } = (value ?? {}) as Progress;
+  return isText(node) && isCount(sequence) && isCount(clock);
+};
+const isProgressList: Check = (value) => Array.isArray(value) && value.every(isProgress);
+
+const progress = { node: isText, sequence: isCount, clock: isCount };
+const answer = { ...progress, to: isText, id: isCount };
+const question = { node: isText, id: isCount };
+
+const fieldsOf: Readonly<Record<Message['type'], Readonly<Record<string, Check>>>> = {
+  changes: { ...progress, room: isText, epoch: isText, changes: Array.isArray },
+  beat: progress,
+  bye: { node: isText, sequence: isOptionalCount, clock: isOptionalCount },
+  hello: { ...question, ...progress, room: isText },
+  ping: question,
+  pull: { ...question, of: isText, room: isText, since: isCount, after: isCount, origin: isOptionalText },
+  lost: { ...question, of: isText, heard: isCount, since: isCount },
+  welcome: { ...answer, has: isText, peers: isProgressList },
+  pong: answer,
+  page: { ...answer, epoch: isText, forgotten: isCount, changes: Array.isArray },
+  rest: { ...answer, heard: isCount, clockOf: isCount, rooms: isTextList },
+};
+
+/**
+ * Other programs may publish on the backplane too. Unknown fields pass: a newer version may send them.
+ * @throws MalformedMessage
+ */
+export function check(message: unknown): Message {
+  const given = (message ?? {}) as Record<string, unknown>;
+  const { type } = given;
+  if (typeof type !== 'string' || !Object.hasOwn(fieldsOf, type))
+    throw new MalformedMessage('a message of no known type');
+  for (const [name, isValid] of Object.entries(fieldsOf[type as Message['type']])) {
+    if (!isValid(given[name])) throw new MalformedMessage(`${type} with an invalid ${name}`);
+  }
+  return message as Message;
+}

@@ -1,0 +1,63 @@
+/** How long a client that has seen more than this worker waits for it, in ms. */
+const MAX_WAIT_MS = 5000;
+/** How long changes that were announced are waited for before the others are asked again, in ms. */
+const ASK_AGAIN_MS = 200;
+
+/** Whether this worker has what a client has seen: yes, not yet, or never. */
+export type Standing = 'reached' | 'open' | 'lost';
+
+interface Waiter {
+  standing(): Standing;
+  readonly until: number;
+  done(isReached: boolean): void;
+}
+
+/** Clients that have seen changes which this worker may not have yet. */
+export class Waiters {
+  private list: Waiter[] = [];
+  private isAsking = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param askOthers asks the other workers how far they are */
+  constructor(private readonly askOthers: () => Promise<void>) {}
+
+  add(standing: () => Standing, done: (isReached: boolean) => void): void {
+    const now = standing();
+    if (now !== 'open') return done(now === 'reached');
+    this.list.push({ standing, done, until: performance.now() + MAX_WAIT_MS });
+    void this.ask();
+  }
+
+  /** Call it when more has arrived. */
+  check(): void {
+    if (this.list.length === 0) return;
+    const now = performance.now();
+    const left: Waiter[] = [];
+    for (const waiter of this.list.splice(0)) {
+      const standing = waiter.standing();
+      if (standing === 'open' && now < waiter.until) left.push(waiter);
+      else waiter.done(standing === 'reached');
+    }
+    this.list.push(...left);
+    if (this.list.length > 0) this.timer ??= setTimeout(this.again, ASK_AGAIN_MS);
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    for (const { done } of this.list.splice(0)) done(false);
+  }
+
+  private readonly again = (): void => {
+    this.timer = undefined;
+    this.check();
+    void this.ask();
+  };
+
+  private async ask(): Promise<void> {
+    if (this.isAsking || this.list.length === 0) return;
+    this.isAsking = true;
+    await this.askOthers();
+    this.isAsking = false;
+    this.check();
+  }
+}

@@ -1,0 +1,258 @@
+import { EventEmitter } from 'node:events';
+import type { Namespace, Socket } from 'socket.io';
+import { GjallarError } from '../errors.js';
+import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
+import { RoomCore } from './core.js';
+import { bytesOf } from './entries.js';
+import { type StateFormat, socketIoFormat } from './format.js';
+import { Member } from './members.js';
+import type { StateRoomSettings } from './options.js';
+import { SocketReader, type StateReader } from './reader.js';
+import type { Hub } from './replication/hub.js';
+import { decodeValue, type Encoded, encodeValue, merged } from './value.js';
+
+/** How a client joins. */
+export interface JoinOptions {
+  /** `meta.version` of the last message that the client has. Anything else than such a version counts as none. */
+  version?: unknown;
+  /** How many updates a second the client gets at most, 0.01 to 1,000. @default as many as it reads */
+  maxRate?: number | undefined;
+}
+
+/** What `join()` returns. */
+export interface Joined {
+  /** The event of the changes. */
+  event: string;
+  /** How many keys the room has. */
+  keys: number;
+}
+
+/** What a room counts. */
+export interface StateRoomStats {
+  keys: number;
+  /** Of keys and values, encoded. */
+  bytes: number;
+  /** On this worker. */
+  members: number;
+  /** Members of this worker that lack something that others have got. */
+  behind: number;
+  /** Changes since the start, those of other workers included. */
+  changes: number;
+  /** Changes that a member of this worker did not need because a later one replaced them, over all members. */
+  conflated: number;
+  /** About how many bytes that has saved. */
+  savedBytes: number;
+}
+
+interface StateRoomEvents {
+  /** Keys have changed, here or on another worker. At most one per window. */
+  change: [keys: string[]];
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const MIN_RATE = 0.01;
+const MAX_RATE = 1000;
+
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+type AnySocket = Socket<any, any, any, any>;
+
+/** A room of newest values; see {@link stateRoom}. */
+export class StateRoom extends EventEmitter<StateRoomEvents> implements MeasuredStateRoom {
+  private readonly core: RoomCore;
+  private readonly bySocket = new Map<AnySocket, Member>();
+  /** Sockets whose end is noticed. */
+  private readonly watched = new WeakSet<AnySocket>();
+  private readonly format: StateFormat;
+  private isClosed = false;
+
+  /** @internal Use stateRoom(). */
+  constructor(
+    nsp: Namespace,
+    private readonly hub: Hub,
+    /** The name of the room. */
+    readonly name: string,
+    private readonly settings: StateRoomSettings,
+    private readonly onClosed: () => void,
+  ) {
+    super();
+    this.format = socketIoFormat(nsp, this.settings.event);
+    this.core = new RoomCore(nsp, hub, name, this.settings.maxKeys, (keys) => {
+      if (this.listenerCount('change') > 0) this.emit('change', keys());
+    });
+    hub.add(this.core);
+    stateRooms.add(this);
+  }
+
+  /**
+   * Sets a key. The newest value wins, whichever worker it comes from.
+   * @param key 1 to `maxKeyLength` bytes
+   * @param value JSON, or bytes (Buffer, Uint8Array, ArrayBuffer); bytes inside of JSON are not supported
+   * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, or STATE_FULL; the key then keeps the value that it has
+   */
+  set(key: string, value: unknown): void {
+    this.checkKey(key);
+    this.put(key, encodeValue(value));
+  }
+
+  /**
+   * Sets some fields of a key whose value is an object, or that has none yet. The others keep the values that this worker
+   * knows; clients receive the whole value.
+   * @throws GjallarError as set(), and BAD_STATE_VALUE if the value of the key or `fields` is no object
+   */
+  patch(key: string, fields: Record<string, unknown>): void {
+    this.checkKey(key);
+    this.put(key, encodeValue(merged(this.core.entries.get(key)?.value, fields)));
+  }
+
+  /** Deletes a key. Returns whether this worker knew it. */
+  delete(key: string): boolean {
+    this.checkKey(key);
+    const isKnown = this.core.entries.get(key) !== undefined;
+    if (isKnown) this.core.change(key, undefined);
+    return isKnown;
+  }
+
+  /** A copy of the value of a key; undefined if it has none. */
+  get(key: string): unknown {
+    const entry = this.core.entries.get(key);
+    return entry && decodeValue(entry.value);
+  }
+
+  /** All keys with copies of their values, those that were changed last at the end. */
+  *entries(): Generator<[key: string, value: unknown]> {
+    for (const { key, value } of this.core.entries.present()) yield [key, decodeValue(value)];
+  }
+
+  /** The number of keys. */
+  get size(): number {
+    return this.core.entries.size;
+  }
+
+  /**
+   * Sends a socket the state, and from then on what changes, until it leaves or disconnects. A socket that is in the room
+   * already starts again, with these options.
+   *
+   * With the version of an earlier connection it gets only what has changed since. If that is not known any more, it gets
+   * a snapshot, whose first message has `meta.snapshot`.
+   * @throws GjallarError STATE_BUSY while `maxBehind` members are behind; BAD_INPUT for a `maxRate` out of range
+   */
+  join(socket: AnySocket, options: JoinOptions = {}): Joined {
+    const joined = { event: this.settings.event, keys: this.size };
+    // Nothing would tell the room that the socket is gone.
+    if (!socket.connected) return joined;
+    const before = this.bySocket.get(socket);
+    const member = this.admit(new SocketReader(socket), this.format, options);
+    if (before) this.core.members.remove(before);
+    this.bySocket.set(socket, member);
+    if (!this.watched.has(socket)) socket.once('disconnect', () => this.leave(socket));
+    this.watched.add(socket);
+    return joined;
+  }
+
+  /** Sends a socket no more changes. */
+  leave(socket: AnySocket): void {
+    const member = this.bySocket.get(socket);
+    if (!member) return;
+    this.bySocket.delete(socket);
+    this.core.members.remove(member);
+  }
+
+  /**
+   * Adds a client that is not a socket of socket.io, with a format of its own.
+   * @returns takes it out of the room; call it when the client is gone
+   * @throws GjallarError as join()
+   */
+  joinReader(reader: StateReader, format: StateFormat, options: JoinOptions = {}): () => void {
+    const member = this.admit(reader, format, options);
+    return () => this.core.members.remove(member);
+  }
+
+  /**
+   * Resolves once this worker has what the others have, at most a few seconds after the room was created. Members that
+   * join earlier wait for it; `get()` and `entries()` do not.
+   */
+  ready(): Promise<void> {
+    return new Promise((resolve) => this.core.whenReady(resolve));
+  }
+
+  /** What the room counts on this worker. */
+  stats(): StateRoomStats {
+    const { entries, members } = this.core;
+    return {
+      keys: entries.size,
+      bytes: entries.bytes,
+      members: members.size,
+      behind: members.behind,
+      changes: entries.seq,
+      conflated: members.conflated,
+      savedBytes: Math.round(members.savedBytes),
+    };
+  }
+
+  /** The share of `maxKeys` or `maxBytes` that is in use, whichever is larger: 0 to 1. */
+  get fullness(): number {
+    const { maxKeys, maxBytes } = this.settings;
+    const { size, bytes } = this.core.entries;
+    return Math.max(size / maxKeys, bytes / maxBytes);
+  }
+
+  /** Ends the room on this worker: members get nothing more. */
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    stateRooms.remove(this);
+    this.core.close();
+    this.hub.remove(this.core);
+    this.bySocket.clear();
+    this.onClosed();
+  }
+
+  private admit(reader: StateReader, format: StateFormat, { version, maxRate }: JoinOptions): Member {
+    if (maxRate !== undefined && !(maxRate >= MIN_RATE && maxRate <= MAX_RATE)) {
+      throw new GjallarError(
+        'BAD_INPUT',
+        `maxRate must be a number from ${MIN_RATE} to ${MAX_RATE}, in updates a second.`,
+      );
+    }
+    if (this.isClosed) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
+    if (this.core.members.isCrowded(this.settings.maxBehind)) throw new GjallarError('STATE_BUSY');
+    const member = new Member(reader, format, maxRate ? 1000 / maxRate : 0);
+    this.core.join(member, version);
+    return member;
+  }
+
+  private checkKey(key: string): void {
+    const { maxKeyLength } = this.settings;
+    if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyLength || LONE_SURROGATE.test(key)) {
+      throw new GjallarError(
+        'BAD_STATE_KEY',
+        `Invalid key of a state room. Use a string of 1 to ${maxKeyLength} bytes without lone surrogates.`,
+      );
+    }
+  }
+
+  /** Sets a key if the bounds allow it. */
+  private put(key: string, value: Encoded): void {
+    const { maxKeys, maxBytes, maxValueBytes } = this.settings;
+    const { name } = this;
+    const { entries } = this.core;
+    const bytes = bytesOf(key, value);
+    if (bytes - Buffer.byteLength(key) > maxValueBytes) {
+      throw new GjallarError('BAD_STATE_VALUE', `The value is larger than ${maxValueBytes} bytes (maxValueBytes).`);
+    }
+    const before = entries.get(key);
+    if (!before && entries.size >= maxKeys) {
+      throw new GjallarError(
+        'STATE_FULL',
+        `The state room "${name}" has ${maxKeys} keys (maxKeys). Delete some first.`,
+      );
+    }
+    if (entries.bytes - (before?.bytes ?? 0) + bytes > maxBytes) {
+      throw new GjallarError(
+        'STATE_FULL',
+        `The state room "${name}" would have more than ${maxBytes} bytes (maxBytes). Delete some keys first.`,
+      );
+    }
+    this.core.change(key, value);
+  }
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { until } from '../support/until.js';
+import { StateMachine, type StateWorker } from './support/processes.js';
+import { View } from './support/view.js';
+
+let machine: StateMachine;
+const clients: Socket[] = [];
+
+beforeEach(async () => {
+  machine = await StateMachine.start();
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  await machine.remove();
+});
+
+/** A client that joins with a version. */
+async function member({ url }: StateWorker, version?: string): Promise<View> {
+  const client = io(url, { forceNew: true, transports: ['websocket'], reconnection: false });
+  clients.push(client);
+  const view = new View(client, 'quote');
+  await client.emitWithAck('watch', { version });
+  await view.shows(() => true);
+  return view;
+}
+
+async function haveSame(workers: readonly StateWorker[], expected: Record<string, unknown>): Promise<void> {
+  for (const worker of workers) {
+    await until(async () => JSON.stringify(sorted(await worker.state())) === JSON.stringify(sorted(expected)));
+  }
+}
+
+const sorted = (state: Record<string, unknown>) =>
+  Object.entries(state).sort(([one], [other]) => (one < other ? -1 : 1));
+
+test('members of a worker that was killed get only what has changed since, from the others', async () => {
+  const owner = await machine.startWorker();
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  for (let key = 0; key < 50; key++) await owner.call('set', `k${key}`, key);
+  await owner.call('delete', 'k7');
+  const view = await member(owner);
+  await view.shows(({ k49, k7 }) => k49 === 49 && k7 === undefined);
+  // Its version is as new as what the workers last said to each other.
+  const now = Date.now();
+  let last = 0;
+  await until(async () => {
+    await owner.call('set', 'k0', ++last);
+    await view.shows(({ k0 }) => k0 === last);
+    return Number.parseInt(view.version.split('.')[1]!, 36) > now * 4096;
+  });
+  const state = { ...view.state };
+  await haveSame([one, two], state);
+  await owner.kill();
+  await one.call('set', 'k1', 'new');
+  const again = await member(two, view.version);
+  await again.shows(({ k1 }) => k1 === 'new');
+  expect(again.messages.filter(([, meta]) => meta.snapshot)).toEqual([]);
+  expect(again.map.size).toBeLessThan(10);
+  await haveSame([one, two], { ...state, k1: 'new' });
+  const late = await machine.startWorker();
+  await haveSame([late], { ...state, k1: 'new' });
+  await late.call('set', 'k0', 'late');
+  await haveSame([one, two, late], { ...state, k0: 'late', k1: 'new' });
+}, 120_000);
+
+test('what a killed worker has sent only to some reaches all, and is not lost to clients that saw it', async () => {
+  const owner = await machine.startWorker();
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  await owner.call('set', 'k0', 'old');
+  await haveSame([one, two], { k0: 'old' });
+  const seen = await member(one);
+  two.pause();
+  // More than the system holds for a worker that does not read.
+  const text = 'x'.repeat(100_000);
+  const expected: Record<string, unknown> = {};
+  for (let key = 0; key < 100; key++) {
+    expected[`k${key}`] = [key, text];
+    await owner.call('set', `k${key}`, expected[`k${key}`]);
+  }
+  await haveSame([one], expected);
+  await seen.shows(({ k99 }) => k99 !== undefined);
+  await owner.kill();
+  two.resume();
+  await haveSame([one, two], expected);
+  // A client that had all of it has all of it there.
+  const again = await member(two, seen.version);
+  for (const [key, value] of again.map) seen.map.set(key, value);
+  if (again.messages.some(([, meta]) => meta.snapshot)) expect(again.state).toEqual(seen.state);
+  expect(Object.fromEntries(seen.map)).toEqual(expected);
+}, 120_000);
+
+test('a worker that was taken for gone does not bring back what was deleted meanwhile', async () => {
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  await one.call('set', 'kept', 1);
+  await one.call('set', 'gone', 1);
+  await haveSame([two], { kept: 1, gone: 1 });
+  one.pause();
+  await two.call('delete', 'gone');
+  // More deletions than are remembered, also of a silent worker.
+  for (let key = 0; key < 4100; key++) {
+    await two.call('set', `k${key}`, 1);
+    await two.call('delete', `k${key}`);
+  }
+  await two.call('set', 'kept', 2);
+  one.resume();
+  await one.call('set', 'fresh', 1);
+  await haveSame([one, two], { kept: 2, fresh: 1 });
+}, 120_000);
