@@ -106,6 +106,16 @@ test('a log takes no more memory than it may', () => {
   expect([memory.bytes, memory.size]).toEqual([0, 0]);
 });
 
+test('a packet below the floor is not kept, so that its memory is not lost', () => {
+  const memory = new PacketMemory(10_000);
+  const stream = new Stream(memory);
+  stream.cut(5, 0);
+  for (const number of [4, 5]) stream.add({ number, at: number, ...content });
+  expect([stream.kept.length, memory.bytes]).toEqual([0, 0]);
+  stream.add({ number: 6, at: 6, ...content });
+  expect(stream.kept.map(({ number }) => number)).toEqual([6]);
+});
+
 type Step = { stream: number; act: 'add' | 'learn' | 'cut' | 'release'; size: number; count: number };
 
 test('whatever streams add, learn, drop and release, their memory is counted exactly and stays within its bound', () => {

@@ -66,8 +66,9 @@ export class Stream {
     return this.head === 0 ? this.packets : this.packets.slice(this.head);
   }
 
+  /** Adds the newest packet. One below the floor is not kept: nothing would drop it again. */
   add(given: KeptPacket): void {
-    if (this.isReleased) return;
+    if (!this.keeps(given.number)) return;
     const packet = withOwnBytes(given);
     this.last = packet.number;
     this.lastAt = packet.at;
