@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { HttpResponse } from '../../src/sockets.js';
@@ -257,6 +258,29 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
       connection.write(get('/').repeat(100));
       await connection.closed;
       expect([served, connection.statuses]).toEqual([1, []]);
+    });
+
+    test('behind the last one are not served, do not cut its response off, and are hardly read', async () => {
+      let served = 0;
+      let made = 0;
+      const count = () => void made++;
+      const body = 'x'.repeat(1e6);
+      const { port } = await start(sockets, (app) =>
+        app.get('/*', (res) => {
+          served++;
+          res.end(body, true);
+        }),
+      );
+      subscribe('http.server.request.start', count);
+      try {
+        const connection = await RawConnection.to(port);
+        connection.write(get('/').repeat(1000));
+        expect(bodiesIn(await connection.closed)).toEqual([body]);
+      } finally {
+        unsubscribe('http.server.request.start', count);
+      }
+      expect(served).toBe(1);
+      expect(made).toBeLessThan(10);
     });
   });
 
