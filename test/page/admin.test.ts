@@ -53,6 +53,9 @@ describe('the page of the operator', () => {
   }
 
   async function visit(options: BrowserContextOptions = {}): Promise<User> {
+    // The page lists those who have sent something lately.
+    for (const client of clients.values())
+      if (client.connected) client.emit('message', { room: 'hall', text: 'hello' });
     const user = await User.visit(browser, `${admin}/admin`, { httpCredentials: account, ...options });
     users.push(user);
     await user.sees('#state', /Ready|Degraded/);
