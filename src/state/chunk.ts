@@ -2,10 +2,7 @@ import type { Entries, Entry } from './entries.js';
 
 /** What a client is told with its changes. */
 export interface StateMeta {
-  /**
-   * Pass it to `join()` after a reconnection to get only what has changed since. Empty while the client could not
-   * continue from here: it then keeps the one that it has, or none during a snapshot.
-   */
+  /** Pass it to `join()` after a reconnection to get only what has changed since. */
   version: string;
   /** Set on the first message of a snapshot: keys that the client has from before count no more. */
   snapshot?: true;

@@ -1,5 +1,5 @@
 /** Units of the clock in a millisecond. The rest of a 53-bit integer holds the milliseconds until the year 2039. */
-const UNITS_PER_MS = 4096;
+export const UNITS_PER_MS = 4096;
 
 /**
  * A hybrid logical clock: the time of day, but each tick is later than every tick that this worker has made or heard of.

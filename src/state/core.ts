@@ -68,8 +68,9 @@ export class RoomCore implements MembersHost, Replica {
   }
 
   versionAt(seq: number): string {
-    const complete = seq >= this.entries.seq ? this.hub.complete() : this.checkpoints.completeAt(seq);
-    if (complete === undefined) return '';
+    // A reader of which no time is known has nothing for certain. It needs a version all the same, which says what it may
+    // have seen.
+    const complete = seq >= this.entries.seq ? this.hub.complete() : (this.checkpoints.completeAt(seq) ?? 0);
     const { epoch, hub, latestOwn } = this;
     const version = { epoch, complete, latest: this.entries.maxClock };
     return encodeVersion(hub.isAlone ? version : { ...version, writer: { node: hub.node, own: latestOwn } });

@@ -74,6 +74,22 @@ describe('a member', () => {
     expect(room.stats()).toMatchObject({ keys: 2, members: 1, behind: 0, conflated: 9 });
   });
 
+  test('can continue from each message of a long snapshot', async () => {
+    const text = 'x'.repeat(10_000);
+    for (let key = 10; key < 30; key++) room.set(`k${key}`, text);
+    const { view } = await member();
+    await view.shows(({ k29 }) => k29 !== undefined);
+    expect(view.messages.length).toBeGreaterThan(2);
+    for (const [at, [, { version }]] of view.messages.slice(0, -1).entries()) {
+      expect(version).not.toBe('');
+      const { view: again } = await member({ version });
+      for (const [key] of view.messages.slice(0, at + 1).flatMap(([changes]) => changes)) again.map.set(key, text);
+      await again.shows(({ k29 }) => k29 !== undefined);
+      expect(again.state).toEqual(view.state);
+      expect(again.messages.filter(([, meta]) => meta.snapshot)).toEqual([]);
+    }
+  });
+
   test('of an empty room gets an empty snapshot', async () => {
     const { view } = await member();
     await view.shows(() => true);

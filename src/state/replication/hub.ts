@@ -83,6 +83,7 @@ export class Hub {
       node: this.node,
       peers: this.peers,
       channel: this.channel,
+      clock: this.clock,
       roomsWith: (origin, since) => this.roomsWith(origin, since),
       pullOf: (donor, room, origin, since) => this.pullOf(donor, room, origin, since),
       onGone: () => this.waiters.check(),
@@ -132,13 +133,15 @@ export class Hub {
     this.waiters.add(() => this.standing(room, version), done);
   }
 
-  private standing({ name }: Replica, { latest, writer }: ClientVersion): Standing {
+  private standing({ name }: Replica, version: ClientVersion): Standing {
+    const { latest, writer } = version;
     if (writer?.node === this.node) return 'reached';
     const peer = writer && (this.peers.get(writer.node) ?? this.departures.get(writer.node));
     const hasOwn = writer && peer?.hasOwn(name, writer.own);
     if (this.complete(hasOwn ? writer.node : undefined) < latest) return 'open';
+    if (!writer || this.peers.has(writer.node)) return 'reached';
     // A worker that was killed may have shown its members more than it could send.
-    return !writer || hasOwn || this.peers.has(writer.node) ? 'reached' : 'lost';
+    return hasOwn && this.departures.hasAllOf(writer.node, version) ? 'reached' : 'lost';
   }
 
   /** A room has a change of this worker. */
