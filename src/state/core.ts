@@ -68,7 +68,7 @@ export class RoomCore implements MembersHost, Replica {
   }
 
   versionAt(seq: number): string {
-    // A reader of which no time is known has nothing for certain. It needs a version all the same, which says what it may
+    // A reader of which no time is known has nothing for certain. It still needs a version, which says what it may
     // have seen.
     const complete = seq >= this.entries.seq ? this.hub.complete() : (this.checkpoints.completeAt(seq) ?? 0);
     const { epoch, hub, latestOwn } = this;

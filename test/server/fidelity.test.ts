@@ -49,6 +49,14 @@ test('there are 42 checks, and gjallar passes all but a few', () => {
   expect(impossible.filter((name) => !(name in checks))).toEqual([]);
 });
 
+test.each(kinds)('a handshake over polling on %s names its length', async (_name, Class, options) => {
+  const { port } = await run(Class, listener, options);
+  const response = await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`);
+  const body = await response.text();
+  expect(response.headers.get('content-length')).toBe(`${Buffer.byteLength(body)}`);
+  expect(response.headers.get('transfer-encoding')).toBe(null);
+});
+
 describe.each(kinds)('an application on %s', (_name, Class, options, failing) => {
   test.each(Object.keys(checks))('has %s', async (name) => {
     const { io, port } = await run(Class, listener, options);

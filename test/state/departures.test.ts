@@ -26,7 +26,7 @@ function departuresOf(clock: HybridClock, heardUpTo: number, answering: readonly
   return { departures, lose };
 }
 
-test('of two workers that are killed together, nobody knows what one had of the other', async () => {
+test('of two workers that are killed together, it is unknown what one had of the other', async () => {
   const clock = new HybridClock();
   const heard = clock.tick();
   const { departures, lose } = departuresOf(clock, heard, []);

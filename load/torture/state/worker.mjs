@@ -42,6 +42,9 @@ const commands = {
   delete: (key) => room.delete(key),
   entries: () => [...room.entries()],
   stats: () => room.stats(),
+  batch: (operations) => {
+    for (const [operation, ...args] of operations) room[operation](...args);
+  },
 };
 
 process.on('message', ({ number, name, args }) => {

@@ -56,6 +56,8 @@ export class NodeHttpExchange implements HttpExchange {
   send(status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     if (this.finished) return;
     this.finished = true;
+    // Without it, node:http sends the body in chunks. A response without a body of its own has none.
+    if (status !== 204 && status !== 304) this.response.setHeader('Content-Length', Buffer.byteLength(body));
     this.response.writeHead(status, headers);
     this.response.end(body);
   }

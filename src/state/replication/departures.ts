@@ -53,7 +53,7 @@ export class Departures {
 
   /**
    * Whether this worker has what the writer of a version had of the workers that were killed. If the writer was killed with
-   * them, such as with its whole machine, it may have had more, and nobody can tell.
+   * them, such as with its whole machine, it may have had more.
    */
   hasAllOf(writer: string, { complete, latest }: ClientVersion): boolean {
     for (const [node, { peer, death }] of this.gone) {

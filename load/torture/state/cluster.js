@@ -1,0 +1,90 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
+
+/** Workers that share the state room `quotes`: on two machines over Redis, or on one machine without Redis. */
+export class Cluster {
+  workers = [];
+  #directories;
+  #bus;
+  #ids = 0;
+
+  /** @param {string | undefined} bus the URL of Redis */
+  constructor(bus) {
+    this.#bus = bus;
+    this.#directories = (bus ? [0, 1] : [0]).map(() => mkdtempSync(join(tmpdir(), 'gjallar-state-')));
+  }
+
+  get machines() {
+    return this.#directories.length;
+  }
+
+  /** Starts a worker, which has the state of the others when this resolves. */
+  async start(machine) {
+    const id = ++this.#ids;
+    const others = this.workers.filter((worker) => worker.machine === machine).map((worker) => `${worker.id}`);
+    const args = [this.#directories[machine], `${id}`, `machine${machine}`, this.#bus ?? '-', ...others];
+    const child = fork(script, args);
+    child.setMaxListeners(0);
+    const worker = new Worker(child, id, machine);
+    child.once('exit', () => {
+      this.workers = this.workers.filter((one) => one !== worker);
+    });
+    [{ url: worker.url }] = await once(child, 'message');
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async remove() {
+    await Promise.all(this.workers.map((worker) => worker.kill()));
+    for (const directory of this.#directories) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+class Worker {
+  url = '';
+  #child;
+  #numbers = 0;
+
+  constructor(child, id, machine) {
+    this.#child = child;
+    this.id = id;
+    this.machine = machine;
+  }
+
+  /** Has it do something with its room. Resolves with undefined if it ends before it has answered. */
+  call(name, ...args) {
+    const child = this.#child;
+    const number = ++this.#numbers;
+    return new Promise((resolve, reject) => {
+      const finish = (settle, value) => {
+        child.off('message', onMessage);
+        child.off('exit', onExit);
+        settle(value);
+      };
+      const onExit = () => finish(resolve);
+      const onMessage = ({ number: answered, result, error }) => {
+        if (answered !== number) return;
+        if (error) finish(reject, new Error(error));
+        else finish(resolve, result);
+      };
+      child.on('message', onMessage);
+      child.once('exit', onExit);
+      if (child.connected) child.send({ number, name, args }, () => {});
+      else onExit();
+    });
+  }
+
+  async kill() {
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+}

@@ -1,0 +1,11 @@
+import { expect, test } from '@jest/globals';
+import { runTorture } from './support/run.js';
+
+test('state rooms show the same everywhere, and nothing goes back, whatever clients and workers do', async () => {
+  const { code, result, output } = await runTorture('state');
+  if (code !== 0) throw new Error(output);
+  const figure = (name: string) => result.figures.find((one) => one.name === name)!.value;
+  for (const name of ['workers killed', 'clients that paused', 'returns of clients', 'snapshots']) {
+    expect(figure(name)).toBeGreaterThan(0);
+  }
+}, 180_000);
