@@ -86,6 +86,7 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
  * @property {string} watch The event with which the server lets a client join: `socket.on('watch', (options, ack) =>
  *   ack(room.join(socket, options)))`. The client emits it after each connection, with its version.
  * @property {number} [maxRate] How many updates a second the server sends at most.
+ * @property {(error: RoomError) => void} [onError] Called if the server rejects the client for good.
  * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Called after each message, with the keys that changed. A
  *   snapshot replaces all keys.
  */
@@ -151,9 +152,11 @@ export class StateMap extends Map {
     clearTimeout(this.#timer);
     const { watch, maxRate } = this.#options;
     const { id } = this.#socket;
-    this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { version: this.#version, maxRate }, (error) => {
+    this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { version: this.#version, maxRate }, (error, reply) => {
       // After a reconnection, the next request is in progress.
-      if (error && this.#socket.id === id) this.#timer = setTimeout(this.#watch, RETRY_MS);
+      if (this.#socket.id !== id) return;
+      if (error || reply?.code === 'STATE_BUSY') this.#timer = setTimeout(this.#watch, RETRY_MS);
+      else if (reply?.ok === false) this.#options.onError?.(new RoomError(reply.code, reply.message));
     });
   };
 

@@ -15,8 +15,12 @@ const quotes = stateRoom(io, 'quotes', { event: 'quote', maxKeys: SYMBOLS.length
 let round = 0;
 
 io.on('connection', (socket) => {
-  socket.on('watch', (options, reply) => reply(quotes.join(socket, { version: options?.version })));
-  socket.on('stats', (reply) => reply(quotes.stats()));
+  socket.on('watch', (options, reply) => {
+    if (typeof reply === 'function') reply(quotes.join(socket, options));
+  });
+  socket.on('stats', (reply) => {
+    if (typeof reply === 'function') reply(quotes.stats());
+  });
 });
 
 setInterval(() => {

@@ -19,13 +19,21 @@ export interface JoinOptions {
   maxRate?: number | undefined;
 }
 
-/** What `join()` returns. */
-export interface Joined {
-  /** The event of the changes. */
-  event: string;
-  /** How many keys the room has. */
-  keys: number;
-}
+/** What `join()` returns: an answer for the client. */
+export type Joined =
+  | {
+      ok: true;
+      /** The event of the changes. */
+      event: string;
+      /** How many keys the room has. */
+      keys: number;
+    }
+  | {
+      ok: false;
+      /** STATE_BUSY while `maxBehind` members are behind; BAD_INPUT for a `maxRate` out of range, or a closed room. */
+      code: string;
+      message: string;
+    };
 
 /** What a room counts. */
 export interface StateRoomStats {
@@ -134,14 +142,20 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    *
    * With the version of an earlier connection it gets only what has changed since. If that is not known any more, it gets
    * a snapshot, whose first message has `meta.snapshot`.
-   * @throws GjallarError STATE_BUSY while `maxBehind` members are behind; BAD_INPUT for a `maxRate` out of range
+   * @param options may come from the client as they are: whatever they hold, this does not throw
    */
   join(socket: AnySocket, options: JoinOptions = {}): Joined {
-    const joined = { event: this.settings.event, keys: this.size };
+    const joined: Joined = { ok: true, event: this.settings.event, keys: this.size };
     // Nothing would tell the room that the socket is gone.
     if (!socket.connected) return joined;
     const before = this.bySocket.get(socket);
-    const member = this.admit(new SocketReader(socket), this.format, options);
+    let member: Member;
+    try {
+      member = this.admit(new SocketReader(socket), this.format, options);
+    } catch (error) {
+      if (!(error instanceof GjallarError)) throw error;
+      return { ok: false, code: error.code, message: error.message };
+    }
     if (before) this.core.members.remove(before);
     this.bySocket.set(socket, member);
     if (!this.watched.has(socket)) socket.once('disconnect', () => this.leave(socket));
@@ -160,7 +174,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   /**
    * Adds a client that is not a socket of socket.io, with a format of its own.
    * @returns takes it out of the room; call it when the client is gone
-   * @throws GjallarError as join()
+   * @throws GjallarError with the codes of join()
    */
   joinReader(reader: StateReader, format: StateFormat, options: JoinOptions = {}): () => void {
     const member = this.admit(reader, format, options);
@@ -207,8 +221,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     this.onClosed();
   }
 
-  private admit(reader: StateReader, format: StateFormat, { version, maxRate }: JoinOptions): Member {
-    if (maxRate !== undefined && !(maxRate >= MIN_RATE && maxRate <= MAX_RATE)) {
+  private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {
+    const { version, maxRate } = options ?? {};
+    if (maxRate !== undefined && !(typeof maxRate === 'number' && maxRate >= MIN_RATE && maxRate <= MAX_RATE)) {
       throw new GjallarError(
         'BAD_INPUT',
         `maxRate must be a number from ${MIN_RATE} to ${MAX_RATE}, in updates a second.`,

@@ -187,7 +187,14 @@ describe('a member', () => {
     }
     expect(times[3]! - times[0]!).toBeGreaterThanOrEqual(100);
     expect(view.messages.length).toBeLessThanOrEqual(7);
-    expect(code(() => room.join(node.io.sockets.sockets.values().next().value!, { maxRate: 0 }))).toBe('BAD_INPUT');
+    const socket = node.io.sockets.sockets.values().next().value!;
+    for (const maxRate of [0, -1, 1001, Number.NaN, 'x', [5], {}, null]) {
+      expect(room.join(socket, { maxRate } as never)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
+    }
+    // A client may send anything.
+    for (const options of [null, undefined, 0, 'x', [], () => {}]) {
+      expect(room.join(socket, options as never)).toMatchObject({ ok: true, event: 'quote' });
+    }
   });
 });
 
@@ -339,7 +346,7 @@ describe('bounds', () => {
   test('of members that are behind', async () => {
     const [one, two] = [await pairOn(node), await pairOn(node)];
     room.join(one.socket);
-    expect(code(() => room.join(two.socket))).toBe('STATE_BUSY');
+    expect(room.join(two.socket)).toMatchObject({ ok: false, code: 'STATE_BUSY', message: expect.any(String) });
     const view = new View(one.client, 'quote');
     await view.shows(() => true);
     room.join(two.socket);

@@ -5,7 +5,19 @@ import { WebSocketServer } from 'ws';
 
 const http = createServer((_request, response) => response.end('fine'));
 const io = new Server(http);
-const own = new WebSocketServer({ server: http, path: '/own', maxPayload: 65_536 });
+const own = wsServer({ maxPayload: 65_536 });
+
+/** On a port of node:http, as with stock Socket.IO, a server of `ws` with a path rejects the upgrades to all other paths. */
+function wsServer(options) {
+  if (process.env.GJALLAR_SOCKETS !== 'portable')
+    return new WebSocketServer({ server: http, path: '/own', ...options });
+  const server = new WebSocketServer({ noServer: true, ...options });
+  http.on('upgrade', (request, socket, head) => {
+    if (!request.url.startsWith('/own')) return;
+    server.handleUpgrade(request, socket, head, (webSocket) => server.emit('connection', webSocket, request));
+  });
+  return server;
+}
 
 own.on('connection', (socket) => socket.on('error', () => {}));
 io.on('connection', (socket) => {
