@@ -86,7 +86,7 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
  * @property {string} watch The event with which the server lets a client join: `socket.on('watch', (options, ack) =>
  *   ack(room.join(socket, options)))`. The client emits it after each connection, with its version.
  * @property {number} [maxRate] How many updates a second the server sends at most.
- * @property {(error: RoomError) => void} [onError] Called if the server rejects the client for good.
+ * @property {(error: RoomError) => void} [onError] Called if the server rejects the client permanently.
  * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Called after each message, with the keys that changed. A
  *   snapshot replaces all keys.
  */
