@@ -161,9 +161,7 @@ export class RoomCore implements MembersHost, Replica {
     const { entries, members, published } = this;
     const chunk = takeChunk(entries, published, entries.seq, PUBLISH_BYTES);
     if (chunk.to === entries.seq) this.checkpoints.add(entries.seq, this.hub.complete());
-    const meta = members.metaOf(chunk);
-    if (chunk.to < entries.seq) meta.more = true;
-    if (chunk.entries.length > 0) members.publish(chunk, meta);
+    if (chunk.entries.length > 0) members.publish(chunk, members.metaOf(chunk));
     this.published = chunk.to;
     members.serveSoon();
     if (chunk.to < entries.seq) setImmediate(() => this.hold());

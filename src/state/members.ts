@@ -237,7 +237,8 @@ export class Members {
   metaOf(chunk: Chunk): StateMeta {
     const meta: StateMeta = { version: this.host.versionAt(chunk.to) };
     if (chunk.isSnapshot) meta.snapshot = true;
-    if (chunk.to < this.host.published) meta.more = true;
+    // Keys that have changed since are missing in a snapshot until their new values are published.
+    if (chunk.to < this.host.entries.seq) meta.more = true;
     return meta;
   }
 

@@ -90,6 +90,22 @@ describe('a member', () => {
     }
   });
 
+  test('is told that its snapshot is not complete while the new value of a key is not published yet', async () => {
+    room.set('a', 1);
+    const { view: first } = await member();
+    await first.shows(({ a }) => a === 1);
+    const { socket, client } = await pairOn(node);
+    const view = new View(client, 'quote');
+    room.join(socket);
+    room.set('a', 2);
+    await view.shows(({ a }) => a === 2);
+    const version = expect.any(String);
+    expect(view.messages).toEqual([
+      [[], { version, snapshot: true, more: true }],
+      [[['a', 2]], { version }],
+    ]);
+  });
+
   test('of an empty room gets an empty snapshot', async () => {
     const { view } = await member();
     await view.shows(() => true);
