@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { backplaneNames } from '../rooms/backplanes/registry.js';
+import { backplaneNames } from '../backplanes/index.js';
 import { memoryLimit } from './memory-limit.js';
 import {
   duration,
