@@ -8,7 +8,6 @@
  *   registry.ts, open.ts     the choice by the options, and how a worker opens one; with recovery around it
  *   connection-health.ts, redis-cause.ts, redis-greeting.ts  whether a server is up, and why it is not
  *   inbox.ts, checks.ts      what arrives from other programs, checked
- *   local-first.ts           deliver here first, then send
  *   other-wire.ts            notices servers on the same Redis that use another wire
  *   frames/                  the wire of all but `redis`: one frame for each window and destination
  *   embedded/, redis-frames/, nats/  what carries the frames

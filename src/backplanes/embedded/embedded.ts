@@ -1,6 +1,6 @@
 import type { WorkerLinks } from '../../worker-links.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
-import { frameAdapters } from '../frames/adapters.js';
+import { frameAdapters } from '../frames/adapter.js';
 import { MeshFrameLinks } from '../frames/mesh-frame-links.js';
 import { ownWindow, type SharedWindow } from '../frames/window.js';
 import { Inbox } from '../inbox.js';

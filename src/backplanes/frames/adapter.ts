@@ -11,7 +11,10 @@ import {
 } from 'socket.io-adapter';
 import { decoderOf, namespaceOf } from '../../compat/socket-io.js';
 import { addToRooms, decodePackets, EncodedPacket, type EncodedPackets, useRoomSets } from '../../rooms/index.js';
-import type { FrameBus } from './bus.js';
+import { Inbox } from '../inbox.js';
+import { type BusMember, FrameBus } from './bus.js';
+import type { FrameLinks } from './links.js';
+import type { SharedWindow } from './window.js';
 import type { Broadcast } from './wire/broadcast.js';
 import { encodeMessage, type Message } from './wire/cluster-message.js';
 
@@ -21,25 +24,34 @@ interface Packet {
   data: unknown[];
 }
 
+/** The adapters of all namespaces on a bus of frames. */
+export interface FrameAdapters {
+  factory: (nsp: Namespace) => FrameAdapter;
+  bus: FrameBus;
+}
+
+/** Joins the adapters of this worker with those of the workers that the links reach. */
+export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: Inbox = new Inbox()): FrameAdapters {
+  const bus = new FrameBus(links, window, inbox);
+  return { bus, factory: (nsp) => new FrameAdapter(nsp, bus) };
+}
+
 /** The adapter of a namespace whose messages go to other workers in frames. */
-export class FrameAdapter extends ClusterAdapterWithHeartbeat {
-  /** The broadcast that `localFirst` delivers here next. It was encoded for the other workers just before. */
+class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
+  /** The broadcast that is delivered here next. It was encoded for the other workers just before. */
   private encoded: EncodedPacket | undefined;
   private readonly name: string;
 
-  /**
-   * @param onClose called when the namespace is closed
-   */
   constructor(
     nsp: Namespace,
     private readonly bus: FrameBus,
-    private readonly onClose: () => void,
   ) {
     super(nsp, {});
     useRoomSets(this);
     // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
     Object.assign(this, { uid: bus.id });
     this.name = nsp.name;
+    bus.members.set(this.name, this);
     this.on('create-room', (room: Room) => bus.rooms.add(this.name, String(room)));
     this.on('delete-room', (room: Room) => bus.rooms.remove(this.name, String(room)));
   }
@@ -47,7 +59,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
   override close(): void {
     super.close();
     for (const room of this.rooms.keys()) this.bus.rooms.remove(this.name, String(room));
-    this.onClose();
+    this.bus.members.delete(this.name);
   }
 
   /** The promise resolves when the other workers know that the rooms have a member here. It costs nothing otherwise. */
@@ -82,10 +94,30 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
     this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: worker, nsp: this.name });
   }
 
+  // The base class waits for the other workers before it acts on its own sockets. The application's next action could then
+  // overtake the broadcast, and local delivery would stop while the backplane is down.
+
   override broadcast(packet: unknown, options: BroadcastOptions): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.BROADCAST, data: { packet, opts: plain(options) } });
     const local = this.encoded ?? packet;
     this.encoded = undefined;
-    return super.broadcast(local, options);
+    return super.broadcast(local, localOnly(options));
+  }
+
+  override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_JOIN, data: { opts: plain(options), rooms } });
+    return super.addSockets(localOnly(options), rooms);
+  }
+
+  override delSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_LEAVE, data: { opts: plain(options), rooms } });
+    return super.delSockets(localOnly(options), rooms);
+  }
+
+  override disconnectSockets(options: BroadcastOptions, close: boolean): Promise<void> {
+    if (!isLocal(options))
+      this.publish({ type: MessageType.DISCONNECT_SOCKETS, data: { opts: plain(options), close } });
+    return super.disconnectSockets(localOnly(options), close);
   }
 
   protected override doPublish(message: ClusterMessage): Promise<string> {
@@ -120,6 +152,19 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat {
     this.encoded = new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
     return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded };
   }
+}
+
+function isLocal({ flags }: BroadcastOptions): boolean {
+  return flags?.local === true;
+}
+
+function localOnly(options: BroadcastOptions): BroadcastOptions {
+  return { ...options, flags: { ...options.flags, local: true } };
+}
+
+/** Options as workers exchange them. */
+function plain({ rooms, except, flags }: BroadcastOptions) {
+  return { rooms: [...rooms] as string[], except: [...(except ?? [])] as string[], flags: flags ?? {} };
 }
 
 function areTexts(values: readonly unknown[]): boolean {

@@ -8,7 +8,8 @@ import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
 import type { FrameLinks, Route } from './links.js';
 import type { SharedWindow } from './window.js';
-import { type Broadcast, encodeBroadcast } from './wire/broadcast.js';
+import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
+import { decodeMessage, type Message } from './wire/cluster-message.js';
 import { types } from './wire/message.js';
 
 /**
@@ -30,14 +31,13 @@ interface Held {
 
 type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 
-/** What handles the messages that arrive. */
-export interface FrameHandler {
-  /** Whether listeners of the application handle the message is what `read` of {@link Inbox.receive} returns. */
-  onBroadcast(from: string, body: Buffer): void;
-  onCluster(from: string, body: Buffer): void;
+/** The adapter of a namespace, as the bus calls it. */
+export interface BusMember {
+  receiveBroadcast(from: string, broadcast: Broadcast): void;
+  receiveMessage(message: Message): void;
   /** The worker can be sent to. */
-  onJoin(worker: string): void;
-  onLeave(worker: string): void;
+  greet(worker: string): void;
+  workerGone(worker: string): void;
 }
 
 /**
@@ -49,6 +49,8 @@ export interface FrameHandler {
 export class FrameBus {
   /** What the metrics of the backplane count. */
   readonly sent = { messages: 0, frames: 0, lateRooms: 0 };
+  /** The adapters of this worker, by namespace. */
+  readonly members = new Map<string, BusMember>();
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
@@ -59,13 +61,16 @@ export class FrameBus {
     private readonly links: FrameLinks,
     window: SharedWindow,
     private readonly inbox: Inbox,
-    private readonly handler: FrameHandler,
   ) {
     this.hold = window.share(() => this.flush() * FRAME_COST_MS);
     this.interest = new Interest(links, {
       onChange: this.hold,
-      onJoin: (worker) => handler.onJoin(worker),
-      onLeave: (worker) => handler.onLeave(worker),
+      onJoin: (worker) => {
+        for (const member of this.members.values()) member.greet(worker);
+      },
+      onLeave: (worker) => {
+        for (const member of this.members.values()) member.workerGone(worker);
+      },
       onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
       onCheck: () => this.withheld.expire(ticksNow()),
     });
@@ -180,14 +185,36 @@ export class FrameBus {
   }
 
   private receive(from: string, type: number, body: Buffer): void {
-    if (type === types.broadcast) return this.handler.onBroadcast(from, body);
-    if (type === types.cluster) return this.handler.onCluster(from, body);
+    if (type === types.broadcast) return this.receiveBroadcast(from, body);
+    if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
         this.interest.receive(from, type, body);
         return false;
       },
       () => {},
+    );
+  }
+
+  private receiveBroadcast(from: string, body: Buffer): void {
+    this.inbox.receive(
+      () => false,
+      () => {
+        const broadcast = decodeBroadcast(body);
+        this.members.get(broadcast.nsp)?.receiveBroadcast(from, broadcast);
+      },
+    );
+  }
+
+  private receiveMessage(body: Buffer): void {
+    let message: Message;
+    this.inbox.receive(
+      () => {
+        const decoded = decodeMessage(body);
+        message = decoded.message;
+        return decoded.isForApplication;
+      },
+      () => this.members.get(message.nsp)?.receiveMessage(message),
     );
   }
 }

@@ -1,6 +1,6 @@
 import { workerName } from '../../../worker-links.js';
 import type { Backplane, BackplaneSurroundings } from '../../backplane.js';
-import { frameAdapters } from '../adapters.js';
+import { frameAdapters } from '../adapter.js';
 import { GATEWAY_VERSION } from '../gateway/messages.js';
 import { linksByVersion } from '../gateway/shared-links.js';
 import { MeshFrameLinks } from '../mesh-frame-links.js';
