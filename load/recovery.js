@@ -130,7 +130,7 @@ async function gjallar(options, directory, id) {
     import('../build/index.js'),
     import('../build/cluster/mesh/mesh.js'),
   ]);
-  const { loadBackplane } = await import('../build/rooms/backplanes/open.js');
+  const { loadBackplane } = await import('../build/backplanes/open.js');
   const { withNativeRooms } = await import('../build/rooms/native-rooms.js');
   const { linksOf } = await import('../build/runtime/backplane.js');
   const mesh = new Mesh(id, directory);

@@ -19,9 +19,13 @@
  */
 import './compat/uws/environment.js';
 import type { Engine } from './engine/engine.js';
-import { defaultBus } from './rooms/default-bus.js';
-import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/native-rooms.js';
-import { withoutLostState } from './rooms/recovery.js';
+import {
+  type AdapterClass,
+  type AdapterFactory,
+  defaultBus,
+  withNativeRooms,
+  withoutLostState,
+} from './rooms/index.js';
 
 export type {
   BroadcastOperator,
@@ -56,13 +60,13 @@ export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
+export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,
   type SocketCount,
-} from './rooms/cluster-sockets.js';
-export type { AdapterClass, AdapterFactory } from './rooms/native-rooms.js';
+} from './rooms/index.js';
 export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
 export { type Attachable, Server } from './server/server.js';
 export type { TemplatedApp } from './sockets.js';

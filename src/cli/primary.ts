@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { type BackplaneName, backplaneKindOf } from '../backplanes/index.js';
 import { onceOrphaned } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import { isInstalled } from '../compat/optional-packages.js';
@@ -13,7 +14,6 @@ import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
 import type { AdminServer } from '../operations/admin/admin-server.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
-import { type BackplaneName, backplaneKindOf } from '../rooms/backplanes/registry.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 
 const TOO_SMALL_LIMIT =

@@ -30,15 +30,6 @@ export function broadcastStepsOf<Encoded>(adapter: Adapter): BroadcastSteps<Enco
   return adapter as unknown as BroadcastSteps<Encoded>;
 }
 
-/** The method with which subclasses of ClusterAdapter send to the other servers. */
-export interface Publisher {
-  publish(message: { type: number; data: object }): void;
-}
-
-export function publisherOf(adapter: Adapter): Publisher {
-  return adapter as unknown as Publisher;
-}
-
 /** Whether the server has the option `connectionStateRecovery`. */
 export function wantsRecovery(nsp: Namespace): boolean {
   return Boolean(privateParts(nsp.server).opts.connectionStateRecovery);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
+import { requireNatsClient } from '../backplanes/nats/client.js';
 import { GjallarError } from '../errors.js';
-import { requireNatsClient } from '../rooms/backplanes/nats/client.js';
-import { backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 import { type RunConfig, runOptionKeys } from './run-options.js';
 

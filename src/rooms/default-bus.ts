@@ -1,7 +1,7 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { inMemory } from './in-memory.js';
 import type { AdapterFactory } from './native-rooms.js';
-import { inMemory } from './recovery.js';
 
 let bus: AdapterFactory = inMemory;
 

@@ -1,3 +1,5 @@
+import type { Packet, Decoder as PacketDecoder } from 'socket.io-parser';
+
 /** A packet as it is sent: a text, and the binary attachments that follow it. */
 export type EncodedPackets = (string | Buffer)[];
 
@@ -30,4 +32,19 @@ export class EncodedPacket {
     this.decoded ??= this.decode();
     return this.decoded;
   }
+}
+
+/** Decodes the data of a packet. */
+export function decodePackets(
+  packets: EncodedPackets,
+  parser: new () => Pick<PacketDecoder, 'add' | 'on' | 'destroy'>,
+): unknown[] {
+  const decoder = new parser();
+  let data: unknown[] = [];
+  decoder.on('decoded', (packet: Packet) => {
+    data = packet.data as unknown[];
+  });
+  for (const packet of packets) decoder.add(packet);
+  decoder.destroy();
+  return data;
 }

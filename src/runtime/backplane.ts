@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
+import type { Backplane, BackplaneEvents } from '../backplanes/index.js';
+import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
+import { redisCause } from '../backplanes/redis-cause.js';
 import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
 import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
-import type { Backplane, BackplaneEvents } from '../rooms/backplanes/backplane.js';
-import { redisCause } from '../rooms/backplanes/redis-cause.js';
-import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../rooms/backplanes/registry.js';
 import type { WorkerLinks } from '../worker-links.js';
 import type { MalformedMessages, MalformedSource } from './malformed.js';
 

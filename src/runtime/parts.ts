@@ -3,7 +3,7 @@ import { App, SSLApp } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
-import { withNativeRooms } from '../rooms/native-rooms.js';
+import { withNativeRooms } from '../rooms/index.js';
 import type { TemplatedApp } from '../sockets.js';
 import { corsOptionsOf, type MachineWorker } from './machine-worker.js';
 

@@ -1,14 +1,9 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { clusterAddress } from '../rooms/backplanes/redis/urls.js';
-import {
-  type BackplaneChoice,
-  type BackplaneName,
-  backplaneKindOf,
-  backplaneNameOf,
-} from '../rooms/backplanes/registry.js';
+import { type BackplaneChoice, type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
+import { clusterAddress } from '../backplanes/redis/urls.js';
 
-export { redisCause } from '../rooms/backplanes/redis-cause.js';
-export { reasonFor } from '../rooms/backplanes/redis-greeting.js';
+export { redisCause } from '../backplanes/redis-cause.js';
+export { reasonFor } from '../backplanes/redis-greeting.js';
 
 /** How often Redis is asked what it is, if it did not say at the start, in ms. */
 const RETRY_INTERVAL_MS = 5000;
@@ -55,6 +50,6 @@ export async function redisClient(
 
 /** Only a process that uses Redis loads its client. */
 async function isClusterNode(redisUrl: string): Promise<boolean | undefined> {
-  const { isClusterNode } = await import('../rooms/backplanes/redis/topology.js');
+  const { isClusterNode } = await import('../backplanes/redis/topology.js');
   return isClusterNode(redisUrl);
 }

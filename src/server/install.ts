@@ -2,7 +2,7 @@ import type { Server as HttpServer } from 'node:http';
 import type { Server } from 'socket.io';
 import { methodsOf, privateParts } from '../compat/socket-io-server.js';
 import { Engine } from '../engine/engine.js';
-import type { AdapterClass, AdapterFactory } from '../rooms/native-rooms.js';
+import type { AdapterClass, AdapterFactory } from '../rooms/index.js';
 import type { TemplatedApp } from '../sockets.js';
 import { warnOfUnused } from './engine-options.js';
 import { Wiring } from './wiring.js';

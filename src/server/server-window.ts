@@ -1,7 +1,7 @@
 import type { Server } from 'socket.io';
+import { ownWindow, type SharedWindow } from '../backplanes/frames/window.js';
 import { privateParts } from '../compat/socket-io-server.js';
 import { Engine } from '../engine/engine.js';
-import { ownWindow, type SharedWindow } from '../rooms/backplanes/frames/window.js';
 
 /**
  * The window of the outbox of a server's engine, which the application may create after its namespaces.

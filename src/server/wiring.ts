@@ -6,15 +6,15 @@ import { socketsInUse } from '../compat/uws.js';
 import { Engine } from '../engine/engine.js';
 import { serveClient } from '../http/client-bundle.js';
 import * as parser from '../parser/parser.js';
-import { defaultBus } from '../rooms/default-bus.js';
 import {
   type AdapterClass,
   type AdapterFactory,
+  defaultBus,
   hasNativeRooms,
   type RoomsEngine,
   withNativeRooms,
-} from '../rooms/native-rooms.js';
-import { withoutLostState } from '../rooms/recovery.js';
+  withoutLostState,
+} from '../rooms/index.js';
 import type { TemplatedApp } from '../sockets.js';
 import { engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';

@@ -15,7 +15,7 @@ export const PROGRAMS = [
     services: ['redis-server'],
     usedBy: [
       'support/redis.ts',
-      'rooms/hosts.test.ts',
+      'backplanes/frames/hosts.test.ts',
       'torture/faults.test.ts',
       'torture/drill.test.ts',
       'deploy/compose.test.ts',
@@ -91,7 +91,7 @@ export const PROGRAMS = [
     package: 'iproute2',
     found: () => inPath('ip'),
     services: [],
-    usedBy: ['rooms/support/network.ts', 'torture/faults.test.ts'],
+    usedBy: ['backplanes/support/network.ts', 'torture/faults.test.ts'],
   },
 ];
 

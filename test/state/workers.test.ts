@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
-import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
-import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
-import { redisBackplane } from '../../src/rooms/backplanes/redis/classic.js';
-import { redisFramesBackplane, shardedFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import type { Backplane } from '../../src/backplanes/backplane.js';
+import { ownWindow } from '../../src/backplanes/frames/window.js';
+import { natsBackplane } from '../../src/backplanes/nats/nats.js';
+import { redisBackplane } from '../../src/backplanes/redis/classic.js';
+import { redisFramesBackplane, shardedFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
 import { type StateRoom, stateRoom } from '../../src/state/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, machinesOn, startMember, type TestNode } from '../rooms/support/node.js';

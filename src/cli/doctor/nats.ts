@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { backplaneNameOf } from '../../backplanes/index.js';
+import { hostAndPort, readNatsUrls } from '../../backplanes/nats/address.js';
+import { dial } from '../../backplanes/nats/dial.js';
+import { PROBE } from '../../backplanes/nats/parts.js';
 import type { Config } from '../../config/options.js';
-import { hostAndPort, readNatsUrls } from '../../rooms/backplanes/nats/address.js';
-import { dial } from '../../rooms/backplanes/nats/dial.js';
-import { PROBE } from '../../rooms/backplanes/nats/parts.js';
-import { backplaneNameOf } from '../../rooms/backplanes/registry.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
 /** With a smaller max_payload, most frames of a busy server are split. */

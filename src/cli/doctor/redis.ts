@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
+import { framesChannel } from '../../backplanes/frames/machines/machine-frame-links.js';
+import { type BackplaneName, backplaneNameOf } from '../../backplanes/index.js';
+import { stockChannel } from '../../backplanes/other-wire.js';
+import { redisUrls } from '../../backplanes/redis/urls.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
-import { framesChannel } from '../../rooms/backplanes/frames/machines/machine-frame-links.js';
-import { stockChannel } from '../../rooms/backplanes/other-wire.js';
-import { redisUrls } from '../../rooms/backplanes/redis/urls.js';
-import { type BackplaneName, backplaneNameOf } from '../../rooms/backplanes/registry.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
 const TIMEOUT_MS = 3000;

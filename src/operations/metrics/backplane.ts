@@ -1,5 +1,5 @@
+import type { Backplane, BackplaneTraffic, SentFrames } from '../../backplanes/index.js';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
-import type { Backplane, BackplaneTraffic, SentFrames } from '../../rooms/backplanes/backplane.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /**

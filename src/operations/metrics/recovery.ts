@@ -1,5 +1,5 @@
-import type { Backplane } from '../../rooms/backplanes/backplane.js';
-import { outcomes, type RecoveryState } from '../../rooms/recovery/outcomes.js';
+import type { Backplane } from '../../backplanes/index.js';
+import { outcomes, type RecoveryState } from '../../recovery/index.js';
 import type { Labelled, Metric } from './metric.js';
 
 const kinds = ['packets', 'sessions'] as const;

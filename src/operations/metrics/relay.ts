@@ -1,5 +1,5 @@
+import type { BackplaneTraffic } from '../../backplanes/index.js';
 import { type Relay, type Scope, scopes } from '../../cluster/relay/relay.js';
-import type { BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /**

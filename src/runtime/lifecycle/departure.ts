@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Server } from 'socket.io';
+import type { Backplane } from '../../backplanes/index.js';
 import type { HandoverOrder } from '../../cluster/protocol.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
 import type { Relay } from '../../cluster/relay/relay.js';
@@ -7,7 +8,6 @@ import type { Engine } from '../../engine/engine.js';
 import type { Session } from '../../engine/session/session.js';
 import { connections } from '../../engine/uws/response.js';
 import type { Health } from '../../operations/health.js';
-import type { Backplane } from '../../rooms/backplanes/backplane.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
 import { type HandedOver, Handover } from './handover.js';

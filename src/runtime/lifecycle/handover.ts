@@ -9,7 +9,7 @@ import type { Engine } from '../../engine/engine.js';
 import { type FrameReceiver, isNative, type WebSocketConnection } from '../../engine/http/exchange.js';
 import type { Session } from '../../engine/session/session.js';
 import type { Transport } from '../../engine/transports/transport.js';
-import { recoveryKeyOf } from '../../rooms/recovery/recovery.js';
+import { recoveryKeyOf } from '../../recovery/index.js';
 
 /** How long the index of clients is used, in ms. */
 const INDEX_MS = 50;

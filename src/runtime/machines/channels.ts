@@ -1,5 +1,5 @@
+import type { BackplaneTraffic } from '../../backplanes/index.js';
 import type { MachineChannels } from '../../cluster/machines/machine-links.js';
-import type { BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
 
 /** The channels of the workers of all machines, on a server. */
 export interface WorkerChannels extends MachineChannels {

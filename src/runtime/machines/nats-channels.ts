@@ -1,6 +1,6 @@
-import type { BackplaneEvents } from '../../rooms/backplanes/backplane.js';
-import type { NatsAddress } from '../../rooms/backplanes/nats/address.js';
-import { NatsConnection } from '../../rooms/backplanes/nats/connection.js';
+import type { BackplaneEvents } from '../../backplanes/index.js';
+import type { NatsAddress } from '../../backplanes/nats/address.js';
+import { NatsConnection } from '../../backplanes/nats/connection.js';
 import type { WorkerChannels } from './channels.js';
 
 interface ChannelOptions {

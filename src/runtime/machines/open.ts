@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import type { BackplaneTraffic } from '../../backplanes/index.js';
+import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
 import { MachineLinks } from '../../cluster/machines/machine-links.js';
 import type { RunConfig } from '../../config/run-options.js';
-import type { BackplaneTraffic } from '../../rooms/backplanes/backplane.js';
-import { backplaneKindOf, backplaneNameOf } from '../../rooms/backplanes/registry.js';
 import { workerName } from '../../worker-links.js';
 import { channelPrefixOf, outageEvents } from '../backplane.js';
 import type { MalformedMessages } from '../malformed.js';

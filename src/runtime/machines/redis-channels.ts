@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
-import type { BackplaneEvents } from '../../rooms/backplanes/backplane.js';
-import { ConnectionHealth } from '../../rooms/backplanes/connection-health.js';
-import { observe } from '../../rooms/backplanes/redis/classic.js';
-import { connectCluster } from '../../rooms/backplanes/redis/cluster.js';
-import { connectionOptions, keepWatch } from '../../rooms/backplanes/redis/connection.js';
-import { type Command, wouldAccept } from '../../rooms/backplanes/redis/rejections.js';
-import { Subscriptions } from '../../rooms/backplanes/redis/subscriptions.js';
+import { ConnectionHealth } from '../../backplanes/connection-health.js';
+import type { BackplaneEvents } from '../../backplanes/index.js';
+import { observe } from '../../backplanes/redis/classic.js';
+import { connectCluster } from '../../backplanes/redis/cluster.js';
+import { connectionOptions, keepWatch } from '../../backplanes/redis/connection.js';
+import { type Command, wouldAccept } from '../../backplanes/redis/rejections.js';
+import { Subscriptions } from '../../backplanes/redis/subscriptions.js';
 import type { WorkerChannels } from './channels.js';
 
 interface ChannelOptions {

@@ -1,8 +1,8 @@
 import type { Namespace, Server, Socket } from 'socket.io';
+import type { Backplane } from '../../backplanes/index.js';
 import { privateParts } from '../../compat/socket-io-server.js';
 import type { Engine } from '../../engine/engine.js';
 import { canonicalAddress } from '../../engine/limits/client-address.js';
-import type { Backplane } from '../../rooms/backplanes/backplane.js';
 import type { Action, Target } from './actions.js';
 import type { OperatorSeam } from './seam.js';
 

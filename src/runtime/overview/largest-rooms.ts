@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Server } from 'socket.io';
 import { privateParts } from '../../compat/socket-io-server.js';
-import { sizeOf } from '../../rooms/room-sets.js';
+import { sizeOf } from '../../rooms/index.js';
 import type { ApplicationView } from '../application.js';
 
 /** A room and its members on this worker. */

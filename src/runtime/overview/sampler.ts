@@ -6,7 +6,7 @@ import type { Engine } from '../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../engine/top-keys.js';
 import type { Health } from '../../operations/health.js';
 import type { RoomFacts, WorkerCounts, WorkerSample } from '../../operations/overview/worker-sample.js';
-import { roomOfTopic, topicNameOf } from '../../rooms/topics.js';
+import { roomOfTopic, topicNameOf } from '../../rooms/index.js';
 import { type ApplicationView, ordinaryView } from '../application.js';
 import { atMostEvery } from '../intervals.js';
 import type { MachineWorker } from '../machine-worker.js';

@@ -7,17 +7,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Server, type ServerOptions } from 'socket.io';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/backplanes/backplane.js';
+import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
+import { ownWindow } from '../../../src/backplanes/frames/window.js';
+import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
+import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/compat/uws.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/rooms/backplanes/backplane.js';
-import { embeddedBackplane } from '../../../src/rooms/backplanes/embedded/embedded.js';
-import { ownWindow } from '../../../src/rooms/backplanes/frames/window.js';
-import { natsBackplane } from '../../../src/rooms/backplanes/nats/nats.js';
-import {
-  redisFramesBackplane,
-  shardedFramesBackplane,
-} from '../../../src/rooms/backplanes/redis-frames/redis-frames.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { WorkerLinks } from '../../../src/worker-links.js';

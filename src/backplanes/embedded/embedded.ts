@@ -1,0 +1,32 @@
+import type { WorkerLinks } from '../../worker-links.js';
+import type { Backplane, BackplaneEvents } from '../backplane.js';
+import { frameAdapters } from '../frames/adapter.js';
+import { MeshFrameLinks } from '../frames/mesh-frame-links.js';
+import { ownWindow, type SharedWindow } from '../frames/window.js';
+import { Inbox } from '../inbox.js';
+
+/**
+ * The embedded backplane: connects the workers of one machine without another server.
+ * @param window the window of this worker's outbox; by default, one of its own
+ */
+export function embeddedBackplane(
+  links: WorkerLinks,
+  window: SharedWindow = ownWindow(),
+  events?: Pick<BackplaneEvents, 'onMalformed'>,
+): Backplane {
+  const inbox = new Inbox(events);
+  const { factory, bus } = frameAdapters(new MeshFrameLinks(links), window, inbox);
+  return {
+    name: 'embedded',
+    factory,
+    ready: () => bus.announced(),
+    sent: bus.sent,
+    traffic: {
+      ...{ isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
+      get malformed() {
+        return inbox.malformed;
+      },
+    },
+    close: () => bus.close(),
+  };
+}

@@ -1,0 +1,189 @@
+import type { Namespace } from 'socket.io';
+import {
+  Adapter,
+  type BroadcastOptions,
+  ClusterAdapterWithHeartbeat,
+  type ClusterMessage,
+  type ClusterResponse,
+  MessageType,
+  type Room,
+  type SocketId,
+} from 'socket.io-adapter';
+import { decoderOf, namespaceOf } from '../../compat/socket-io.js';
+import { addToRooms, decodePackets, EncodedPacket, type EncodedPackets, useRoomSets } from '../../rooms/index.js';
+import { Inbox } from '../inbox.js';
+import { type BusMember, FrameBus } from './bus.js';
+import type { FrameLinks } from './links.js';
+import type { SharedWindow } from './window.js';
+import type { Broadcast } from './wire/broadcast.js';
+import { encodeMessage, type Message } from './wire/cluster-message.js';
+
+interface Packet {
+  type: number;
+  nsp: string;
+  data: unknown[];
+}
+
+/** The adapters of all namespaces on a bus of frames. */
+export interface FrameAdapters {
+  factory: (nsp: Namespace) => FrameAdapter;
+  bus: FrameBus;
+}
+
+/** Joins the adapters of this worker with those of the workers that the links reach. */
+export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: Inbox = new Inbox()): FrameAdapters {
+  const bus = new FrameBus(links, window, inbox);
+  return { bus, factory: (nsp) => new FrameAdapter(nsp, bus) };
+}
+
+/** The adapter of a namespace whose messages go to other workers in frames. */
+class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
+  /** The broadcast that is delivered here next. It was encoded for the other workers just before. */
+  private encoded: EncodedPacket | undefined;
+  private readonly name: string;
+
+  constructor(
+    nsp: Namespace,
+    private readonly bus: FrameBus,
+  ) {
+    super(nsp, {});
+    useRoomSets(this);
+    // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
+    Object.assign(this, { uid: bus.id });
+    this.name = nsp.name;
+    bus.members.set(this.name, this);
+    this.on('create-room', (room: Room) => bus.rooms.add(this.name, String(room)));
+    this.on('delete-room', (room: Room) => bus.rooms.remove(this.name, String(room)));
+  }
+
+  override close(): void {
+    super.close();
+    for (const room of this.rooms.keys()) this.bus.rooms.remove(this.name, String(room));
+    this.bus.members.delete(this.name);
+  }
+
+  /** The promise resolves when the other workers know that the rooms have a member here. It costs nothing otherwise. */
+  override addAll(id: SocketId, rooms: Set<Room>): Promise<void> | void {
+    const { size } = this.rooms;
+    addToRooms(this, id, rooms);
+    // A socket's own room is never announced.
+    if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
+    return whenAwaited(() => this.bus.announced());
+  }
+
+  receiveBroadcast(from: string, { rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
+    // A sender omits its heartbeats while it sends messages.
+    this.onMessage({ type: MessageType.HEARTBEAT, uid: from, nsp });
+    const Decoder = decoderOf(namespaceOf(this).server);
+    const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
+    Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });
+  }
+
+  receiveMessage(message: Message): void {
+    // The base class tells requests and responses apart by their type.
+    this.onMessage(message as ClusterMessage);
+  }
+
+  /** Lets a worker that has just been found count this one. */
+  greet(worker: string): void {
+    this.bus.sendTo(worker, encodeMessage({ type: MessageType.HEARTBEAT, uid: this.bus.id, nsp: this.name }));
+  }
+
+  /** Ends all waiting for answers of that worker. */
+  workerGone(worker: string): void {
+    this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: worker, nsp: this.name });
+  }
+
+  // The base class waits for the other workers before it acts on its own sockets. The application's next action could then
+  // overtake the broadcast, and local delivery would stop while the backplane is down.
+
+  override broadcast(packet: unknown, options: BroadcastOptions): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.BROADCAST, data: { packet, opts: plain(options) } });
+    const local = this.encoded ?? packet;
+    this.encoded = undefined;
+    return super.broadcast(local, localOnly(options));
+  }
+
+  override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_JOIN, data: { opts: plain(options), rooms } });
+    return super.addSockets(localOnly(options), rooms);
+  }
+
+  override delSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_LEAVE, data: { opts: plain(options), rooms } });
+    return super.delSockets(localOnly(options), rooms);
+  }
+
+  override disconnectSockets(options: BroadcastOptions, close: boolean): Promise<void> {
+    if (!isLocal(options))
+      this.publish({ type: MessageType.DISCONNECT_SOCKETS, data: { opts: plain(options), close } });
+    return super.disconnectSockets(localOnly(options), close);
+  }
+
+  protected override doPublish(message: ClusterMessage): Promise<string> {
+    if (this.bus.hasPeers) this.send(message);
+    // Heartbeats are for workers that have been found.
+    else if (message.type > MessageType.HEARTBEAT) this.bus.lose();
+    return Promise.resolve('');
+  }
+
+  protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {
+    this.bus.sendTo(requester, encodeMessage(response));
+    return Promise.resolve();
+  }
+
+  private send(message: ClusterMessage): void {
+    const broadcast = this.encodedBroadcast(message);
+    if (broadcast) return this.bus.broadcast(broadcast);
+    this.bus.sendToAll(encodeMessage(message));
+    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(String));
+  }
+
+  /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
+  private encodedBroadcast(message: ClusterMessage): Broadcast | undefined {
+    // A packet with an acknowledgement gets an id of its own from each worker.
+    if (message.type !== MessageType.BROADCAST || message.data.requestId !== undefined) return undefined;
+    const { rooms, except, flags } = message.data.opts;
+    // Some applications use numbers for rooms, which other workers must not take for strings.
+    if (!areTexts(rooms) || !areTexts(except)) return undefined;
+    const packet = message.data.packet as Packet;
+    packet.nsp = this.name;
+    const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
+    this.encoded = new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
+    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded };
+  }
+}
+
+function isLocal({ flags }: BroadcastOptions): boolean {
+  return flags?.local === true;
+}
+
+function localOnly(options: BroadcastOptions): BroadcastOptions {
+  return { ...options, flags: { ...options.flags, local: true } };
+}
+
+/** Options as workers exchange them. */
+function plain({ rooms, except, flags }: BroadcastOptions) {
+  return { rooms: [...rooms] as string[], except: [...(except ?? [])] as string[], flags: flags ?? {} };
+}
+
+function areTexts(values: readonly unknown[]): boolean {
+  for (const value of values) if (typeof value !== 'string') return false;
+  return true;
+}
+
+/** A promise that does its work only if it is awaited. */
+function whenAwaited(work: () => Promise<void>): Promise<void> {
+  let result: Promise<void> | undefined;
+  const settled = () => {
+    result ??= work();
+    return result;
+  };
+  const lazy: Pick<Promise<void>, 'then' | 'catch' | 'finally'> = {
+    // biome-ignore lint/suspicious/noThenProperty: it is a promise
+    then: (onResolve, onReject) => settled().then(onResolve, onReject),
+    catch: (onReject) => settled().catch(onReject),
+    finally: (onSettle) => settled().finally(onSettle),
+  };
+  return lazy as Promise<void>;
+}

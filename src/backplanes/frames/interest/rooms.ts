@@ -1,0 +1,100 @@
+import { looksLikeSocketId } from '../../../rooms/index.js';
+import { keyOf, type RoomKey } from './room-key.js';
+
+/** Rooms and their number, as a checksum that does not depend on their order. */
+export interface Checksum {
+  count: number;
+  sum: number;
+}
+
+/** A set of rooms that knows its checksum. */
+export class RoomSet {
+  private readonly keys = new Set<RoomKey>();
+  private sum = 0;
+
+  add(key: RoomKey): void {
+    if (this.keys.has(key)) return;
+    this.keys.add(key);
+    this.sum = (this.sum + key) | 0;
+  }
+
+  delete(key: RoomKey): void {
+    if (this.keys.delete(key)) this.sum = (this.sum - key) | 0;
+  }
+
+  has(key: RoomKey): boolean {
+    return this.keys.has(key);
+  }
+
+  get checksum(): Checksum {
+    return { count: this.keys.size, sum: this.sum };
+  }
+
+  [Symbol.iterator](): Iterator<RoomKey> {
+    return this.keys.values();
+  }
+}
+
+/** The rooms that this worker has members of, and those that it has announced to the others. */
+export class OwnRooms {
+  /** How many rooms with a key there are: several rooms may share one. */
+  private readonly counts = new Map<RoomKey, number>();
+  private readonly changed = new Set<RoomKey>();
+  /** What the others know, or will know once what was sent to them has arrived. */
+  readonly announced = new RoomSet();
+
+  /**
+   * @param onNew called when a room is there that must be announced at once
+   * @param onOld called when a room is gone, which has time until the next window
+   */
+  constructor(
+    private readonly onNew: () => void,
+    private readonly onOld: () => void,
+  ) {}
+
+  /**
+   * Call this when the first member has entered a room. A socket's own room is never announced, and messages to it go to
+   * all workers: a direct message is rarer than a connect.
+   */
+  add(nsp: string, room: string): void {
+    if (looksLikeSocketId(room)) return;
+    const key = keyOf(nsp, room);
+    const count = this.counts.get(key) ?? 0;
+    this.counts.set(key, count + 1);
+    if (count > 0) return;
+    this.changed.add(key);
+    if (!this.announced.has(key)) this.onNew();
+  }
+
+  /** Call this when the last member has left. */
+  remove(nsp: string, room: string): void {
+    if (looksLikeSocketId(room)) return;
+    const key = keyOf(nsp, room);
+    const count = this.counts.get(key) ?? 0;
+    if (count > 1) this.counts.set(key, count - 1);
+    else {
+      this.counts.delete(key);
+      this.changed.add(key);
+      if (this.announced.has(key)) this.onOld();
+    }
+  }
+
+  /** What has changed since the last call. The caller announces it. */
+  takeChanges(): { added: RoomKey[]; removed: RoomKey[] } {
+    const added: RoomKey[] = [];
+    const removed: RoomKey[] = [];
+    for (const key of this.changed) {
+      const isHere = this.counts.has(key);
+      if (isHere === this.announced.has(key)) continue;
+      if (isHere) {
+        added.push(key);
+        this.announced.add(key);
+      } else {
+        removed.push(key);
+        this.announced.delete(key);
+      }
+    }
+    this.changed.clear();
+    return { added, removed };
+  }
+}

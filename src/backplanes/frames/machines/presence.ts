@@ -1,0 +1,196 @@
+import { MalformedMessage } from '../../../errors.js';
+import { machineOf } from './machine-frame.js';
+import { Newcomers } from './newcomers.js';
+import { Paced } from './paced.js';
+import type { PubSub } from './pub-sub.js';
+
+/** How often a worker says that it is there, in ms. */
+const INTERVAL_MS = 2000;
+/** After this number of intervals without a message, a worker counts as gone. */
+const MAX_MISSED = 3;
+/** How long the answers to a hello are waited for, in ms. */
+const TIMEOUT_MS = 1000;
+/** The same where the server does not say how many there will be. */
+const UNCOUNTED_MS = 200;
+/** How long a worker that has said bye is remembered, in ms. What it said before may arrive later. */
+const MEMORY_MS = 10_000;
+
+const words = { hello: 'hello', here: 'here' } as const;
+type Word = (typeof words)[keyof typeof words];
+
+interface Hello {
+  readonly answers: Set<string>;
+  /** How many workers will answer. */
+  expected: number;
+  end(): void;
+}
+
+interface PresenceEvents {
+  /** The worker is new, or messages may have been lost. */
+  onJoin(worker: string): void;
+  onLeave(worker: string): void;
+  /** The worker waits for an answer. */
+  onHello(worker: string): void;
+  /** Nothing that was sent to the machine has arrived, and nothing will. */
+  onAbsent(machine: string): void;
+}
+
+/**
+ * How the workers of all machines find each other: on a channel that all of them hear, each says hello when it has
+ * subscribed, and then that it is here every two seconds. It says bye in its last frame to each machine.
+ */
+export class Presence {
+  /** The intervals that each other worker was silent for. */
+  private readonly missed = new Map<string, number>();
+  /** Workers that have said bye. */
+  private readonly departed = new Set<string>();
+  /** Workers that have sent no frame yet, by their machines. They may be forged. */
+  private readonly unproven = new Map<string, Set<string>>();
+  private readonly newcomers = new Newcomers();
+  private readonly joins = new Paced((worker) => this.events.onJoin(worker));
+  private readonly hellos = new Paced((worker) => this.events.onHello(worker));
+  private readonly timer: NodeJS.Timeout;
+  /** The hello that is being answered. */
+  private hello: Hello | undefined;
+
+  constructor(
+    private readonly id: string,
+    private readonly pubSub: PubSub,
+    private readonly channel: string,
+    private readonly events: PresenceEvents,
+  ) {
+    this.timer = setInterval(() => this.turn(), INTERVAL_MS).unref();
+  }
+
+  /**
+   * Call this when all subscriptions are there, for the first time or again. Resolves when the workers that hear the hello
+   * have answered, or after a second.
+   */
+  async begin(): Promise<void> {
+    for (const worker of this.missed.keys()) this.events.onJoin(worker);
+    this.hello?.end();
+    const hello: Hello = { answers: new Set(), expected: Number.POSITIVE_INFINITY, end: () => {} };
+    const ended = new Promise<void>((resolve) => {
+      hello.end = resolve;
+    });
+    this.hello = hello;
+    const count = await this.say(words.hello);
+    // This worker has subscribed, too.
+    if (count !== undefined) hello.expected = count - 1;
+    const timer = setTimeout(hello.end, count === undefined ? UNCOUNTED_MS : TIMEOUT_MS);
+    this.review();
+    await ended;
+    clearTimeout(timer);
+  }
+
+  /**
+   * Call this with the sender of each frame that arrives.
+   * @throws MalformedMessage if too many workers have appeared
+   */
+  admit(worker: string): void {
+    if (!this.missed.has(worker) && worker !== this.id && !this.departed.has(worker)) this.join(worker);
+  }
+
+  /** Call this with the sender of each frame that is handled. */
+  heard(worker: string): void {
+    if (worker === this.id || this.departed.has(worker)) return;
+    this.admit(worker);
+    this.missed.set(worker, 0);
+    if (this.unproven.size > 0) this.prove(worker);
+    if (this.hello?.answers.add(worker)) this.review();
+  }
+
+  /** Frames from the worker or to it may have been lost. */
+  resume(worker: string): void {
+    if (this.missed.has(worker)) this.joins.run(worker);
+  }
+
+  /** @throws MalformedMessage if it is no word, or if too many workers have appeared */
+  receive(bytes: Buffer): void {
+    const [, word, worker] = /^(hello|here) (\d{1,9}\.[\w-]{8})$/.exec(bytes.toString('latin1')) ?? [];
+    if (!worker) throw new MalformedMessage('a worker must say who it is');
+    if (worker === this.id || this.departed.has(worker)) return;
+    if (!this.missed.has(worker)) {
+      this.join(worker);
+      const machine = machineOf(worker);
+      this.unproven.set(machine, (this.unproven.get(machine) ?? new Set()).add(worker));
+    } else if (word === words.hello) this.joins.run(worker);
+    this.missed.set(worker, 0);
+    if (word === words.hello) this.hellos.run(worker);
+  }
+
+  /** Nothing is subscribed to the channel of the machine: workers that have only said that they are there are not. */
+  absent(machine: string): void {
+    for (const worker of this.unproven.get(machine) ?? []) this.remove(worker);
+  }
+
+  has(worker: string): boolean {
+    return this.missed.has(worker);
+  }
+
+  /** The other workers that are there. */
+  get workers(): Iterable<string> {
+    return this.missed.keys();
+  }
+
+  /** The worker has said bye. */
+  leave(worker: string): void {
+    this.departed.add(worker);
+    setTimeout(() => this.departed.delete(worker), MEMORY_MS).unref();
+    this.remove(worker);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.joins.close();
+    this.hellos.close();
+    this.hello?.end();
+  }
+
+  private say(word: Word): Promise<number | undefined> {
+    return this.pubSub.publish(this.channel, Buffer.from(`${word} ${this.id}`, 'latin1'), 0);
+  }
+
+  /** Silence is counted in turns of this timer: a worker that is itself held up takes no other worker for gone. */
+  private turn(): void {
+    if (!this.pubSub.health.isUp) return;
+    void this.say(words.here);
+    for (const [worker, missed] of this.missed) {
+      if (missed < MAX_MISSED) this.missed.set(worker, missed + 1);
+      else this.remove(worker);
+    }
+  }
+
+  private join(worker: string): void {
+    this.newcomers.admit();
+    this.missed.set(worker, 0);
+    this.joins.run(worker);
+  }
+
+  private remove(worker: string): void {
+    if (!this.missed.delete(worker)) return;
+    this.joins.forget(worker);
+    this.hellos.forget(worker);
+    const isUnproven = this.prove(worker);
+    this.events.onLeave(worker);
+    if (isUnproven && !this.hasWorkerOf(machineOf(worker))) this.events.onAbsent(machineOf(worker));
+  }
+
+  /** The worker is there, or gone. Returns whether that was open. */
+  private prove(worker: string): boolean {
+    const machine = machineOf(worker);
+    const workers = this.unproven.get(machine);
+    const isUnproven = workers?.delete(worker) ?? false;
+    if (workers?.size === 0) this.unproven.delete(machine);
+    return isUnproven;
+  }
+
+  private hasWorkerOf(machine: string): boolean {
+    for (const worker of this.missed.keys()) if (machineOf(worker) === machine) return true;
+    return false;
+  }
+
+  private review(): void {
+    if (this.hello && this.hello.answers.size >= this.hello.expected) this.hello.end();
+  }
+}

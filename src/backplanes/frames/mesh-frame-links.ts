@@ -1,0 +1,73 @@
+import { MalformedMessage } from '../../errors.js';
+import type { WorkerLinks } from '../../worker-links.js';
+import type { FrameLinks, FrameListener, Route } from './links.js';
+import { endOf, HEADER } from './wire/message.js';
+
+/** The first byte of a frame. */
+export const MESH_VERSION = 3;
+
+/** Hands each message of a frame to the listener, from `at` on. */
+export function readFrame(frame: Buffer, at: number, onMessage: (type: number, body: Buffer) => void): void {
+  while (at < frame.length) {
+    const end = endOf(frame, at);
+    onMessage(frame[at + 4]!, frame.subarray(at + HEADER, end));
+    at = end;
+  }
+}
+
+/**
+ * Frames between the workers of one machine, over its mesh.
+ * @param nameOf the id of a worker among all workers
+ */
+export class MeshFrameLinks implements FrameLinks {
+  readonly id: string;
+
+  constructor(
+    private readonly links: WorkerLinks,
+    private readonly nameOf: (worker: number) => string = String,
+  ) {
+    this.id = nameOf(links.id);
+  }
+
+  workers(): Iterable<string> {
+    return this.links.members.map(this.nameOf);
+  }
+
+  routeTo(worker: string): Route {
+    const number = Number.parseInt(worker, 10);
+    return new MeshRoute((frame) => this.links.send(number, frame));
+  }
+
+  listen({ onMessage, onMalformed, onLeave }: FrameListener): void {
+    this.links.onMessage((number, frame) => {
+      const from = this.nameOf(number);
+      try {
+        if (frame[0] !== MESH_VERSION) throw new MalformedMessage('a frame has an unknown version');
+        readFrame(frame, 1, (type, body) => onMessage(from, type, body));
+      } catch (error) {
+        onMalformed(error);
+      }
+    });
+    this.links.onLeave((number) => onLeave(this.nameOf(number)));
+  }
+
+  lose(): void {}
+}
+
+const version = Buffer.of(MESH_VERSION);
+
+class MeshRoute implements Route {
+  private parts: Buffer[] = [version];
+
+  constructor(private readonly write: (frame: Buffer) => void) {}
+
+  add(_worker: string, message: Buffer): void {
+    this.parts.push(message);
+  }
+
+  send(): void {
+    const frame = Buffer.concat(this.parts);
+    this.parts = [version];
+    this.write(frame);
+  }
+}

@@ -1,0 +1,43 @@
+import { MalformedMessage } from '../errors.js';
+import type { BackplaneEvents } from './backplane.js';
+
+/** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
+export class Inbox {
+  /** Messages dropped since the start because they were malformed. */
+  malformed = 0;
+  private readonly counted = new WeakSet<MalformedMessage>();
+
+  constructor(private readonly events: Pick<BackplaneEvents, 'onMalformed'> = {}) {}
+
+  /** Counts a dropped message, once for each error. */
+  drop(error: MalformedMessage): void {
+    if (this.counted.has(error)) return;
+    this.counted.add(error);
+    this.malformed++;
+    this.events.onMalformed?.(error.message);
+  }
+
+  /**
+   * Handles a message: `read` decodes and checks it, and returns whether listeners of the application handle it. Their
+   * exceptions are no fault of the message, so they become uncaught exceptions, but not in the middle of a chunk of
+   * messages, where they would take the others with them.
+   */
+  receive(read: () => boolean, handle: () => void): void {
+    let isForApplication = false;
+    try {
+      isForApplication = read();
+      handle();
+    } catch (error) {
+      if (!isForApplication || error instanceof MalformedMessage) return this.drop(malformed(error));
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}
+
+/** The error for a message that caused `error` while it was read. */
+export function malformed(error: unknown): MalformedMessage {
+  if (error instanceof MalformedMessage) return error;
+  return new MalformedMessage(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,101 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { flag, hosts, integer, oneOf, optionalInteger, origins, text } from '../values.js';
+import { HOST, option } from './option.js';
+
+/** What the server listens on, and how it speaks HTTP. */
+export const listening = {
+  port: option({
+    name: 'PORT',
+    description: 'Port to listen on; 0 picks a free one.',
+    default: '3000',
+    accepts: 'an integer from 0 to 65535',
+    schema: integer(0, 65_535, 3000),
+  }),
+  host: option({
+    name: 'HOST',
+    description: 'Address to listen on.',
+    default: '0.0.0.0',
+    accepts: 'an IP address or a host name',
+    schema: z.string().regex(HOST).default('0.0.0.0'),
+  }),
+  workers: option({
+    name: 'WORKERS',
+    description: 'Number of worker processes.',
+    default: 'number of cores',
+    accepts: 'an integer from 1 to 256',
+    schema: integer(1, 256, availableParallelism()),
+  }),
+  workerPorts: option({
+    name: 'WORKER_PORTS',
+    description:
+      'First of as many ports as there are workers. Each worker listens on one of them alone, besides the port that all ' +
+      "share, so that a proxy can choose the worker of a client. gjallar doctor --proxy prints the proxy's configuration.",
+    default: 'none',
+    accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
+    schema: optionalInteger(1, 65_535),
+  }),
+  tlsKey: option({
+    name: 'TLS_KEY',
+    description: 'PEM file with the private key for https and wss; requires TLS_CERT.',
+    default: 'none',
+    accepts: 'the path of a readable PEM file with a private key, together with TLS_CERT',
+    schema: text(),
+  }),
+  tlsCert: option({
+    name: 'TLS_CERT',
+    description: 'PEM file with the certificate chain; requires TLS_KEY.',
+    default: 'none',
+    accepts: 'the path of a readable PEM file with a certificate, together with TLS_KEY',
+    schema: text(),
+  }),
+  trustProxy: option({
+    name: 'TRUST_PROXY',
+    description:
+      'Number of proxies in front of the server; the client address is the entry of X-Forwarded-For that the ' +
+      'outermost of them added. 0 ignores the header.',
+    default: '0',
+    accepts: 'an integer from 0 to 16',
+    schema: integer(0, 16, 0),
+  }),
+  keepAlive: option({
+    name: 'KEEP_ALIVE',
+    description:
+      'Whether HTTP connections stay open for further requests: on, off, or auto, which closes those of proxies, because ' +
+      'a proxy could reuse one in the moment in which it is closed for idleness.',
+    default: 'auto',
+    accepts: 'auto, on or off',
+    schema: oneOf(['auto', 'on', 'off'], 'auto'),
+  }),
+  allowedHosts: option({
+    name: 'ALLOWED_HOSTS',
+    description:
+      'Host names, without ports, that requests may address this server by, separated by commas; others are rejected.',
+    default: 'every name',
+    accepts: 'host names separated by commas, such as chat.example.com,localhost',
+    schema: hosts(),
+  }),
+  corsOrigin: option({
+    name: 'CORS_ORIGIN',
+    description:
+      'Origins whose pages may connect, over WebSockets too, separated by commas; https://*.example.com allows every ' +
+      'subdomain of example.com, and * every origin.',
+    default: 'same origin only',
+    accepts: '*, or origins such as https://example.com or https://*.example.com, separated by commas',
+    schema: origins(),
+  }),
+  allowEIO3: option({
+    name: 'ALLOW_EIO3',
+    description: 'Whether clients of Socket.IO v2, which speak revision 3 of Engine.IO, may connect.',
+    default: 'false',
+    accepts: 'true or false',
+    schema: flag(false),
+  }),
+  demoPage: option({
+    name: 'DEMO_PAGE',
+    description: 'Whether the server serves the demo page at /: on or off.',
+    default: 'on',
+    accepts: 'on or off',
+    schema: oneOf(['on', 'off'], 'on'),
+  }),
+} as const;

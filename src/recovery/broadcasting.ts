@@ -1,0 +1,139 @@
+import type { Namespace } from 'socket.io';
+import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
+import { broadcastStepsOf, packetStepsOf } from '../compat/socket-io.js';
+import { PacketType } from '../compat/socket-io-parser.js';
+import { EncodedPacket, type EncodedPackets, sizeOf } from '../rooms/index.js';
+import { type EventPacket, isKept, type MarkedFlags, markOf, textsOf } from './broadcasts.js';
+import type { OffsetWriter } from './encoding.js';
+import type { Mark, PacketLog } from './kept/packet-log.js';
+import type { KeptPacket } from './kept/stream.js';
+import type { LiveSession, LiveSessions } from './live-sessions.js';
+import type { Peers } from './peers/peers.js';
+import type { ForeignMessage } from './returns/missed.js';
+
+/** Messages without a mark that are remembered, so that a client that may lack one is not recovered. */
+const MAX_FOREIGN = 10_000;
+
+/** The parts of a namespace that packets concern. */
+interface Sender {
+  readonly adapter: Adapter;
+  readonly nsp: Namespace;
+  readonly log: PacketLog;
+  readonly live: LiveSessions;
+  readonly peers: Peers;
+  readonly writer: OffsetWriter;
+}
+
+/**
+ * Keeps what an adapter delivers, and adds offsets to it.
+ *
+ * Each kept broadcast carries a mark to the other workers, in its flags. Each worker adds it to its log, and delivers it
+ * with an offset of its own. A packet to one socket stays on its worker.
+ */
+export class Broadcasting {
+  readonly foreign: ForeignMessage[] = [];
+  /** The broadcast that is being delivered. */
+  private current: { packet: EventPacket; encoded: EncodedPackets; plain: EncodedPackets } | undefined;
+  private readonly adapter: Adapter;
+  private readonly log: PacketLog;
+  private readonly live: LiveSessions;
+  private readonly writer: OffsetWriter;
+  /** Delivers a broadcast on this worker alone. */
+  private readonly broadcastHere: (packet: unknown, options: BroadcastOptions) => void;
+
+  constructor(private readonly sender: Sender) {
+    const { adapter, log, live, writer } = sender;
+    this.adapter = adapter;
+    this.log = log;
+    this.live = live;
+    this.writer = writer;
+    const { broadcast } = adapter;
+    this.broadcastHere = (packet, options) =>
+      broadcast.call(adapter, packet, { ...options, flags: { ...options.flags, local: true } });
+    this.install();
+  }
+
+  private install(): void {
+    const { adapter } = this;
+    const steps = broadcastStepsOf<EncodedPackets>(adapter);
+    const { broadcast } = adapter;
+    const { apply, _encode } = steps;
+    adapter.broadcast = (packet: EventPacket, options) => {
+      const flags = (options.flags ?? {}) as MarkedFlags;
+      if (flags.local) return broadcast.call(adapter, packet, options);
+      const session = this.soleRecipient(options);
+      if (!isKept(packet, flags))
+        return session ? this.broadcastHere(packet, options) : broadcast.call(adapter, packet, options);
+      if (session) return this.sendTo(session, packet, flags);
+      this.live.flushFirst();
+      const kept = this.log.nextMark();
+      return broadcast.call(adapter, packet, { ...options, flags: { ...flags, kept } as object });
+    };
+    steps._encode = (packet, options) => {
+      // The offset is added to this list. The original may still be on its way to other workers.
+      const encoded = _encode.call(adapter, packet instanceof EncodedPacket ? packet.copy() : packet, options);
+      this.current = { packet: packet as EventPacket, encoded, plain: [...encoded] };
+      return encoded;
+    };
+    steps.apply = (options, deliver) => {
+      const { current } = this;
+      this.current = undefined;
+      if (!current || this.record(current, options)) apply.call(adapter, options, deliver);
+    };
+  }
+
+  /**
+   * Adds a broadcast to the log, and its offset to what clients get.
+   * @returns whether to deliver it
+   */
+  private record({ packet, encoded, plain }: NonNullable<typeof this.current>, options: BroadcastOptions): boolean {
+    const flags = (options.flags ?? {}) as MarkedFlags;
+    const mark = markOf(flags.kept);
+    const rooms = textsOf(options.rooms);
+    const except = textsOf(options.except);
+    if (!mark) {
+      // Servers and emitters without recovery send messages that nothing numbers.
+      if (isKept(packet, flags) && !flags.local) this.foreign.push({ at: Date.now(), rooms, except });
+      if (this.foreign.length > MAX_FOREIGN) this.log.startAfter(this.foreign.shift()!.at);
+      return true;
+    }
+    if (!this.log.add(mark, { rooms, except, packets: plain })) return false;
+    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.log.offset(mark[2])));
+    return true;
+  }
+
+  /** The only socket that a packet is for, if it is on this worker. */
+  private soleRecipient({ rooms, except }: BroadcastOptions): LiveSession | undefined {
+    if (rooms.size !== 1 || (except && except.size > 0)) return undefined;
+    const [room] = rooms as Set<SocketId>;
+    const session = this.live.of(room!);
+    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.sender.peers.isShared(room!)) return undefined;
+    return session;
+  }
+
+  /** Sends a packet to one socket. It is kept with the session, so no other worker but the buddy has work with it. */
+  private sendTo(session: LiveSession, packet: EventPacket, { compress }: MarkedFlags): void {
+    const steps = packetStepsOf(session.socket);
+    const packets = this.writer.encode(packet.data);
+    const at = this.log.nextTime();
+    this.live.keep(session, { number: ++this.log.direct, at, packets });
+    steps.notifyOutgoingListeners(packet);
+    const encoded = this.writer.withOffset(packets, this.log.offset(at));
+    steps.client.writeToEngine(encoded, { preEncoded: true, compress: compress !== false });
+  }
+
+  /** Delivers a broadcast that this worker should have received, but only another one has. */
+  deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
+    if (number <= this.log.lastOf(sender)) return;
+    const kept: Mark = [sender, number, at];
+    const packet = new EncodedPacket(PacketType.EVENT, this.sender.nsp.name, packets, () =>
+      this.writer.decode(packets),
+    );
+    this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });
+  }
+
+  /** Forgets messages without a mark that arrived before a time. */
+  sweep(oldest: number): void {
+    while (this.foreign[0] && this.foreign[0].at < oldest) this.foreign.shift();
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Connection state recovery over all workers: a client that lost its connection for a moment gets its id, its rooms, its data and
+ * the packets that it missed, on whichever worker it returns to.
+ *
+ * It promises: a client that is recovered has missed nothing and gets nothing twice; otherwise it gets a new session. What
+ * it keeps, and what a client may make it do, has bounds. Without the option, none of it is in the path of a message.
+ * docs/internals/recovery.md explains the protocol.
+ *
+ *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
+ *   broadcasting.ts, broadcasts.ts      what the adapter does with each broadcast: number it, and keep it
+ *   encoding.ts, messages.ts            offsets in packets, and what workers tell each other
+ *   live-sessions.ts, host.ts           the sockets that are connected
+ *   kept/                               packets and sessions that are kept, and since when a client may get them
+ *   peers/                              other workers: copies of sessions, and the packets that a new worker lacks
+ *   returns/                            clients that return, one after the other
+ *
+ * It may call the rooms, and what they may call. It reaches other workers only through the links that it is given.
+ */
+export type { RemovalTarget } from './kept/removals.js';
+export { outcomes, type RecoveryState } from './outcomes.js';
+export { openRecovery, type RecoveryOptions, recoveryKeyOf } from './recovery.js';

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import type { Namespace, Socket } from 'socket.io';
+import type { Adapter } from 'socket.io-adapter';
+import { wantsRecovery } from '../compat/socket-io.js';
+import { canonicalAddress } from '../engine/limits/client-address.js';
+import { MalformedMessage } from '../errors.js';
+import type { AdapterFactory } from '../rooms/index.js';
+import type { WorkerLinks } from '../worker-links.js';
+import type { RecoveryBounds, RecoveryHost } from './host.js';
+import type { Naming, RemovalTarget } from './kept/removals.js';
+import { SessionMemory } from './kept/session-memory.js';
+import type { KeptSession } from './kept/sessions.js';
+import { PacketMemory } from './kept/stream.js';
+import { decodeMessage, encodeMessage, type RecoveryMessage } from './messages.js';
+import { NamespaceRecovery } from './namespace-recovery.js';
+import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './outcomes.js';
+import { Gate } from './returns/gate.js';
+
+export interface RecoveryOptions extends Partial<RecoveryBounds> {
+  /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */
+  links?: WorkerLinks | undefined;
+  /** Whether the backplane connects several machines. Messages to all workers then go through it. */
+  spansMachines?: boolean;
+  /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
+  subscribed?: () => Promise<void>;
+  /** Called when a bound that protects the worker gives a client a new session. */
+  onBound?: (outcome: RecoveryOutcome) => void;
+  /** The user of a socket with this data, by which the operator may end its session. */
+  userOf?: (data: unknown) => string | undefined;
+  /** Called with the reason when a message from another worker is dropped because it is malformed. */
+  onMalformed?: (reason: string) => void;
+}
+
+const defaults: RecoveryBounds = {
+  maxBytes: 32 * 1024 * 1024,
+  maxSessions: 100_000,
+  maxRooms: 2000,
+  maxMissed: 10_000,
+  maxRecovering: 10_000,
+};
+/** How often expired packets and sessions are dropped, in ms. */
+const SWEEP_INTERVAL_MS = 5000;
+/** The event in which recovery's messages pass a backplane between machines. */
+const EVENT = 'gjallar:recovery';
+
+/** The recovery of connections on a worker. */
+export interface Recovery {
+  /**
+   * Adds recovery to the adapters of a backplane, for servers with the option `connectionStateRecovery`. Others get the
+   * adapter as it is. Put `withNativeRooms()` around it.
+   */
+  wrap(factory: AdapterFactory): AdapterFactory;
+  /** Call it when the backplane is up again: messages may be lost, so that sessions of before are not recovered. */
+  lost(): void;
+  /**
+   * Removes what is kept of clients that the operator disconnects, or takes out of a room. They return with a new
+   * session.
+   * @returns the ids of the sockets that were disconnected
+   */
+  remove(target: RemovalTarget): string[];
+  /** What it keeps, and how it has ended; undefined while no server uses recovery. */
+  readonly state: RecoveryState | undefined;
+  close(): void;
+}
+
+/**
+ * Socket.IO's connection state recovery across workers, in their memory.
+ *
+ * - Every worker keeps the recent broadcasts of all workers. A packet to one socket stays on its worker, with the
+ *   session.
+ * - A client that is disconnected may return to any worker: its session is sent to all of them. Its offset says what it
+ *   has received of each worker, so that every worker can tell what it lacks.
+ * - One other worker of the machine, the buddy, has a copy of each connected session. It publishes the sessions of a
+ *   worker that was killed. Workers also give each other the last broadcasts of that worker.
+ * - A worker that starts gets all of this from the oldest worker of its machine.
+ * - If a bound or an outage has cut something that the client may lack, it is not recovered, and gets a new session.
+ */
+export function openRecovery(options: RecoveryOptions = {}): Recovery {
+  return new WorkerRecovery(options);
+}
+
+const installed = new WeakMap<Adapter, NamespaceRecovery>();
+
+/** What a client that has received everything would send to recover a socket; undefined if it cannot be recovered. */
+export function recoveryKeyOf(socket: Socket): { pid: string; offset: string } | undefined {
+  return installed.get(socket.nsp.adapter)?.keyOf(socket);
+}
+
+class WorkerRecovery implements Recovery, RecoveryHost {
+  readonly name: string;
+  readonly bounds: RecoveryBounds;
+  readonly gate: Gate;
+  readonly memory: PacketMemory;
+  readonly sessionMemory: SessionMemory<KeptSession>;
+  readonly spansMachines: boolean;
+  readonly outcomes = noOutcomes();
+  readonly naming: Naming;
+  private readonly links: WorkerLinks | undefined;
+  private readonly namespaces = new Map<string, NamespaceRecovery>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly options: RecoveryOptions) {
+    const { links, spansMachines = false } = options;
+    this.links = links;
+    this.spansMachines = spansMachines;
+    this.bounds = { ...defaults, ...options };
+    this.gate = new Gate(this.bounds.maxRecovering);
+    this.memory = new PacketMemory(this.bounds.maxBytes);
+    this.sessionMemory = new SessionMemory<KeptSession>(this.bounds.maxBytes);
+    this.naming = { userOf: (data) => options.userOf?.(data ?? {}), canonical: canonicalAddress };
+    this.name = (!spansMachines && this.nameOf(links?.id ?? 0)) || randomBytes(4).toString('base64url');
+    links?.onMessage((from, payload) => this.receive(from, payload));
+    links?.onLeave((id) => {
+      for (const namespace of this.namespaces.values()) namespace.workerGone(id);
+    });
+    this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
+  }
+
+  wrap(factory: AdapterFactory): AdapterFactory {
+    return (nsp) => {
+      const adapter = factory(nsp);
+      if (wantsRecovery(nsp)) this.installLater(adapter, nsp);
+      return adapter;
+    };
+  }
+
+  /** socket.io calls `init()` when the adapter is complete, so that recovery is around the native rooms. */
+  private installLater(adapter: Adapter, nsp: Namespace): void {
+    const { init, close } = adapter;
+    // The server asks at the start whether the adapter can recover.
+    adapter.restoreSession = () => null as never;
+    adapter.init = () => {
+      const namespace = new NamespaceRecovery(adapter, nsp, this);
+      this.namespaces.set(nsp.name, namespace);
+      installed.set(adapter, namespace);
+      if (this.spansMachines) nsp.on(EVENT as never, ((text: unknown) => this.receiveText(nsp.name, text)) as never);
+      return init.call(adapter);
+    };
+    adapter.close = async () => {
+      const namespace = this.namespaces.get(nsp.name);
+      await namespace?.leave();
+      await close.call(adapter);
+      namespace?.close();
+      this.namespaces.delete(nsp.name);
+    };
+  }
+
+  count(outcome: RecoveryOutcome): void {
+    this.outcomes[outcome]++;
+    if (bounded.has(outcome)) this.options.onBound?.(outcome);
+  }
+
+  subscribed(): Promise<void> {
+    return this.options.subscribed?.() ?? Promise.resolve();
+  }
+
+  get id(): number {
+    return this.links?.id ?? 0;
+  }
+
+  get members(): readonly number[] {
+    return this.links?.members ?? [];
+  }
+
+  get state(): RecoveryState | undefined {
+    const { memory, outcomes } = this;
+    const all = [...this.namespaces.values()].map(({ sessions }) => sessions);
+    if (all.length === 0) return undefined;
+    const sum = (count: 'size' | 'dropped') => all.reduce((total, sessions) => total + sessions[count], 0);
+    return {
+      bytes: { packets: memory.bytes, sessions: this.sessionMemory.bytes },
+      packets: memory.size,
+      sessions: sum('size'),
+      dropped: { packets: memory.dropped, sessions: sum('dropped') },
+      outcomes,
+    };
+  }
+
+  nameOf(id: number): string | undefined {
+    return this.spansMachines ? undefined : id.toString(36);
+  }
+
+  send(to: number, message: RecoveryMessage): void {
+    this.links?.send(to, encodeMessage(message));
+  }
+
+  flush(): void {
+    this.links?.flush?.();
+  }
+
+  tellAll(message: RecoveryMessage): void {
+    const bytes = encodeMessage(message);
+    if (!this.spansMachines) this.links?.broadcast(bytes);
+    else this.namespaces.get(message.nsp)?.adapter.serverSideEmit([EVENT, bytes.toString('base64')]);
+  }
+
+  private receiveText(nsp: string, text: unknown): void {
+    if (typeof text === 'string') this.receive(undefined, Buffer.from(text, 'base64'), nsp);
+  }
+
+  private receive(from: number | undefined, bytes: Buffer, nsp?: string): void {
+    let message: RecoveryMessage;
+    try {
+      message = decodeMessage(bytes);
+    } catch (error) {
+      if (!(error instanceof MalformedMessage)) throw error;
+      return this.options.onMalformed?.(error.message);
+    }
+    const namespace = this.namespaces.get(nsp ?? message.nsp);
+    if (namespace) return namespace.receive(from, message);
+    // A namespace that only the other worker has.
+    if (from === undefined) return;
+    if (message.type === 'find') this.send(from, { ...message, type: 'found', isHere: false });
+    if (message.type === 'ask') {
+      this.send(from, {
+        ...message,
+        type: 'history',
+        since: Date.now(),
+        streams: [],
+        sessions: [],
+        isLast: true,
+        isAbsent: true,
+      });
+    }
+  }
+
+  remove(target: RemovalTarget): string[] {
+    return [...this.namespaces.values()].flatMap((namespace) => namespace.remove(target));
+  }
+
+  lost(): void {
+    for (const namespace of this.namespaces.values()) namespace.lost();
+  }
+
+  private sweep(): void {
+    let retentionMs = 0;
+    for (const namespace of this.namespaces.values()) {
+      namespace.sweep();
+      retentionMs = Math.max(retentionMs, namespace.retentionMs);
+    }
+    this.memory.dropBefore(Date.now() - retentionMs);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.gate.turns.close();
+    for (const namespace of this.namespaces.values()) namespace.close();
+    this.namespaces.clear();
+  }
+}

@@ -1,0 +1,151 @@
+import type { Socket } from 'socket.io';
+import type { SocketId } from 'socket.io-adapter';
+import { packetStepsOf } from '../../compat/socket-io.js';
+import { looksLikeSocketId } from '../../rooms/index.js';
+import type { OffsetWriter } from '../encoding.js';
+import type { RecoveryHost } from '../host.js';
+import { decodeOffset, MAX_LENGTH } from '../kept/offset.js';
+import type { PacketLog } from '../kept/packet-log.js';
+import type { Described, Removals } from '../kept/removals.js';
+import { type KeptSession, NO_WORKER } from '../kept/sessions.js';
+import type { LiveSession, LiveSessions } from '../live-sessions.js';
+import type { RecoveryOutcome } from '../outcomes.js';
+import type { Peers } from '../peers/peers.js';
+import { type ForeignMessage, type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
+
+/** What a recovery costs besides its rooms and packets, in units of work. */
+const COST = 20;
+/** How many characters of an offset can be read in one unit. */
+const TEXT_OF_UNIT = 64;
+
+/** The parts of a namespace that a returning client concerns. */
+export interface Home {
+  readonly log: PacketLog;
+  readonly live: LiveSessions;
+  readonly peers: Peers;
+  readonly removals: Pick<Removals, 'covers'>;
+  readonly writer: OffsetWriter;
+  readonly foreign: readonly ForeignMessage[];
+}
+
+/** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
+export class Returns {
+  private readonly bySid = new Map<SocketId, Returning>();
+
+  constructor(
+    private readonly home: Home,
+    private readonly host: RecoveryHost,
+  ) {}
+
+  /** What socket.io makes the socket of, or null if the client gets a new session. */
+  async restore(pid: string, resumedFrom: string) {
+    const { gate } = this.host;
+    if (resumedFrom.length > MAX_LENGTH) return this.fail('offset invalid');
+    if (!looksLikeSocketId(pid)) return this.fail('session unknown');
+    if (!gate.enter(pid, resumedFrom)) return this.fail('too many recoveries');
+    try {
+      return await this.find(pid, resumedFrom);
+    } finally {
+      gate.leave(pid, resumedFrom);
+    }
+  }
+
+  private async find(pid: string, resumedFrom: string) {
+    const { peers } = this.home;
+    const { turns } = this.host.gate;
+    await peers.ready;
+    await turns.take(COST + resumedFrom.length / TEXT_OF_UNIT);
+    // It is read again later, so that clients that wait take little memory.
+    if (!decodeOffset(resumedFrom)) return this.fail('offset invalid');
+    const session = await peers.findSession(pid);
+    if (!session) return this.fail('session unknown');
+    await turns.take(session.rooms.length);
+    const failure = await this.prepare(session, resumedFrom);
+    if (failure) {
+      session.direct.release();
+      return this.fail(failure);
+    }
+    const { sid, rooms, data } = session;
+    return { pid, sid, rooms: [...rooms], data, missedPackets: [] };
+  }
+
+  /** @returns why the session cannot be recovered, if so */
+  private async prepare(session: KeptSession, resumedFrom: string): Promise<RecoveryOutcome | undefined> {
+    const { log } = this.home;
+    if (session.worker === NO_WORKER || session.rooms.length > this.host.bounds.maxRooms) return 'too many rooms';
+    const returning = returningOf(session, decodeOffset(resumedFrom)!, resumedFrom);
+    if (!returning) return 'packets missing';
+    if (!(await log.reached(returning.offset))) return 'worker behind';
+    await log.prepare(returning.offset, roomsOf(session));
+    const missed = this.missed(returning);
+    if (typeof missed === 'string') return missed;
+    await this.host.gate.turns.take(missed.length);
+    if (this.home.removals.covers(session)) return 'session unknown';
+    this.bySid.set(session.sid, returning);
+    return undefined;
+  }
+
+  private missed(returning: Returning): Missed[] | RecoveryOutcome {
+    const missed = missedBy(returning, this.home.log, this.home.foreign);
+    if (!missed) return 'packets missing';
+    return missed.length > this.host.bounds.maxMissed ? 'too much missed' : missed;
+  }
+
+  /** The client gets a new session. */
+  private fail(outcome: RecoveryOutcome): null {
+    this.host.count(outcome);
+    return null;
+  }
+
+  /** The socket of a client that returns, or whose connection has ended before that. */
+  take(sid: SocketId): Returning | undefined {
+    const returning = this.bySid.get(sid);
+    this.bySid.delete(sid);
+    return returning;
+  }
+
+  /** The sockets of those of these clients that have been found, but are not connected yet. */
+  named(matches: (session: Described) => boolean): string[] {
+    return [...this.bySid].filter(([, { session }]) => matches(session)).map(([sid]) => sid);
+  }
+
+  /** Whether the operator has ended the session meanwhile. Its client then gets a new one. */
+  isRemoved({ session }: Returning): boolean {
+    if (!this.home.removals.covers(session)) return false;
+    session.direct.release();
+    this.fail('session unknown');
+    return true;
+  }
+
+  /**
+   * The socket is connected, but the client does not know that yet. What it lacks is sent now, in one go: everything
+   * that comes later reaches it through its rooms.
+   */
+  complete(socket: Socket, session: LiveSession, returning: Returning): void {
+    const missed = this.missed(returning);
+    returning.session.direct.release();
+    // A bound has cut what was complete before the middleware ran. The client connects again, and gets a new session.
+    if (typeof missed === 'string') {
+      this.host.count(missed);
+      return void setImmediate(() => socket.conn.close(true));
+    }
+    this.host.count('recovered');
+    this.replay(session, returning, missed);
+  }
+
+  private replay(session: LiveSession, { offset }: Returning, missed: readonly Missed[]): void {
+    const { log, live, writer } = this.home;
+    const senders = log.known(offset.senders);
+    const replayed = missed.map(({ sender, packet }) => {
+      if (sender === undefined) {
+        live.keep(session, { ...packet, number: ++log.direct });
+      } else senders.set(sender, packet.number);
+      return writer.withOffset(packet.packets, log.offsetOf(packet.at, senders));
+    });
+    // From its first packet on, the client has offsets of this worker, and the buddy's copy is that of the worker before.
+    live.flush();
+    this.host.flush();
+    const { client } = packetStepsOf(session.socket);
+    for (const encoded of replayed) client.writeToEngine(encoded, { preEncoded: true });
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * Rooms as topics of uWebSockets.js.
+ *
+ * It promises: a broadcast on this worker is published once for each room, and reaches exactly the sockets that are in
+ * the rooms when the application sends it, in the order in which it sends. Any adapter of socket.io gains that, those
+ * of other packages included.
+ *
+ *   native-rooms.ts        the methods that an adapter gains; a broadcast begins here
+ *   topics.ts              which rooms are topics, and who has subscribed
+ *   room-sets.ts           the adapter's `rooms` and `sids`, in a fraction of the memory
+ *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
+ *   outgoing-listeners.ts  the application's `onAnyOutgoing`
+ *   in-memory.ts           the adapter of a server without other workers
+ *   default-bus.ts         the adapter of a server whose application sets none
+ *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
+ *   state-figures.ts       what the metrics report about state rooms
+ *
+ * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
+ */
+export {
+  countSockets,
+  fetchReachableSockets,
+  type ReachableSockets,
+  type SocketCount,
+} from './cluster-sockets.js';
+export { defaultBus, setDefaultBus } from './default-bus.js';
+export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
+export { withoutLostState } from './in-memory.js';
+export {
+  type AdapterClass,
+  type AdapterFactory,
+  hasNativeRooms,
+  type RoomsEngine,
+  withNativeRooms,
+} from './native-rooms.js';
+export { addToRooms, isMember, sizeOf, useRoomSets } from './room-sets.js';
+export { looksLikeSocketId } from './socket-id.js';
+export { roomOfTopic, topicNameOf } from './topics.js';

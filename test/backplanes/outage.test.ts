@@ -1,0 +1,166 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Backplane, BackplaneEvents } from '../../src/backplanes/backplane.js';
+import { ConnectionHealth } from '../../src/backplanes/connection-health.js';
+import { redisBackplane } from '../../src/backplanes/redis/classic.js';
+import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';
+import { onNats, onRedisFrames, onShardedFrames, startMember, type TestNode } from '../rooms/support/node.js';
+import { nextEvent } from '../support/clients.js';
+import { NatsProcess } from '../support/nats.js';
+import { RedisCluster, RedisProcess, until } from '../support/redis.js';
+
+type Told = ['down', string] | ['up', number];
+type Member = TestNode & { bus: Backplane; told: Told[] };
+type Open = (url: string, events: BackplaneEvents) => Backplane;
+/** What the bus depends on. */
+interface Broker {
+  readonly url: string;
+  readonly processes: readonly Pick<RedisProcess, 'start' | 'stop' | 'signal'>[];
+  remove(): Promise<void>;
+}
+
+const single = async () => {
+  const redis = await RedisProcess.start();
+  return { url: redis.url, processes: [redis], remove: () => redis.remove() };
+};
+
+const singleNats = async () => {
+  const nats = await NatsProcess.start();
+  return { url: nats.url, processes: [nats], remove: () => nats.remove() };
+};
+
+describe.each<[string, Open, () => Promise<Broker>]>([
+  ['redis', redisBackplane, single],
+  ['redis-frames', onRedisFrames, single],
+  ['nats', onNats, singleNats],
+  ['redis-frames-sharded', onShardedFrames, () => RedisCluster.start()],
+])('the %s bus while its server is away', (_name, open, start) => {
+  let redis: Broker;
+  let members: [Member, Member];
+  let pairs: Pair[];
+
+  beforeAll(async () => {
+    redis = await start();
+    members = [await join(), await join()];
+    pairs = await Promise.all(members.map((member) => pairOn(member)));
+    await Promise.all(pairs.map(({ socket }) => socket.join('room')));
+  });
+
+  afterAll(async () => {
+    disconnectAll();
+    for (const member of members) await member.close();
+    await redis.remove();
+  });
+
+  async function join(): Promise<Member> {
+    const told: Told[] = [];
+    const bus = open(redis.url, {
+      onDown: (reason) => told.push(['down', reason]),
+      onUp: (unsent) => told.push(['up', unsent]),
+    });
+    const member = { ...(await startMember(bus)), told };
+    expect(told.splice(0)).toEqual([['up', 0]]);
+    return member;
+  }
+
+  /** The room spans both workers, in both directions. */
+  async function expectSpanned(): Promise<void> {
+    for (const [from, to] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const heard = nextEvent(pairs[to]!.client, 'across');
+      // What is published before the other one has subscribed again is not held back for it.
+      const repeat = setInterval(() => members[from].io.to('room').emit('across'), 50);
+      await heard;
+      clearInterval(repeat);
+    }
+  }
+
+  /** What is local goes on, what is not is counted, and nobody is cut off. */
+  async function expectLocalWork(): Promise<void> {
+    const unsent = members[0].bus.traffic.unsent;
+    for (let number = 0; number < 10; number++) {
+      const heard = nextEvent(pairs[0]!.client, 'local');
+      members[0].io.to('room').emit('local', number);
+      expect(await heard).toEqual([number]);
+    }
+    // What asks the others fails, and ends nothing.
+    const asked = members[0].io.timeout(100).emitWithAck('nobody answers');
+    await expect(asked).rejects.toThrow('timed out');
+    // Rooms that come and go meanwhile are joined afterwards.
+    await pairs[0]!.socket.join('meanwhile');
+    await pairs[0]!.socket.leave('meanwhile');
+    await until(() => members[0].bus.traffic.unsent >= unsent + 10);
+    expect(members[0].bus.traffic.pendingBytes).toBe(0);
+    expect(pairs.map(({ client }) => client.connected)).toEqual([true, true]);
+  }
+
+  test('it is told of the end of Redis, goes on alone, and resumes', async () => {
+    await expectSpanned();
+    await Promise.all(redis.processes.map((process) => process.stop()));
+    await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+    await expectLocalWork();
+    for (const { told } of members) expect(told).toEqual([['down', expect.any(String)]]);
+
+    await Promise.all(redis.processes.map((process) => process.start()));
+    await until(() => members.every(({ bus }) => bus.traffic.isUp));
+    const unsent = members[0].bus.traffic.unsent;
+    expect(members[0].told).toEqual([
+      ['down', expect.any(String)],
+      ['up', unsent],
+    ]);
+    await expectSpanned();
+    for (const { told } of members) told.length = 0;
+  });
+
+  test('it notices a Redis that hangs, and resumes when it goes on', async () => {
+    await expectSpanned();
+    for (const process of redis.processes) process.signal('SIGSTOP');
+    const paused = Date.now();
+    await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+    expect(Date.now() - paused).toBeLessThan(6000);
+    await expectLocalWork();
+    for (const process of redis.processes) process.signal('SIGCONT');
+    await until(() => members.every(({ bus }) => bus.traffic.isUp));
+    await expectSpanned();
+    for (const { told } of members)
+      expect(told).toEqual([
+        ['down', expect.any(String)],
+        ['up', expect.any(Number)],
+      ]);
+  });
+
+  test('where there are several, rooms follow the master that takes over', async () => {
+    if (redis.processes.length === 1) return;
+    // Rooms enough for each master to have some.
+    const rooms = Array.from({ length: 30 }, (_, number) => `room ${number}`);
+    for (const { socket } of pairs) await socket.join(rooms);
+    await redis.processes[0]!.stop();
+    await until(() => members.some(({ bus }) => !bus.traffic.isUp));
+    await until(() => members.every(({ bus }) => bus.traffic.isUp));
+    for (const room of rooms) {
+      const heard = nextEvent(pairs[1]!.client, room);
+      const repeat = setInterval(() => members[0].io.to(room).emit(room), 50);
+      members[0].io.to(room).emit(room);
+      await heard;
+      clearInterval(repeat);
+    }
+  });
+});
+
+describe('what is on its way to Redis', () => {
+  afterEach(() => disconnectAll());
+
+  test('is bounded: what comes on top is given up and counted', async () => {
+    const outage = new ConnectionHealth({ onDown: () => {}, onUp: () => {} }, 1000);
+    let arrive: (value: number) => void = () => {};
+    const stuck = () => new Promise<number>((resolve) => (arrive = resolve));
+    const first = outage.send(1000, stuck);
+    await expect(outage.send(1, stuck)).rejects.toThrow('too many bytes are waiting for Redis');
+    await until(() => outage.unsent === 1);
+    expect(outage.pendingBytes).toBe(1000);
+    arrive(1);
+    await first;
+    await expect(outage.send(1, async () => 2)).resolves.toBe(2);
+  });
+});

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { hasRemedy } from '../../../src/operations/overview/remedies.js';
+import { connect, connected, disconnectAll } from '../../support/clients.js';
+import { RedisProcess } from '../../support/redis.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import { until } from '../../support/until.js';
+
+let redis: RedisProcess;
+let admin: Redis;
+let server: RunningServer;
+beforeEach(async () => {
+  redis = await RedisProcess.start();
+  admin = new Redis(redis.port, '127.0.0.1');
+  await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
+  const url = redis.url.replace('redis://', 'redis://chat:secret@');
+  server = await startServer({ WORKERS: '1', REDIS_URL: url });
+  await until(async () => (await problems()).length === 0);
+});
+afterEach(async () => {
+  disconnectAll();
+  await server.stop();
+  admin.disconnect();
+  await redis.remove();
+});
+
+const problems = async (): Promise<string[]> =>
+  ((await (await fetch(`${server.url}/readyz`)).json()) as { problems: string[] }).problems;
+
+const endings = [
+  'rooms do not span workers and machines',
+  'requests for sessions of other machines fail',
+  'messages cannot be stored or read',
+];
+
+/** Waits until the problems are these, and the log and the metrics have the same words. */
+async function expectProblems(expected: string[]): Promise<void> {
+  await until(async () => [...(await problems())].sort().join() === [...expected].sort().join());
+  for (const problem of expected) {
+    await server.logged(({ msg, level }) => msg === problem && level === 'error');
+    expect(hasRemedy(problem)).toBe(true);
+    await until(async () => (await (await fetch(`${server.url}/metrics`)).text()).includes(`problem="${problem}"`));
+  }
+}
+
+const cut = async () => void (await admin.call('CLIENT', 'KILL', 'USER', 'chat'));
+
+test('a password that was changed, a limit of clients, and Redis itself down are reported one after the other', async () => {
+  await admin.call('ACL', 'SETUSER', 'chat', 'resetpass', '>another');
+  expect(await problems()).toEqual([]);
+  await cut();
+  const wrong = 'Redis rejects the user or password of REDIS_URL (WRONGPASS)';
+  await expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
+
+  await admin.config('SET', 'maxclients', '1');
+  const full = 'Redis accepts no more connections (max number of clients)';
+  await expectProblems(endings.map((ending) => `${full}: ${ending}`));
+
+  await redis.stop();
+  await expectProblems(endings.map((ending) => `Redis is unreachable: ${ending}`));
+  const lines = server.log.filter(({ msg, level }) => level === 'error' && msg?.endsWith(endings[0]!));
+  expect(lines.map(({ msg }) => msg)).toEqual(
+    ['Redis is unreachable', wrong, full, 'Redis is unreachable'].map((text) => `${text}: ${endings[0]}`),
+  );
+
+  await redis.start();
+  await until(() => admin.status === 'ready');
+  await expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
+  await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
+  await expectProblems([]);
+}, 60_000);
+
+test('rights that are taken away while the server runs are named, for the history too', async () => {
+  await admin.call('ACL', 'SETUSER', 'chat', '-evalsha', '-publish');
+  const client = connect(server.url, { auth: { name: 'ann' } });
+  await connected(client);
+  const publish = 'Redis rejects the command PUBLISH (NOPERM): rooms do not fully span workers and machines';
+  const evalsha = 'Redis rejects the command EVALSHA (NOPERM): messages cannot be stored';
+  await client.emitWithAck('join', 'room');
+  // The client of Redis sends a script with EVAL first.
+  const post = () => client.emitWithAck('message', { room: 'room', text: 'x' }) as Promise<{ code?: string }>;
+  await until(async () => (await post()).code === 'HISTORY_REFUSED');
+  await until(async () => (await problems()).includes(evalsha));
+  await server.logged(({ msg }) => msg === publish);
+  expect(hasRemedy(evalsha)).toBe(true);
+  await admin.call('ACL', 'SETUSER', 'chat', '+evalsha', '+publish', '-xadd');
+  const inScript = 'Redis denies its user a key, channel or command (NOPERM): messages cannot be stored';
+  await until(async () => {
+    await post();
+    return (await problems()).some((problem) => problem === inScript || problem.includes('XADD (NOPERM)'));
+  });
+  await admin.call('ACL', 'SETUSER', 'chat', '+@all');
+  await expectProblems([]);
+}, 60_000);
+
+test('a user that needs a password is named, and the server continues without a restart', async () => {
+  const plain = await startServer({ WORKERS: '1', REDIS_URL: redis.url, HISTORY_TTL: '0' });
+  const texts = async () => ((await (await fetch(`${plain.url}/readyz`)).json()) as { problems: string[] }).problems;
+  try {
+    await until(async () => (await texts()).length === 0);
+    await admin.config('SET', 'requirepass', 'secret');
+    await admin.auth('secret');
+    await admin.call('CLIENT', 'KILL', 'USER', 'default', 'SKIPME', 'yes');
+    const required = 'Redis requires a password, and REDIS_URL has none (NOAUTH)';
+    await until(async () => (await texts()).filter((text) => text.startsWith(required)).length === 2);
+    await plain.logged(({ msg }) => msg?.startsWith(required) ?? false);
+    await admin.config('SET', 'requirepass', '');
+    await until(async () => (await texts()).length === 0);
+  } finally {
+    await plain.stop();
+  }
+}, 60_000);

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { kinds } from '../../../src/cluster/mesh/mesh.js';
+import { startMember, type TestNode } from '../../rooms/support/node.js';
+import { until } from '../../support/until.js';
+import { LateLinks } from '../support/late-links.js';
+import { joinMesh, Wanderer } from '../support/recovering.js';
+
+let directory: string;
+const nodes: TestNode[] = [];
+const clients: Wanderer[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const node of nodes.splice(0)) await node.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(id: number, late?: LateLinks) {
+  const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
+  const node = await startMember(await joinMesh(directory, id, others, {}, late?.of), {
+    server: { connectionStateRecovery: {} },
+  });
+  nodes.push(node);
+  node.io.on('connection', (socket) => {
+    if (!socket.recovered) socket.emit('n', 'hello', 0);
+  });
+  return node;
+}
+
+test('a worker that starts has what the oldest worker has not received yet', async () => {
+  const late = new LateLinks();
+  const first = await start(1, late);
+  const second = await start(2);
+  const [witness, client] = [new Wanderer(first.url, 'websocket'), new Wanderer(second.url, 'websocket')];
+  clients.push(witness, client);
+  for (const one of clients) await one.heardAll(1);
+  second.io.emit('n', 'news', 1);
+  for (const one of clients) await one.heardAll(2);
+  late.hold();
+  second.io.emit('n', 'news', 2);
+  await client.heardAll(3);
+  const third = await start(3);
+  await client.cutOff();
+  await until(() => second.io.of('/').sockets.size === 0);
+  await client.comeBack(third.url);
+  expect(client.recovered).toEqual([true]);
+  late.release();
+  third.io.emit('n', 'end', 0);
+  for (const one of clients) await until(() => one.of('end').length === 1);
+  expect(clients.map((one) => one.of('news'))).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+});
+
+test('a worker that is killed right after its buddy has ended loses no session', async () => {
+  const [first, second, third] = [await start(1), await start(2), await start(3)] as const;
+  const client = new Wanderer(third.url, 'websocket');
+  clients.push(client);
+  await client.heardAll(1);
+  // The first worker is the buddy of the third one.
+  nodes.splice(nodes.indexOf(first), 1);
+  await first.close();
+  third.bus.close();
+  await client.cutOff();
+  await client.comeBack(second.url);
+  expect(client.recovered).toEqual([true]);
+});
+
+test.each(['before', 'after'])(
+  "a session that arrives late, %s the worker that took it was killed, does not replace that worker's own",
+  async (when) => {
+    const late = new LateLinks(kinds.recovery, 1);
+    const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
+    const [witness, client] = [new Wanderer(third.url, 'websocket'), new Wanderer(first.url, 'websocket')];
+    clients.push(witness, client);
+    for (const one of clients) await one.heardAll(1);
+    third.io.emit('n', 'news', 1);
+    for (const one of clients) await one.heardAll(2);
+    // The third worker is the buddy of the second one.
+    late.hold();
+    await client.cutOff();
+    await until(() => first.io.of('/').sockets.size === 0);
+    await client.comeBack(second.url);
+    third.io.emit('n', 'news', 2);
+    for (const one of clients) await one.heardAll(3);
+    if (when === 'before') late.release();
+    second.bus.close();
+    await client.cutOff();
+    if (when === 'after') late.release();
+    third.io.emit('n', 'news', 3);
+    await client.comeBack(third.url);
+    expect(client.recovered).toEqual([true, true]);
+    for (const one of clients) await until(() => one.of('news').length === 3);
+    expect(client.of('news')).toEqual([1, 2, 3]);
+  },
+);

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { type Socket as Client, io as connect } from 'socket.io-client';
+import type { Backplane } from '../../../src/backplanes/backplane.js';
+import { ownWindow } from '../../../src/backplanes/frames/window.js';
+import { loadBackplane } from '../../../src/backplanes/open.js';
+import type { BackplaneChoice } from '../../../src/backplanes/registry.js';
+import { type Kind, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import type { RecoveryOptions } from '../../../src/recovery/recovery.js';
+import { linksOf } from '../../../src/runtime/backplane.js';
+import type { WorkerLinks } from '../../../src/worker-links.js';
+import { nextEvent } from '../../support/clients.js';
+import { until } from '../../support/until.js';
+
+export const quiet = { onDown: () => {}, onUp: () => {} };
+
+export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering'>;
+
+/**
+ * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
+ * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
+ * @param onRecoveryBound is told each bound that gives a client a new session
+ */
+export async function joinMesh(
+  directory: string,
+  id: number,
+  others: readonly number[],
+  bounds: Bounds = {},
+  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+  onRecoveryBound: (reason: string) => void = () => {},
+) {
+  const mesh = new Mesh(id, directory);
+  await mesh.listen();
+  await mesh.join(others);
+  const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
+  const bus = open({
+    links: linksFor(mesh, kinds.bus),
+    machine: 'machine-',
+    window: ownWindow(),
+    prefix: '',
+    events: { ...quiet, onRecoveryBound },
+    recovery: { links: linksFor(mesh, kinds.recovery), ...bounds },
+  });
+  return {
+    ...bus,
+    get recovery() {
+      return bus.recovery;
+    },
+    close: () => {
+      bus.close();
+      mesh.close();
+    },
+  };
+}
+
+/** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
+export async function joinRedis(
+  redisUrl: string,
+  bounds: Bounds = {},
+  bus: 'redis' | 'redis-frames' = 'redis',
+): Promise<Backplane> {
+  return joinServer({ bus, redisUrl }, bounds);
+}
+
+/** The same on NATS. */
+export async function joinNats(natsUrl: string): Promise<Backplane> {
+  return joinServer({ bus: 'nats', redisUrl: undefined, natsUrl }, {});
+}
+
+async function joinServer(choice: BackplaneChoice, bounds: Bounds): Promise<Backplane> {
+  const open = await loadBackplane(choice);
+  return open({
+    machine: randomBytes(6).toString('base64url'),
+    window: ownWindow(),
+    links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
+    prefix: 'socket.io',
+    events: quiet,
+    recovery: bounds,
+  });
+}
+
+/** What a client has heard: the sender and the number of each message. */
+export type Heard = [sender: string, number: number];
+
+/** A client that may be cut off and return to another worker. */
+export class Wanderer {
+  readonly heard: Heard[] = [];
+  readonly socket: Client;
+  /** Whether each of its returns was recovered. */
+  readonly recovered: boolean[] = [];
+
+  constructor(url: string, transport: 'websocket' | 'polling') {
+    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false });
+    this.socket.on('n', (sender: string, number: number) => this.heard.push([sender, number]));
+  }
+
+  /** What it has heard of one sender, in order. */
+  of(sender: string): number[] {
+    return this.heard.filter(([one]) => one === sender).map(([, number]) => number);
+  }
+
+  async connected(): Promise<void> {
+    if (!this.socket.connected) await nextEvent(this.socket, 'connect');
+  }
+
+  async cutOff(): Promise<void> {
+    const gone = nextEvent(this.socket, 'disconnect');
+    this.socket.io.engine.close();
+    await gone;
+  }
+
+  async comeBack(url: string): Promise<void> {
+    (this.socket.io as unknown as { uri: string }).uri = url;
+    const back = nextEvent(this.socket, 'connect');
+    this.socket.connect();
+    await back;
+    this.recovered.push(this.socket.recovered);
+  }
+
+  async heardAll(count: number): Promise<void> {
+    await until(() => this.heard.length >= count);
+  }
+
+  /** What a client sends to be recovered. */
+  get credentials(): { pid: string; offset: string } {
+    const { _pid, _lastOffset } = this.socket as unknown as { _pid: string; _lastOffset: string };
+    return { pid: _pid, offset: _lastOffset };
+  }
+
+  close(): void {
+    this.socket.disconnect();
+  }
+}
