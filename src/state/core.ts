@@ -7,7 +7,8 @@ import { takeChunk } from './chunk.js';
 import { bytesOf, type Change, Entries } from './entries.js';
 import type { StateFormat } from './format.js';
 import { type Member, Members, type MembersHost } from './members.js';
-import type { Hub, Replica } from './replication/hub.js';
+import type { Hub } from './replication/hub.js';
+import type { Replica } from './replication/replica.js';
 import type { Encoded } from './value.js';
 import { Checkpoints, type ClientVersion, encodeVersion, parseVersion } from './version.js';
 

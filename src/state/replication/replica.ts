@@ -1,0 +1,22 @@
+import type { Change, Entries } from '../entries.js';
+
+/** A room as replication sees it. */
+export interface Replica {
+  readonly name: string;
+  readonly entries: Entries;
+  /** Names one life of the room. Of two that meet, the smaller one stays. */
+  epoch: string;
+  /** The number of the last change that was sent to the other workers. */
+  sent: number;
+  /** Whether the room has what the others had when it was opened. */
+  isReady: boolean;
+  /** Applies a change of another worker. */
+  apply(change: Change): void;
+  /** The state of the others is here. */
+  ready(): void;
+  /** Versions of clients from before now may hide changes: they get snapshots. */
+  distrust(): void;
+}
+
+/** The rooms of this worker by name. */
+export type Replicas = ReadonlyMap<string, Replica>;
