@@ -37,6 +37,7 @@ const layers: Record<string, readonly string[]> = {
   run: ['compat', 'config', 'rooms', 'runtime', 'server', 'version'],
   presence: [],
   state: ['compat', 'engine', 'errors', 'rooms'],
+  emitter: ['compat', 'errors', 'rooms'],
   telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],

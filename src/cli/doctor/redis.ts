@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
-import { framesChannel } from '../../rooms/backplanes/frames/machines/machine-frame-links.js';
+import { framesChannel } from '../../rooms/backplanes/frames/machines/channels.js';
 import { stockChannel } from '../../rooms/backplanes/other-wire.js';
 import { redisUrls } from '../../rooms/backplanes/redis/urls.js';
 import { type BackplaneName, backplaneNameOf } from '../../rooms/backplanes/registry.js';

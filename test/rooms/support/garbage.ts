@@ -7,7 +7,7 @@ import { MESH_VERSION } from '../../../src/rooms/backplanes/frames/mesh-frame-li
 import { encodeBroadcast } from '../../../src/rooms/backplanes/frames/wire/broadcast.js';
 import { encodeMessage } from '../../../src/rooms/backplanes/frames/wire/cluster-message.js';
 import { messageOf, types } from '../../../src/rooms/backplanes/frames/wire/message.js';
-import { subjectOf } from '../../../src/rooms/backplanes/nats/pub-sub.js';
+import { subjectOf } from '../../../src/rooms/backplanes/nats/address.js';
 
 const msgpack = defaultParser().encode;
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
