@@ -215,6 +215,10 @@ const list = {
     status: 503,
     message: 'Too many members of the state room are behind. Join again in a few seconds.',
   },
+  EMIT_FAILED: {
+    status: 503,
+    message: 'Messages of an emitter are lost. Check the connection with Redis or NATS, and emit again.',
+  },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

@@ -41,6 +41,7 @@ const layers: Record<string, readonly string[]> = {
   run: ['backplanes', 'compat', 'config', 'rooms', 'runtime', 'server', 'version'],
   presence: [],
   state: ['compat', 'engine', 'errors', 'rooms'],
+  emitter: ['backplanes', 'compat', 'errors', 'rooms'],
   telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],

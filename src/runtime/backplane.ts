@@ -95,7 +95,8 @@ export function backplaneEvents(
           ? `servers on this Redis Cluster use createShardedAdapter(), and this server uses BUS=${bus}: they do not hear ` +
             'each other. Use the same adapter on all servers, see docs/fan-out.md#other-adapters'
           : `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear ` +
-            'each other. Set the same BUS on all servers; stock servers and emitters require BUS=redis';
+            'each other. Set the same BUS on all servers; stock servers and emitters require BUS=redis, and gjallar/emitter ' +
+            'works with frames';
       if (!isThere) problems.delete(problem);
       else {
         problems.add(problem);

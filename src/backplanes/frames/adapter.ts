@@ -17,6 +17,7 @@ import type { FrameLinks } from './links.js';
 import type { SharedWindow } from './window.js';
 import type { Broadcast } from './wire/broadcast.js';
 import { encodeMessage, type Message } from './wire/cluster-message.js';
+import { EMITTER } from './wire/emitted.js';
 
 interface Packet {
   type: number;
@@ -72,8 +73,8 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   }
 
   receiveBroadcast(from: string, { rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
-    // A sender omits its heartbeats while it sends messages.
-    this.onMessage({ type: MessageType.HEARTBEAT, uid: from, nsp });
+    // A worker omits its heartbeats while it sends messages. An emitter is no server, and must not count as one.
+    if (from !== EMITTER) this.onMessage({ type: MessageType.HEARTBEAT, uid: from, nsp });
     const Decoder = decoderOf(namespaceOf(this).server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
     Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });

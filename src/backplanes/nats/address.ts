@@ -63,3 +63,6 @@ function readNatsUrl(text: string): NatsLogin | undefined {
 export function hostAndPort({ hostname, port }: NatsHost): string {
   return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
+
+/** The subject of a channel. Rights are given by the parts of a subject, so `gjallar.>` includes all of them. */
+export const subjectOf = (channel: string): string => channel.replaceAll(':', '.');

@@ -1,11 +1,8 @@
 import type { BackplaneEvents } from '../backplane.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
-import type { NatsAddress } from './address.js';
+import { type NatsAddress, subjectOf } from './address.js';
 import { NatsConnection } from './connection.js';
-
-/** The subject of a channel. Rights are given by the parts of a subject, so `gjallar.>` includes all of them. */
-export const subjectOf = (channel: string): string => channel.replaceAll(':', '.');
 
 /** Pub/sub of NATS. */
 export class NatsPubSub implements PubSub {

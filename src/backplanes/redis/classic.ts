@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import { framesChannel } from '../frames/machines/machine-frame-links.js';
+import { framesChannel } from '../frames/machines/channels.js';
 import { OtherWire } from '../other-wire.js';
 import { isConnectionRejected, reasonOf } from '../redis-cause.js';
 import { reasonFor } from '../redis-greeting.js';

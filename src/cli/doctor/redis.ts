@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { framesChannel } from '../../backplanes/frames/machines/machine-frame-links.js';
+import { framesChannel } from '../../backplanes/frames/machines/channels.js';
 import { type BackplaneName, backplaneNameOf } from '../../backplanes/index.js';
 import { stockChannel } from '../../backplanes/other-wire.js';
 import { redisUrls } from '../../backplanes/redis/urls.js';

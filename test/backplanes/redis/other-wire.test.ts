@@ -13,7 +13,7 @@ afterAll(() => redis.remove());
 
 const problemOf = (other: string, own: string) =>
   `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${own}: they do not hear each other. ` +
-  'Set the same BUS on all servers; stock servers and emitters require BUS=redis';
+  'Set the same BUS on all servers; stock servers and emitters require BUS=redis, and gjallar/emitter works with frames';
 
 test('servers on different wires and emitters are named in the log and in /readyz', async () => {
   const start = (BUS: string) => startServer({ WORKERS: '1', HISTORY_TTL: '0', REDIS_URL: redis.url, BUS });

@@ -6,7 +6,7 @@ import { MESH_VERSION } from '../../../src/backplanes/frames/mesh-frame-links.js
 import { encodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.js';
 import { encodeMessage } from '../../../src/backplanes/frames/wire/cluster-message.js';
 import { messageOf, types } from '../../../src/backplanes/frames/wire/message.js';
-import { subjectOf } from '../../../src/backplanes/nats/pub-sub.js';
+import { subjectOf } from '../../../src/backplanes/nats/address.js';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
 
 const msgpack = defaultParser().encode;

@@ -2,6 +2,7 @@ import { type WorkerLinks, workerName } from '../../../worker-links.js';
 import { Gateway } from '../gateway/gateway.js';
 import { InOrder } from '../gateway/in-order.js';
 import type { FrameLinks, FrameListener, Route } from '../links.js';
+import { EMITTER, isEmitted, readEmitted } from '../wire/emitted.js';
 import { messageOf, types } from '../wire/message.js';
 import {
   type MachineFrame,
@@ -14,9 +15,6 @@ import {
 } from './machine-frame.js';
 import { Presence } from './presence.js';
 import type { PubSub } from './pub-sub.js';
-
-/** The channel on which all workers meet; those of the machines begin with the same name. */
-export const framesChannel = (prefix: string): string => `${prefix}:frames`;
 
 const bye = messageOf(types.bye, Buffer.alloc(0));
 
@@ -110,7 +108,10 @@ export class MachineFrameLinks implements FrameLinks {
     pubSub.listen({
       onMessage: (channel, bytes) =>
         guarded(() => {
-          if (channel !== ownChannel) return presence.receive(bytes);
+          if (channel !== ownChannel) {
+            if (!isEmitted(bytes)) return presence.receive(bytes);
+            return readEmitted(bytes, (type, body) => listener.onMessage(EMITTER, type, body));
+          }
           const frame = openFrame(bytes);
           if (machineOf(frame.sender) === machine) return;
           gateway.pass(frame);

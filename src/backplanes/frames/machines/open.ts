@@ -5,7 +5,8 @@ import { GATEWAY_VERSION } from '../gateway/messages.js';
 import { linksByVersion } from '../gateway/shared-links.js';
 import { MeshFrameLinks } from '../mesh-frame-links.js';
 import { AllLinks } from './all-links.js';
-import { framesChannel, MachineFrameLinks } from './machine-frame-links.js';
+import { framesChannel } from './channels.js';
+import { MachineFrameLinks } from './machine-frame-links.js';
 import type { PubSub } from './pub-sub.js';
 
 /**

@@ -1,0 +1,80 @@
+/**
+ * Publishes to the rooms of gjallar servers from another process, such as a cron job or a worker of a queue:
+ *
+ * ```
+ * import { Redis } from 'ioredis';
+ * import { Emitter } from 'gjallar/emitter';
+ *
+ * const redis = new Redis('redis://localhost');
+ * const emitter = new Emitter(redis);
+ * emitter.to('room').emit('report', { ready: true });
+ * await emitter.flush();
+ * redis.disconnect();
+ * ```
+ *
+ * ## Contract
+ *
+ * - The process is no server: it waits for nothing before it emits, and no server counts it or waits for its answers.
+ * - All workers of all servers get each message. Those without members of the room drop it.
+ * - Messages of one emitter arrive in the order in which they were emitted. Between those of an emitter and of a server,
+ *   there is no order.
+ * - Messages are not kept: a server that is cut off from Redis or NATS misses them. `flush()` tells whether Redis or NATS has
+ *   received them, and with Redis, how many workers have.
+ */
+
+import { framesChannel } from '../backplanes/frames/machines/channels.js';
+import { Encoder } from '../compat/socket-io-parser.js';
+import type { GjallarError } from '../errors.js';
+import { connectionOf, type NatsConnection, type RedisConnection } from './connection.js';
+import { NamespaceEmitter } from './namespace-emitter.js';
+import { Outgoing } from './outgoing.js';
+import type { EventsMap, Surroundings } from './target.js';
+
+export type { NatsConnection, RedisConnection } from './connection.js';
+export type { Delivery } from './outgoing.js';
+export type { EmitterTarget, EventsMap, Room } from './target.js';
+export type { NamespaceEmitter };
+
+export interface EmitterOptions {
+  /**
+   * What the servers' channels begin with: their `REDIS_PREFIX` or `NATS_PREFIX`. For a database of Redis other than 0, that
+   * is `socket.io-<number>` by default. @default 'socket.io' with Redis, 'gjallar' with NATS
+   */
+  readonly key?: string;
+  /** The option `parser` of the servers, if they have one. @default Socket.IO's own */
+  readonly parser?: { readonly Encoder: new () => { encode(packet: never): unknown[] } };
+  /**
+   * Called when messages could not be sent. `flush()` rejects, too.
+   * @default a warning of the process
+   */
+  readonly onError?: (error: GjallarError) => void;
+}
+
+/**
+ * Emits to the clients of all gjallar servers on a Redis, a Redis Cluster or NATS. It has the methods of
+ * `@socket.io/redis-emitter`, and `flush()`.
+ */
+export class Emitter<
+  EmitEvents extends EventsMap = EventsMap,
+  ServerSideEvents extends EventsMap = EventsMap,
+> extends NamespaceEmitter<EmitEvents, ServerSideEvents> {
+  /**
+   * @param client a connection of `ioredis`, `redis` or `@nats-io/transport-node`, which the caller keeps and closes. For a
+   *   Redis Cluster, pass a client of the cluster, because the servers use sharded pub/sub there.
+   * @throws GjallarError BAD_INPUT if it is none of these
+   */
+  constructor(client: RedisConnection | NatsConnection, options: EmitterOptions = {}) {
+    super(surroundingsOf(client, options));
+  }
+}
+
+function surroundingsOf(client: RedisConnection | NatsConnection, options: EmitterOptions): Surroundings {
+  const { parser, onError = (error) => process.emitWarning(error) } = options;
+  const connection = connectionOf(client);
+  const { key = connection.defaultKey } = options;
+  return {
+    nsp: '/',
+    outgoing: new Outgoing(connection, framesChannel(key), onError),
+    encoder: parser ? new parser.Encoder() : new Encoder(),
+  };
+}

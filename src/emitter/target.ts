@@ -1,0 +1,122 @@
+import { MessageType } from 'socket.io-adapter';
+import { encodeBroadcast } from '../backplanes/frames/wire/broadcast.js';
+import { encodeMessage, type Message } from '../backplanes/frames/wire/cluster-message.js';
+import { EMITTER } from '../backplanes/frames/wire/emitted.js';
+import { PacketType } from '../compat/socket-io-parser.js';
+import { GjallarError } from '../errors.js';
+import type { EncodedPackets } from '../rooms/encoded-packet.js';
+import type { Outgoing } from './outgoing.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: as in socket.io, events have any arguments unless they are declared
+export type EventsMap = { [event: string]: any };
+
+/** A room, or the id of a socket. */
+export type Room = string | number;
+
+/** What all targets of an emitter share. */
+export interface Surroundings {
+  readonly nsp: string;
+  readonly outgoing: Outgoing;
+  /** That of the servers' parser. */
+  readonly encoder: { encode(packet: never): unknown[] };
+}
+
+/** The sockets that something is for. Each method that narrows it returns a new one. */
+interface Selection {
+  readonly rooms: ReadonlySet<Room>;
+  readonly except: ReadonlySet<Room>;
+  readonly flags: { readonly volatile?: boolean; readonly compress?: boolean };
+}
+
+export const everyone: Selection = { rooms: new Set(), except: new Set(), flags: {} };
+
+/** Events that clients reject. */
+const RESERVED = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
+
+/** Sockets of a namespace on all servers. The methods are those of `@socket.io/redis-emitter`. */
+export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
+  /** @internal */
+  constructor(
+    protected readonly surroundings: Surroundings,
+    private readonly selection: Selection = everyone,
+  ) {}
+
+  /** The sockets in a room, or in one of several rooms, besides those of earlier calls. */
+  to(rooms: Room | readonly Room[]): EmitterTarget<EmitEvents> {
+    return this.with({ rooms: new Set([...this.selection.rooms, ...[rooms].flat()]) });
+  }
+
+  /** The same as {@link to}. */
+  in(rooms: Room | readonly Room[]): EmitterTarget<EmitEvents> {
+    return this.to(rooms);
+  }
+
+  /** Without the sockets in these rooms. */
+  except(rooms: Room | readonly Room[]): EmitterTarget<EmitEvents> {
+    return this.with({ except: new Set([...this.selection.except, ...[rooms].flat()]) });
+  }
+
+  /** Messages are dropped for clients that cannot receive them at once. */
+  get volatile(): EmitterTarget<EmitEvents> {
+    return this.with({ flags: { ...this.selection.flags, volatile: true } });
+  }
+
+  compress(compress: boolean): EmitterTarget<EmitEvents> {
+    return this.with({ flags: { ...this.selection.flags, compress } });
+  }
+
+  /**
+   * Sends an event to the sockets. It leaves at the end of this turn of the event loop.
+   * @throws GjallarError BAD_INPUT if the name of the event is reserved
+   */
+  emit<Event extends keyof EmitEvents & string>(event: Event, ...values: Parameters<EmitEvents[Event]>): true {
+    if (RESERVED.has(event))
+      throw new GjallarError('BAD_INPUT', `"${event}" is a reserved event name. Use another one.`);
+    const { nsp, outgoing, encoder } = this.surroundings;
+    const packet = { type: PacketType.EVENT, nsp, data: [event, ...values] };
+    const { rooms, except, flags } = this.options();
+    if ([...rooms, ...except].every((room) => typeof room === 'string')) {
+      const encoded = encoder.encode(packet as never) as EncodedPackets;
+      outgoing.add(
+        encodeBroadcast({
+          nsp,
+          packetType: packet.type,
+          rooms: rooms as string[],
+          except: except as string[],
+          flags,
+          encoded,
+        }),
+      );
+    } else this.send(MessageType.BROADCAST, { packet, opts: this.options() });
+    return true;
+  }
+
+  /** Lets the sockets join rooms. */
+  socketsJoin(rooms: Room | readonly Room[]): void {
+    this.send(MessageType.SOCKETS_JOIN, { opts: this.options(), rooms: [rooms].flat() });
+  }
+
+  /** Lets the sockets leave rooms. */
+  socketsLeave(rooms: Room | readonly Room[]): void {
+    this.send(MessageType.SOCKETS_LEAVE, { opts: this.options(), rooms: [rooms].flat() });
+  }
+
+  /** @param close whether to end the connection, with the sockets of all its namespaces */
+  disconnectSockets(close = false): void {
+    this.send(MessageType.DISCONNECT_SOCKETS, { opts: this.options(), close });
+  }
+
+  protected send(type: MessageType, data: object): void {
+    const { nsp, outgoing } = this.surroundings;
+    outgoing.add(encodeMessage({ uid: EMITTER, nsp, type, data } as Message));
+  }
+
+  private options(): { rooms: Room[]; except: Room[]; flags: Selection['flags'] } {
+    const { rooms, except, flags } = this.selection;
+    return { rooms: [...rooms], except: [...except], flags };
+  }
+
+  private with(change: Partial<Selection>): EmitterTarget<EmitEvents> {
+    return new EmitterTarget(this.surroundings, { ...this.selection, ...change });
+  }
+}

@@ -1,0 +1,201 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
+import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
+import { Cluster, Redis } from 'ioredis';
+import * as msgpack from 'socket.io-msgpack-parser';
+import { ownWindow } from '../../src/backplanes/frames/window.js';
+import { natsBackplane } from '../../src/backplanes/nats/nats.js';
+import { redisBackplane } from '../../src/backplanes/redis/classic.js';
+import { redisFramesBackplane, shardedFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
+import { Emitter } from '../../src/emitter/index.js';
+import { errorCodes } from '../../src/errors.js';
+import { blockOf } from '../guide/support/blocks.js';
+import { disconnectAll, pairOn } from '../rooms/support/clients.js';
+import { machinesOn, onNats, onRedisFrames, startMember } from '../rooms/support/node.js';
+import { nextEvent } from '../support/clients.js';
+import { NatsProcess } from '../support/nats.js';
+import { RedisCluster, RedisProcess } from '../support/redis.js';
+import { emitterContract } from './emitter.contract.js';
+
+const quiet = { onDown: () => {}, onUp: () => {} };
+
+/** Incomplete, of a type that only workers send, and not of the form that its type requires. */
+const GARBAGE = [
+  Buffer.of(1, 9, 0, 0, 0, 0),
+  Buffer.of(1, 5, 0, 0, 0, 2, 0, 0, 0, 0),
+  Buffer.of(1, 2, 0, 0, 0, 0, 7),
+  Buffer.of(1, 3, 0, 0, 0, 1, 0x32, 0x7b),
+];
+
+emitterContract('redis-frames', async () => {
+  const redis = await RedisProcess.start();
+  const client = new Redis(redis.url);
+  const machines = await machinesOn((links, machine) =>
+    redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet }),
+  );
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client),
+    sendGarbage: async () => {
+      for (const bytes of GARBAGE) await client.publish('socket.io:frames', bytes);
+      return GARBAGE.length;
+    },
+    remove: async () => {
+      client.disconnect();
+      await machines.remove();
+      await redis.remove();
+    },
+  };
+});
+
+emitterContract('redis-frames-sharded', async () => {
+  const cluster = await RedisCluster.start();
+  const client = new Cluster([cluster.url.split(',')[0]!]);
+  const machines = await machinesOn((links, machine) =>
+    shardedFramesBackplane({ links, machine, window: ownWindow(), url: cluster.url, prefix: 'app', events: quiet }),
+  );
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client, { key: 'app' }),
+    remove: async () => {
+      client.disconnect();
+      await machines.remove();
+      await cluster.remove();
+    },
+  };
+});
+
+emitterContract('nats', async () => {
+  const nats = await NatsProcess.start();
+  const client = await connect({ servers: nats.url });
+  const machines = await machinesOn((links, machine) =>
+    natsBackplane({ links, machine, window: ownWindow(), url: nats.url, prefix: 'gjallar', events: quiet }),
+  );
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client),
+    sendGarbage: async () => {
+      for (const bytes of GARBAGE) client.publish('gjallar.frames', Buffer.concat([Buffer.of(0), bytes]));
+      return GARBAGE.length;
+    },
+    remove: async () => {
+      await client.close();
+      await machines.remove();
+      await nats.remove();
+    },
+  };
+});
+
+// The emitter that ours stands in for, on the bus that it needs, does all the same.
+emitterContract('redis, of @socket.io/redis-emitter', async () => {
+  const redis = await RedisProcess.start();
+  const client = new Redis(redis.url);
+  return {
+    openBackplane: async () => redisBackplane(redis.url, quiet),
+    emitter: new StockEmitter(client) as never,
+    remove: async () => {
+      client.disconnect();
+      await redis.remove();
+    },
+  };
+});
+
+let redis: RedisProcess;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+});
+afterAll(() => redis.remove());
+
+test('the process of docs/guide/emitter.md needs nothing but the connection', async () => {
+  const lonely = await RedisProcess.start();
+  const member = await startMember(onRedisFrames(redis.url, quiet));
+  try {
+    const { client, socket } = await pairOn(member);
+    await socket.join('reports');
+    const event = nextEvent(client, 'report');
+    const run = async (env: NodeJS.ProcessEnv) => {
+      const script = blockOf('docs/guide/emitter.md', 'import');
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: { ...process.env, ...env },
+      });
+      const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      return [code, output];
+    };
+    expect(await run({ REDIS_URL: redis.url })).toEqual([0, '']);
+    expect(await event).toEqual([{ ready: true }]);
+    expect(await run({ REDIS_URL: lonely.url })).toEqual([0, 'no server listens on this Redis\n']);
+  } finally {
+    disconnectAll();
+    await member.close();
+    await lonely.remove();
+  }
+});
+
+test('flush says that no server listens, or what is lost', async () => {
+  const errors: unknown[] = [];
+  const client = new Redis(redis.url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  client.on('error', () => {});
+  const emitter = new Emitter(client, { key: 'nobody', onError: (error) => errors.push(error) });
+  expect(await emitter.flush()).toEqual({ workers: undefined });
+  emitter.to('room').emit('n');
+  expect(await emitter.flush()).toEqual({ workers: 0 });
+  client.disconnect();
+  await nextEvent(client, 'end');
+  emitter.emit('n');
+  emitter.of('/other').emit('n');
+  await expect(emitter.flush()).rejects.toMatchObject({
+    code: 'EMIT_FAILED',
+    status: errorCodes.EMIT_FAILED.status,
+    message: expect.stringMatching(/^2 messages of an emitter are lost: .+ Check the connection/),
+  });
+  expect(errors).toHaveLength(1);
+  expect(await emitter.flush()).toEqual({ workers: undefined });
+  expect(() => new Emitter({} as never)).toThrow('needs a connection');
+});
+
+test('rooms may be numbers, and servers may have a parser of their own', async () => {
+  const client = new Redis(redis.url);
+  const member = await startMember(onRedisFrames(redis.url, quiet), { server: { parser: msgpack } });
+  try {
+    const pair = await pairOn(member, { parser: msgpack });
+    await pair.socket.join(7 as never);
+    const emitter = new Emitter(client, { parser: msgpack as never });
+    const ended = nextEvent(pair.client, 'end');
+    emitter.to(7).emit('seven', [7]);
+    emitter.to('7').emit('text');
+    emitter.emit('end', new Date(0).getTime());
+    await ended;
+    expect(pair.received).toEqual([
+      ['seven', [7]],
+      ['end', 0],
+    ]);
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    await member.close();
+  }
+});
+
+test('a message may be longer than NATS accepts', async () => {
+  const nats = await NatsProcess.start();
+  const client = await connect({ servers: nats.url });
+  const member = await startMember(onNats(nats.url, quiet, { prefix: 'app' }));
+  try {
+    const pair = await pairOn(member);
+    const event = nextEvent(pair.client, 'long');
+    const emitter = new Emitter(client, { key: 'app' });
+    emitter.emit('long', 'x'.repeat(3_000_000));
+    expect(await emitter.flush()).toEqual({ workers: undefined });
+    expect((await event)[0]).toHaveLength(3_000_000);
+  } finally {
+    disconnectAll();
+    await member.close();
+    await client.close();
+    await nats.remove();
+  }
+});
