@@ -3,6 +3,7 @@ import type { AdapterFactory } from '../native-rooms.js';
 import type { RemovalTarget } from '../recovery/kept/removals.js';
 import type { RecoveryState } from '../recovery/outcomes.js';
 import type { RecoveryOptions } from '../recovery/recovery.js';
+import type { ReachCounts } from './frames/reach.js';
 import type { SharedWindow } from './frames/window.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
@@ -38,6 +39,8 @@ export interface SentFrames {
   readonly frames: number;
   /** Announcements of rooms by other workers that came so late that messages to the rooms may be missing. */
   readonly lateRooms: number;
+  /** How far the messages had to go, those to this worker alone included. */
+  readonly reach: ReachCounts;
 }
 
 /** The counts of a backplane. */
