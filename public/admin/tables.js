@@ -60,9 +60,9 @@ export function showDetails({ namespaces, rates, latency, workers, node, roomCou
   const shown = [
     ...names.slice(0, 6).map(([name, sockets]) => [`Sockets in ${name}`, count(sockets)]),
     ['Rooms', count(roomCount)],
-    ['Room messages that stay on their worker', percent(reached(rates, 'stayed'))],
-    ['Room messages that cross workers', percent(reached(rates, 'crossedWorkers'))],
-    ['Room messages that cross machines', percent(reached(rates, 'crossedMachines'))],
+    ['Room messages that stay', percent(reached(rates, 'stayed'))],
+    ['Crossing workers', percent(reached(rates, 'crossedWorkers'))],
+    ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
     ['New connections', `${count(rates.opened)} /s`],
     ['Rejected', `${count(rates.refused)} /s`],
     ['Dropped for slow clients', `${count(rates.dropped)} /s`],
