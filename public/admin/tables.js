@@ -14,7 +14,7 @@ export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
     { name: 'id' },
     { name: 'state', className: 'state' },
     ...['clients', 'cpu', 'memory', 'delay'].map((name) => number(name)),
-    ...['received', 'sent', 'buffered', 'pid', 'uptime'].map((name) => number(name, 'wide')),
+    ...['received', 'sent', 'stay', 'buffered', 'pid', 'uptime'].map((name) => number(name, 'wide')),
   ];
   syncRows(
     byId('workers'),
@@ -33,6 +33,7 @@ export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
       write(cell(row, 'delay'), ms(delay?.p99));
       write(cell(row, 'received'), count(rates?.received));
       write(cell(row, 'sent'), count(rates && rates.sent + rates.deliveries));
+      write(cell(row, 'stay'), percent(rates && reached(rates, 'stayed')));
       write(cell(row, 'buffered'), bytes(worker.buffered));
       write(cell(row, 'pid'), worker.pid === undefined ? '–' : String(worker.pid));
       write(cell(row, 'uptime'), span(worker.uptime));
@@ -48,11 +49,20 @@ export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
   write(byId('elsewhere'), [missing > 0 && `${missing} not running.`, elsewhere].filter(Boolean).join(' '));
 }
 
+/** The share of the messages to rooms that went so far; undefined if there were none. */
+function reached(rates, reach) {
+  const all = rates.stayed + rates.crossedWorkers + rates.crossedMachines;
+  return all > 0 ? rates[reach] / all : undefined;
+}
+
 export function showDetails({ namespaces, rates, latency, workers, node, roomCount }) {
   const names = Object.entries(namespaces).sort(([, one], [, other]) => other - one);
   const shown = [
     ...names.slice(0, 6).map(([name, sockets]) => [`Sockets in ${name}`, count(sockets)]),
     ['Rooms', count(roomCount)],
+    ['Room messages that stay', percent(reached(rates, 'stayed'))],
+    ['Crossing workers', percent(reached(rates, 'crossedWorkers'))],
+    ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
     ['New connections', `${count(rates.opened)} /s`],
     ['Rejected', `${count(rates.refused)} /s`],
     ['Dropped for slow clients', `${count(rates.dropped)} /s`],

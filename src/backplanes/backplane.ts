@@ -1,6 +1,7 @@
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
 import type { WorkerLinks } from '../worker-links.js';
+import type { ReachCounts } from './frames/reach.js';
 import type { SharedWindow } from './frames/window.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
@@ -36,6 +37,8 @@ export interface SentFrames {
   readonly frames: number;
   /** Announcements of rooms by other workers that came so late that messages to the rooms may be missing. */
   readonly lateRooms: number;
+  /** How far the messages had to go, those to this worker alone included. */
+  readonly reach: ReachCounts;
 }
 
 /** The counts of a backplane. */

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import type { Socket } from 'socket.io-client';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
-import { freePort } from '../support/ports.js';
+import { freePort, freePorts } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
 import { runToEnd, startServer } from '../support/server.js';
 
@@ -54,6 +55,32 @@ test('each thing that is down is named with what to do: exit code 1', async () =
   ]);
   expect(lines.join('\n')).not.toContain('secret');
 });
+
+test('a running server whose messages cross workers is told of placement, and one whose messages stay is not', async () => {
+  const [first, adminPort] = [await freePorts(2), await freePort()];
+  const variables = { WORKERS: '2', WORKER_PORTS: String(first), ADMIN_PORT: String(adminPort), HISTORY_TTL: '0' };
+  const server = await startServer(variables);
+  try {
+    const clients = [first, first + 1].map((port) => connect(`http://127.0.0.1:${port}`));
+    await Promise.all(clients.map(upgraded));
+    const [one, other] = clients as [Socket, Socket];
+    const say = async (room: string) => {
+      for (let number = 0; number < 1500; number++) one.emit('message', { room, text: 'hello' });
+      expectOk(await one.emitWithAck('message', { room, text: 'the last one' }));
+      return (await examine({ ADMIN_PORT: String(adminPort) })).lines.filter((line) => line.includes('of messages to'));
+    };
+    expectOk(await one.emitWithAck('join', 'small'));
+    expectOk(await one.emitWithAck('join', 'large'));
+    expectOk(await other.emitWithAck('join', 'large'));
+    expect(await say('small')).toEqual(['ok    100% of messages to rooms stay on their worker']);
+    expect((await say('large')).join()).toMatch(
+      /^warn {2}50% of messages to rooms cross workers\. See .*placement\.md\.$/,
+    );
+  } finally {
+    disconnectAll();
+    await server.stop();
+  }
+}, 60_000);
 
 describe('with a Redis', () => {
   let redis: RedisProcess;

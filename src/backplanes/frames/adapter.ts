@@ -124,7 +124,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   protected override doPublish(message: ClusterMessage): Promise<string> {
     if (this.bus.hasPeers) this.send(message);
     // Heartbeats are for workers that have been found.
-    else if (message.type > MessageType.HEARTBEAT) this.bus.lose();
+    else if (message.type > MessageType.HEARTBEAT) this.bus.lose(message.type === MessageType.BROADCAST);
     return Promise.resolve('');
   }
 

@@ -7,6 +7,7 @@ import { keyOf, type RoomKey } from './interest/room-key.js';
 import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
 import type { FrameLinks, Route } from './links.js';
+import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
 import { decodeMessage, type Message } from './wire/cluster-message.js';
@@ -48,7 +49,7 @@ export interface BusMember {
  */
 export class FrameBus {
   /** What the metrics of the backplane count. */
-  readonly sent = { messages: 0, frames: 0, lateRooms: 0 };
+  readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, BusMember>();
   private readonly interest: Interest;
@@ -98,8 +99,9 @@ export class FrameBus {
     return this.interest.peers.size > 0;
   }
 
-  /** Counts a message if there may be workers that it should have gone to. */
-  lose(): void {
+  /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
+  lose(isBroadcast: boolean): void {
+    if (isBroadcast) this.sent.reach.room.worker++;
     this.links.lose();
   }
 
@@ -160,10 +162,12 @@ export class FrameBus {
     this.held = [];
     this.heldBytes = 0;
     const now = ticksNow();
+    const { reach } = this.sent;
     const routes = new Set<Route>();
     const peers = [...this.interest.peers.values()];
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
+      countsFor(message, reach)[reachOf(receivers)]++;
       for (const { id, route } of receivers) {
         route.add(id, encoded(message));
         routes.add(route);
@@ -221,6 +225,11 @@ export class FrameBus {
 
 function isForRooms(message: Held): message is HeldForRooms {
   return message.keys !== undefined;
+}
+
+/** Messages that are no broadcasts, such as those of serverSideEmit(), count as for all: placement does not shorten their way. */
+function countsFor(message: Held, { room, all }: ReachCounts): ReachCounts['room'] {
+  return isForRooms(message) ? room : all;
 }
 
 /** A message is encoded once, whichever workers it is for. */

@@ -20,6 +20,8 @@ export interface FrameLinks {
   /** The other workers at the start. */
   workers(): Iterable<string>;
   routeTo(worker: string): Route;
+  /** Whether a worker is on another machine. */
+  isElsewhere(worker: string): boolean;
   listen(listener: FrameListener): void;
   /** Call this with a message that no other worker is known for. It is counted if there may be some. */
   lose(): void;

@@ -38,6 +38,10 @@ export class MeshFrameLinks implements FrameLinks {
     return new MeshRoute((frame) => this.links.send(number, frame));
   }
 
+  isElsewhere(): boolean {
+    return false;
+  }
+
   listen({ onMessage, onMalformed, onLeave }: FrameListener): void {
     this.links.onMessage((number, frame) => {
       const from = this.nameOf(number);

@@ -6,6 +6,7 @@ import { checkMachine } from './machine.js';
 import { checkNats } from './nats.js';
 import { checkCertificate, checkKeys, checkPort } from './network.js';
 import { proxyConfiguration } from './proxies/index.js';
+import { checkReach } from './reach.js';
 import { checkRedis } from './redis.js';
 import { checkArchive, checkDataDir } from './storage.js';
 
@@ -31,6 +32,7 @@ export const doctor: Command = {
       ),
       ...checkMachine(config),
       ...(await checkPort(config)),
+      ...(await checkReach(config)),
       ...checkCertificate(config),
       ...(await checkKeys(config)),
       ...checkDataDir(config),

@@ -18,10 +18,15 @@ export async function checkPort({ host, port, tlsKey }: Config): Promise<Finding
   return [ok(`a server answers at PORT=${port}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
 }
 
-async function problemsAt(host: string, port: number): Promise<string[] | undefined> {
+/** Where a server is that listens on this address. */
+export function originOf(host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+async function problemsAt(host: string, port: number): Promise<string[] | undefined> {
   try {
-    const response = await fetch(`http://${name}:${port}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(`${originOf(host, port)}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const { state, problems } = (await response.json()) as { state: string; problems: string[] };
     return state === 'draining' || state === 'not ready' ? [`it is ${state}`, ...problems] : problems;
   } catch {

@@ -1,4 +1,4 @@
-import type { Overview, WorkerRow } from '../../operations/overview/overview.js';
+import type { Overview, Rates, WorkerRow } from '../../operations/overview/overview.js';
 import { beside, column, cut, safe } from './columns.js';
 import { bytes, count, ms, percent, span } from './figures.js';
 
@@ -36,11 +36,19 @@ function head(overview: Overview): string[] {
     `clients   ${column(count(clients), 8)} ${transports.join(', ')}, ${count(rates.opened)} new/s`,
     `messages  in ${count(rates.received)}/s, out ${count(rates.sent + rates.deliveries)}/s ` +
       `(${count(rates.deliveries)} deliveries/s of ${count(rates.broadcasts)} broadcasts/s)`,
+    `rooms     ${percent(shareOf(rates, 'stayed'))} of messages stay on their worker, ` +
+      `${percent(shareOf(rates, 'crossedWorkers'))} cross workers, ${percent(shareOf(rates, 'crossedMachines'))} cross machines`,
     `lost      ${count(rates.refused)} rejected/s, ${count(rates.dropped)} dropped/s, ${bytes(buffered)} waiting`,
     `latency   event loop ${ms(eventLoop?.p99)} (longest ${ms(eventLoop?.max)}), ` +
       `round trip ${ms(roundTrip?.p50)} (95% ${ms(roundTrip?.p95)}), history ${ms(history)}`,
     `machine   CPU ${percent(rates.cpu / cores)} of ${cores} cores, memory ${bytes(memory)} of ${bytes(memoryLimit)}`,
   ];
+}
+
+/** The share of the messages to rooms that went so far; undefined if there were none. */
+function shareOf(rates: Rates, reach: 'stayed' | 'crossedWorkers' | 'crossedMachines'): number | undefined {
+  const all = rates.stayed + rates.crossedWorkers + rates.crossedMachines;
+  return all > 0 ? rates[reach] / all : undefined;
 }
 
 const workerColumns: readonly [title: string, width: number, read: (worker: WorkerRow) => string][] = [
@@ -53,6 +61,7 @@ const workerColumns: readonly [title: string, width: number, read: (worker: Work
   ['delay', 7, ({ delay }) => ms(delay?.p99)],
   ['in/s', 7, ({ rates }) => count(rates?.received)],
   ['out/s', 7, ({ rates }) => count(rates && rates.sent + rates.deliveries)],
+  ['stay', 5, ({ rates }) => percent(rates && shareOf(rates, 'stayed'))],
 ];
 
 function workerLines({ workers, configuredWorkers }: Overview): string[] {

@@ -1,6 +1,7 @@
+import { type Reach, reaches } from '../../backplanes/frames/reach.js';
 import type { Backplane, BackplaneTraffic, SentFrames } from '../../backplanes/index.js';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
-import { counter, gauge, type Metric } from './metric.js';
+import { counter, gauge, type Labelled, type Metric } from './metric.js';
 
 /**
  * The metrics of the connections between workers.
@@ -26,6 +27,13 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
     counter('gjallar_bus_frames_total', 'Frames that carried them: one for each destination and window.', () =>
       sentBy(backplanes, ({ frames }) => frames),
     ),
+    {
+      name: 'gjallar_bus_reach_total',
+      type: 'counter',
+      help: 'Messages to a room or to all, by reach: worker (none but the sender), machine (others of it) or machines.',
+      labels: ['to', 'reach'],
+      read: () => reachOf(backplanes),
+    },
     counter(
       'gjallar_bus_late_rooms_total',
       'Announcements of rooms that came so late that messages to the rooms may be missing.',
@@ -51,6 +59,13 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
       () => mesh.pendingBytes,
     ),
   ];
+}
+
+function reachOf(backplanes: readonly Backplane[]): Labelled[] | undefined {
+  const sent = backplanes.flatMap((backplane) => backplane.sent ?? []);
+  if (sent.length === 0) return undefined;
+  const sum = (to: 'room' | 'all', reach: Reach) => sent.reduce((total, counts) => total + counts.reach[to][reach], 0);
+  return (['room', 'all'] as const).flatMap((to) => reaches.map((reach) => [to, reach, sum(to, reach)] as const));
 }
 
 /** Has no value on a backplane without frames. */

@@ -10,7 +10,11 @@ export interface WorkerCounts {
   sent: number;
   /** Messages sent to rooms. */
   broadcasts: number;
-  /** Deliveries of these messages. */
+  /** Messages to rooms that stayed on their worker, that other workers of the machine got, and that other machines got. */
+  stayed: number;
+  crossedWorkers: number;
+  crossedMachines: number;
+  /** Deliveries of the messages to rooms. */
   deliveries: number;
   /** Deliveries dropped because their client was too slow. */
   dropped: number;

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Histogram, Metric } from 'prom-client';
 import type { Server } from 'socket.io';
+import type { Reach } from '../../backplanes/frames/reach.js';
 import { privateParts } from '../../compat/socket-io-server.js';
 import type { Engine } from '../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../engine/top-keys.js';
@@ -13,6 +14,8 @@ import type { MachineWorker } from '../machine-worker.js';
 import { socketsByNamespace } from '../stats.js';
 import { EventLoopDelay } from './event-loop-delay.js';
 import { LargestRooms } from './largest-rooms.js';
+
+type Reached = Pick<WorkerCounts, 'stayed' | 'crossedWorkers' | 'crossedMachines'>;
 
 /** How many rooms, users and addresses a worker reports. */
 const MAX_REPORTED = 20;
@@ -89,7 +92,12 @@ export class OverviewSampler {
   }
 }
 
-function countsOf({ engines, otherClients, refusals }: MachineWorker): Omit<WorkerCounts, 'appends' | 'appendTime'> {
+function countsOf({
+  engines,
+  otherClients,
+  refusals,
+  backplanes,
+}: MachineWorker): Omit<WorkerCounts, 'appends' | 'appendTime'> {
   const { user, system } = process.cpuUsage();
   return {
     received:
@@ -97,6 +105,7 @@ function countsOf({ engines, otherClients, refusals }: MachineWorker): Omit<Work
       sumOver(otherClients, ({ clients }) => clients.counters.received),
     sent: sumOver(engines, ({ counters }) => counters.sent),
     broadcasts: sumOver(engines, ({ outbox }) => outbox.published),
+    ...reachOf(backplanes),
     deliveries: sumOver(engines, ({ outbox }) => outbox.deliveries),
     dropped: sumOver(engines, ({ droppedDeliveries }) => droppedDeliveries),
     refused: refusals.total,
@@ -106,6 +115,12 @@ function countsOf({ engines, otherClients, refusals }: MachineWorker): Omit<Work
     cpu: (user + system) / 1000,
     busy: performance.eventLoopUtilization().active,
   };
+}
+
+/** How far messages to rooms had to go; all 0 on a backplane that does not know. */
+function reachOf(backplanes: MachineWorker['backplanes']): Reached {
+  const sum = (reach: Reach) => sumOver(backplanes, ({ sent }) => sent?.reach.room[reach] ?? 0);
+  return { stayed: sum('worker'), crossedWorkers: sum('machine'), crossedMachines: sum('machines') };
 }
 
 function clientsOf({ engines, otherClients }: MachineWorker): Record<string, number> {

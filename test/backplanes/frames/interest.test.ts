@@ -128,6 +128,25 @@ describe.each([
     expect(brought[0]).toContain('to those who stay');
   });
 
+  test('the worker counts how far its messages have to go', async () => {
+    const [sender] = members as [Member];
+    const isOneMachine = sender.bus.name === 'embedded';
+    await Promise.all(pairs.slice(0, 3).map(({ socket }, index) => socket.join(`on ${index}`)));
+    const before = structuredClone(sender.bus.sent!.reach);
+    for (let number = 0; number < 5; number++) sender.io.to('on 0').emit('counted');
+    for (let number = 0; number < 3; number++) sender.io.to('on 1').emit('counted');
+    for (let number = 0; number < 2; number++) sender.io.to('on 2').emit('counted');
+    sender.io.emit('counted');
+    await receivedBy(pairs, members);
+    const { room, all } = sender.bus.sent!.reach;
+    // Workers 0 and 2 share the first of two machines. The fences of receivedBy() are messages to rooms, too.
+    expect(room.machine - before.room.machine).toBeGreaterThanOrEqual(isOneMachine ? 5 : 2);
+    expect(room.machines - before.room.machines).toBe(isOneMachine ? 0 : 3);
+    expect(room.worker - before.room.worker).toBeGreaterThanOrEqual(5);
+    const reach = isOneMachine ? 'machine' : 'machines';
+    expect(all[reach]).toBeGreaterThan(before.all[reach]);
+  });
+
   test('direct messages reach a socket by its id on any worker', async () => {
     const heard = Promise.all(pairs.map(({ client }) => nextEvent(client, 'direct')));
     for (const [index, { socket }] of pairs.entries()) {

@@ -75,7 +75,7 @@ export class Interest {
   peerOf(worker: string): Peer {
     const known = this.known.get(worker);
     if (known) return known;
-    const peer = new Peer(worker, this.links.routeTo(worker));
+    const peer = new Peer(worker, this.links.routeTo(worker), this.links.isElsewhere(worker));
     this.known.set(worker, peer);
     this.tell(worker, this.checksum());
     this.events.onJoin(worker);

@@ -12,6 +12,8 @@ export class Peer {
   constructor(
     readonly id: string,
     readonly route: Route,
+    /** Whether it is on another machine. */
+    readonly isElsewhere = false,
   ) {}
 
   /** Whether it may have members of one of the rooms. */

@@ -24,6 +24,10 @@ export class AllLinks implements FrameLinks {
     return machineOf(worker) === this.machine ? this.mesh.routeTo(worker) : this.machines.routeTo(worker);
   }
 
+  isElsewhere(worker: string): boolean {
+    return machineOf(worker) !== this.machine;
+  }
+
   listen(listener: FrameListener): void {
     this.mesh.listen(listener);
     this.machines.listen(listener);

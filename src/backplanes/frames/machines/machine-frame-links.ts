@@ -57,6 +57,10 @@ export class MachineFrameLinks implements FrameLinks {
     return route;
   }
 
+  isElsewhere(worker: string): boolean {
+    return machineOf(worker) !== this.machine;
+  }
+
   listen(listener: FrameListener): void {
     const { id, pubSub, machine } = this;
     const ownNumber = numberOf(id);

@@ -31,6 +31,8 @@ export function envoy({ place, addresses, check, balanceFactor }: ProxyRequest):
   const healthCheck = {
     timeout: '3s',
     interval: '1s',
+    // By default a minute, as long as no client has connected.
+    no_traffic_interval: '1s',
     unhealthy_threshold: 3,
     healthy_threshold: 2,
     ...(check ? { http_health_check: { path: check } } : { tcp_health_check: {} }),
@@ -39,8 +41,8 @@ export function envoy({ place, addresses, check, balanceFactor }: ProxyRequest):
     name: 'gjallar',
     type: 'STRICT_DNS',
     connect_timeout: '5s',
-    lb_policy: 'RING_HASH',
-    ring_hash_lb_config: { minimum_ring_size: 1024 },
+    // RING_HASH gives each worker more points when others are gone, and so moves keys of workers that stay.
+    lb_policy: 'MAGLEV',
     ...(balanceFactor && {
       common_lb_config: { consistent_hashing_lb_config: { hash_balance_factor: balanceFactor } },
     }),
