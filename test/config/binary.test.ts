@@ -61,7 +61,7 @@ function run(args: string[], variables: Record<string, string> = {}) {
 const facts = (variables?: Record<string, string>) => JSON.parse(run(['facts.mjs'], variables).stdout);
 
 /** Puts a file of a package into the application. */
-function install(path: string, content?: string): void {
+function install(path: string, content?: string | Buffer): void {
   const file = join(modules, path);
   mkdirSync(dirname(file), { recursive: true });
   if (content === undefined) cpSync(binary, file);
@@ -144,6 +144,28 @@ describe('without a binary', () => {
   test('a binary that does not load is named, with the reason', () => {
     install(`uWebSockets.js/${itsBinary}`, 'this is no library');
     expect(facts().reason).toMatch(/uWebSockets\.js does not load: .+/);
+  });
+
+  test.each([
+    ['uWebSockets.js/index.js', 'uWebSockets.js'],
+    [`${binaryPackage}/index.js`, binaryPackage],
+  ])('a package without the sockets in %s is named', (file, name) => {
+    install(file, 'exports.App = () => ({})');
+    const { kind, reason } = facts();
+    expect(kind).toBe('portable');
+    expect(reason).toMatch(new RegExp(`${name} does not export SSLApp\\(\\)$`));
+  });
+
+  withBinary('a binary whose end is missing is named, and the command installs it again', () => {
+    install(`${binaryPackage}/index.js`, "module.exports = require('./uws.node');");
+    const whole = readFileSync(binary);
+    for (const bytes of [100_000, whole.length - 1]) {
+      install(`${binaryPackage}/uws.node`, whole.subarray(0, bytes));
+      const { kind, reason, remedy } = facts();
+      expect(kind).toBe('portable');
+      expect(reason).toMatch(/does not load: the end of .*uws\.node is missing$/);
+      expect(remedy).toMatch(/^remove the folder node_modules\/@uwsjs, and run: npm install @uwsjs\//);
+    }
   });
 
   test('a start that asks for native sockets ends with one line', () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Sockets } from '../../sockets.js';
+import { checkWhole } from './whole-file.js';
 
 /** A place where uWebSockets.js may be installed. */
 export interface Binary {
@@ -25,7 +26,7 @@ export const packageOfBinary = VERSIONS[major!] && `@uwsjs/${platform}-${arch}-$
 export function binaries(): Binary[] {
   return [
     ...packagesNamed('uWebSockets.js').map(ownBinary),
-    { name: `@uwsjs/${platform}-${arch}-${major}`, load: () => require(`@uwsjs/${platform}-${arch}-${major}`) },
+    { name: `@uwsjs/${platform}-${arch}-${major}`, load: () => requireWhole(`@uwsjs/${platform}-${arch}-${major}`) },
     ...packagesNamed('uws-pack').map(ownBinary),
   ];
 }
@@ -45,7 +46,15 @@ function ownBinary(folder: string): Binary {
     name: folder,
     load() {
       const [path] = [join(folder, 'dist/bin', file), join(folder, file)].filter((each) => existsSync(each));
+      if (path) checkWhole(path);
       return require(path ?? folder);
     },
   };
+}
+
+/** A package with the binary for one platform, which lies beside its program. */
+function requireWhole(name: string): Sockets {
+  const file = join(dirname(require.resolve(name)), 'uws.node');
+  if (existsSync(file)) checkWhole(file);
+  return require(name);
 }

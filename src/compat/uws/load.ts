@@ -37,6 +37,7 @@ export function loadSockets(chosen: string): { sockets: Sockets; facts: SocketsF
   return portable(reason, remedy, `the sockets are portable, and need more CPU: ${reason}`);
 }
 
+const REMOVE = 'remove the folder node_modules/@uwsjs, and ';
 const NO_BINARY = 'no binary of uWebSockets.js is installed';
 
 function portable(reason: string, remedy: string, warning?: string) {
@@ -46,13 +47,20 @@ function portable(reason: string, remedy: string, warning?: string) {
 
 function attempt({ name, load }: Binary, failures: string[]): Sockets | undefined {
   try {
-    return load();
+    const sockets = load();
+    // npm has packages of this name that hold nothing.
+    const missing = NEEDED.find((part) => typeof sockets?.[part] !== 'function');
+    if (!missing) return sockets;
+    failures.push(`${name} does not export ${missing}()`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (!ABSENT.includes(code ?? '')) failures.push(`${name} does not load: ${message.split('\n', 1)[0]}`);
-    return undefined;
+    if (!ABSENT.includes(code ?? ''))
+      failures.push(`${name} does not load: ${message.split('\n', 1)[0]!.replace(/\.$/, '')}`);
   }
+  return undefined;
 }
+
+const NEEDED = ['App', 'SSLApp', 'us_listen_socket_close', 'us_socket_local_port'] as const;
 
 /** There is no such package, or, of a package that can only be imported, no binary for this Node and platform. */
 const ABSENT = ['MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED'];
@@ -64,7 +72,9 @@ function remedyFor(failures: readonly string[]): string {
     return 'use a system with glibc 2.38 or later, such as Debian 13 or Ubuntu 24.04, or Node.js 22';
   if (!glibcVersion() && process.platform === 'linux')
     return 'use a system with glibc, such as Debian or Ubuntu: uWebSockets.js has no binary for musl';
-  if (packageOfBinary) return `run: npm install ${packageOfBinary}`;
+  // npm does not install a version again that is there.
+  const isDamaged = failures.some((failure) => failure.startsWith('@uwsjs/'));
+  if (packageOfBinary) return `${isDamaged ? REMOVE : ''}run: npm install ${packageOfBinary}`;
   return `use Node.js 22, 24 or 26 instead of ${node}`;
 }
 
