@@ -11,6 +11,8 @@ export interface StateFigures {
   changes: number;
   conflated: number;
   savedBytes: number;
+  /** Keys whose changes are not stored yet. */
+  unstored: number;
 }
 
 /** A state room as the metrics see it. */
@@ -45,7 +47,8 @@ class StateRooms {
   /** Undefined if there has never been one. */
   figures(): StateFigures | undefined {
     if (!this.isUsed) return undefined;
-    const sum: StateFigures = { rooms: this.open.size, keys: 0, bytes: 0, members: 0, behind: 0, ...this.closed };
+    const gauges = { keys: 0, bytes: 0, members: 0, behind: 0, unstored: 0 };
+    const sum: StateFigures = { rooms: this.open.size, ...gauges, ...this.closed };
     for (const room of this.open) {
       const stats = room.stats();
       for (const name of Object.keys(stats) as (keyof typeof stats)[]) sum[name] += stats[name];

@@ -9,11 +9,17 @@ import type { StateFormat } from './format.js';
 import { type Member, Members, type MembersHost } from './members.js';
 import type { Hub } from './replication/hub.js';
 import type { Replica } from './replication/replica.js';
+import type { RoomStore } from './store/store.js';
 import type { Encoded } from './value.js';
 import { Checkpoints, type ClientVersion, encodeVersion, parseVersion } from './version.js';
 
 /** Approximate size of what is published in one window. More waits for the next. */
 const PUBLISH_BYTES = 262_144;
+/** How long members wait for what Redis has, in ms; the second if another worker has given the room to this one. */
+const MAX_LOAD_MS = 5000;
+const MAX_FILLED_LOAD_MS = 1000;
+/** No room has it: a client that returns with it gets a snapshot. */
+const NO_EPOCH = '0';
 
 /** The state of a room on this worker: its entries, what its topic has of them, and its members. */
 export class RoomCore implements MembersHost, Replica {
@@ -34,10 +40,13 @@ export class RoomCore implements MembersHost, Replica {
   private waiting: (() => void)[] = [];
   private isHeld = false;
   private isClosed = false;
+  readonly load: Replica['load'];
+  private readonly store: RoomStore | undefined;
   private shared: { outbox: Outbox; hold: () => void } | undefined;
 
   /**
    * @param maxDeleted how many deleted keys are remembered
+   * @param openStore opens what keeps the room, if it is stored
    * @param onChange called with the keys that have changed in a window
    */
   constructor(
@@ -45,10 +54,18 @@ export class RoomCore implements MembersHost, Replica {
     private readonly hub: Hub,
     readonly name: string,
     maxDeleted: number,
+    openStore: ((core: RoomCore) => RoomStore) | undefined,
     private readonly onChange: (keys: () => string[]) => void,
   ) {
     this.entries = new Entries(maxDeleted, () => hub.complete());
     this.members = new Members(this);
+    this.store = openStore?.(this);
+    if (this.store) this.load = (isFilled) => this.loadStore(isFilled);
+  }
+
+  private loadStore(isFilled: boolean): Promise<void> {
+    this.store!.begin(isFilled);
+    return this.store!.loaded(isFilled ? MAX_FILLED_LOAD_MS : MAX_LOAD_MS);
   }
 
   private get engine(): Engine | undefined {
@@ -72,8 +89,8 @@ export class RoomCore implements MembersHost, Replica {
     // A reader of which no time is known has nothing for certain. It still needs a version, which says what it may
     // have seen.
     const complete = seq >= this.entries.seq ? this.hub.complete() : (this.checkpoints.completeAt(seq) ?? 0);
-    const { epoch, hub, latestOwn } = this;
-    const version = { epoch, complete, latest: this.entries.maxClock };
+    const { hub, latestOwn } = this;
+    const version = { epoch: this.versionEpoch ?? NO_EPOCH, complete, latest: this.entries.maxClock };
     return encodeVersion(hub.isAlone ? version : { ...version, writer: { node: hub.node, own: latestOwn } });
   }
 
@@ -110,8 +127,32 @@ export class RoomCore implements MembersHost, Replica {
     else this.waiting.push(listener);
   }
 
+  /**
+   * The epoch in the versions of clients. In a stored room, workers that have read the same in Redis have the same one;
+   * undefined before this worker has: others may have what it lacks, and their changes are no later.
+   */
+  private get versionEpoch(): string | undefined {
+    const { store, epoch } = this;
+    if (!store) return epoch;
+    return store.mark === undefined ? undefined : epoch + store.mark;
+  }
+
   private canContinue({ epoch, complete }: ClientVersion): boolean {
-    return epoch === this.epoch && complete >= Math.max(this.entries.forgottenClock, this.trustedFrom);
+    return epoch === this.versionEpoch && complete >= Math.max(this.entries.forgottenClock, this.trustedFrom);
+  }
+
+  onGone(): void {
+    this.store?.onGone();
+  }
+
+  /** Changes of this worker that are not stored yet. */
+  get unstored(): number {
+    return this.store?.unwritten ?? 0;
+  }
+
+  /** Resolves once what this worker has changed until now is stored. */
+  stored(): Promise<void> {
+    return this.store?.stored() ?? Promise.resolve();
   }
 
   ready(): void {
@@ -129,6 +170,8 @@ export class RoomCore implements MembersHost, Replica {
   }
 
   close(): void {
+    // What was set last is stored first.
+    this.store?.close();
     this.isClosed = true;
     this.members.clear();
   }
@@ -159,6 +202,7 @@ export class RoomCore implements MembersHost, Replica {
     if (this.isClosed) return 0;
     // The others get it first: a client must not see what is lost with this worker.
     this.hub.flush();
+    this.store?.changed();
     const { entries, members, published } = this;
     const chunk = takeChunk(entries, published, entries.seq, PUBLISH_BYTES);
     if (chunk.to === entries.seq) this.checkpoints.add(entries.seq, this.hub.complete());

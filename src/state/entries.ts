@@ -66,6 +66,11 @@ export class Entries {
     return entry?.value === undefined ? undefined : (entry as Entry & { value: Encoded });
   }
 
+  /** The latest change of a key, also if that has deleted it. */
+  find(key: string): Readonly<Entry> | undefined {
+    return this.byKey.get(key);
+  }
+
   /** Applies a change, unless the key has a newer one. Returns whether it was applied. */
   apply({ key, clock, origin, value }: Change): boolean {
     let entry = this.byKey.get(key);

@@ -1,4 +1,6 @@
+import type { Cluster, Redis } from 'ioredis';
 import { GjallarError } from '../errors.js';
+import { stateStores } from '../rooms/state-store.js';
 
 /** The options of a state room. */
 export interface StateRoomOptions {
@@ -14,9 +16,32 @@ export interface StateRoomOptions {
   maxKeyLength?: number;
   /** How many members of this worker may be behind before others may not join. @default 100,000 */
   maxBehind?: number;
+  /**
+   * `redis` keeps the room in Redis too, where it outlives all servers. @default only in the memory of the servers
+   *
+   * The worker that changes a key writes it, a few milliseconds later and in batches. A server that starts reads the room
+   * before it serves the first member, at most 5 s long. While Redis is down, everything works but that.
+   */
+  store?: 'redis';
+  /**
+   * The Redis of `store`: a URL, URLs of nodes of a Redis Cluster, separated by commas, or a client of ioredis. A client
+   * stays the caller's, who closes it and listens to its errors. Give it `enableOfflineQueue: false`.
+   * @default REDIS_URL in the chat service and under `gjallar run`; there is none otherwise
+   */
+  redis?: string | Redis | Cluster;
+  /** What the names of the keys in Redis begin with. @default `gjallar:`, or what REDIS_PREFIX says */
+  keyPrefix?: string;
 }
 
-export type StateRoomSettings = Readonly<Required<StateRoomOptions>>;
+/** Where a room is stored. */
+export interface StoreSettings {
+  readonly redis: string | Redis | Cluster;
+  readonly keyPrefix: string;
+}
+
+export type StateRoomSettings = Readonly<Required<Omit<StateRoomOptions, 'store' | 'redis' | 'keyPrefix'>>> & {
+  readonly store: StoreSettings | undefined;
+};
 
 const DEFAULTS = {
   maxKeys: 10_000,
@@ -37,7 +62,7 @@ export function settingsOf(name: string, options: StateRoomOptions): StateRoomSe
       throw new GjallarError('BAD_INPUT', `A state room needs a name and an event of 1 to ${MAX_NAME} characters.`);
     }
   }
-  const settings = { ...DEFAULTS, event };
+  const settings = { ...DEFAULTS, event, store: storeOf(options) };
   for (const field of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
     const value = options[field] ?? DEFAULTS[field];
     if (!Number.isSafeInteger(value) || value < 1) {
@@ -46,4 +71,24 @@ export function settingsOf(name: string, options: StateRoomOptions): StateRoomSe
     settings[field] = value;
   }
   return settings;
+}
+
+const REDIS_URL = /^rediss?:\/\/./;
+const DEFAULT_PREFIX = 'gjallar:';
+
+function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
+  if (store === undefined) return undefined;
+  if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
+  const { host } = stateStores;
+  const of = redis ?? host?.redisUrl;
+  const isUrl = typeof of === 'string' && of.split(',').every((url) => REDIS_URL.test(url.trim()));
+  const isClient = typeof of === 'object' && of !== null && typeof of.defineCommand === 'function';
+  if (!isUrl && !isClient) {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +
+        'the option redis, or set REDIS_URL for "gjallar run".',
+    );
+  }
+  return { redis: of as StoreSettings['redis'], keyPrefix: keyPrefix ?? host?.keyPrefix ?? DEFAULT_PREFIX };
 }

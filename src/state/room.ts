@@ -3,12 +3,15 @@ import type { Namespace, Socket } from 'socket.io';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
 import { RoomCore } from './core.js';
-import { bytesOf } from './entries.js';
+import { bytesOf, type Change } from './entries.js';
 import { type StateFormat, socketIoFormat } from './format.js';
 import { Member } from './members.js';
-import type { StateRoomSettings } from './options.js';
+import type { StateRoomSettings, StoreSettings } from './options.js';
 import { SocketReader, type StateReader } from './reader.js';
 import type { Hub } from './replication/hub.js';
+import { keysOf } from './store/fields.js';
+import { connectionTo } from './store/open.js';
+import { RoomStore } from './store/store.js';
 import { decodeValue, type Encoded, encodeValue, merged } from './value.js';
 
 /** How a client joins. */
@@ -50,11 +53,17 @@ export interface StateRoomStats {
   conflated: number;
   /** About how many bytes that has saved. */
   savedBytes: number;
+  /** Keys that this worker has changed and that are not stored yet; 0 without a store. */
+  unstored: number;
 }
 
 interface StateRoomEvents {
   /** Keys have changed, here or on another worker. At most one per window. */
   change: [keys: string[]];
+  /** The room cannot be stored in Redis. The worker keeps trying. */
+  storeDown: [reason: string];
+  /** The room is stored again, and nothing is missing. */
+  storeUp: [];
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -84,7 +93,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   ) {
     super();
     this.format = socketIoFormat(nsp, this.settings.event);
-    this.core = new RoomCore(nsp, hub, name, this.settings.maxKeys, (keys) => {
+    const { store, maxKeys } = settings;
+    const openStore = store && ((core: RoomCore) => this.openStore(nsp, core, store));
+    this.core = new RoomCore(nsp, hub, name, maxKeys, openStore, (keys) => {
       if (this.listenerCount('change') > 0) this.emit('change', keys());
     });
     hub.add(this.core);
@@ -182,11 +193,20 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /**
-   * Resolves once this worker has what the others have, at most a few seconds after the room was created. Members that
-   * join earlier wait for it; `get()` and `entries()` do not.
+   * Resolves once this worker has what the other workers and the store have. That takes at most a few seconds more than the
+   * others need to answer: 5 s for a Redis that does not. Members that join earlier wait for it; `get()` and `entries()`
+   * do not.
    */
   ready(): Promise<void> {
     return new Promise((resolve) => this.core.whenReady(resolve));
+  }
+
+  /**
+   * Resolves once everything that this worker has changed until now is in Redis, which takes as long as Redis is down; at
+   * once without a store. Await it before the process ends.
+   */
+  stored(): Promise<void> {
+    return this.core.stored();
   }
 
   /** What the room counts on this worker. */
@@ -200,6 +220,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       changes: entries.seq,
       conflated: members.conflated,
       savedBytes: Math.round(members.savedBytes),
+      unstored: this.core.unstored,
     };
   }
 
@@ -219,6 +240,22 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     this.hub.remove(this.core);
     this.bySocket.clear();
     this.onClosed();
+  }
+
+  private openStore(nsp: Namespace, core: RoomCore, { redis, keyPrefix }: StoreSettings): RoomStore {
+    const { settings, hub, name } = this;
+    const room = {
+      name,
+      settings,
+      entries: core.entries,
+      keys: keysOf(keyPrefix, nsp.name, name),
+      apply: (change: Change) => core.apply(change),
+      onStore: (isUp: boolean, reason: string) => {
+        if (isUp) this.emit('storeUp');
+        else this.emit('storeDown', reason);
+      },
+    };
+    return new RoomStore(room, hub, connectionTo(redis));
   }
 
   private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {

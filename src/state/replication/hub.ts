@@ -58,7 +58,10 @@ export class Hub {
       clock: this.clock,
       roomsWith: (origin, since) => this.pulls.roomsWith(origin, since),
       pullOf: (donor, room, origin, since) => this.pulls.pullOf(donor, room, origin, since),
-      onGone: () => this.waiters.check(),
+      onGone: () => {
+        this.waiters.check();
+        for (const room of this.rooms.values()) room.onGone();
+      },
     });
     this.opening = new Opening(this);
     this.incoming = new Incoming(this);
@@ -71,6 +74,11 @@ export class Hub {
     return !this.channel.hasOthers;
   }
 
+  /** Whether this worker is the first of all by name, and does what one of them must do. */
+  get isFirst(): boolean {
+    return [...this.peers.keys()].every((node) => node > this.node);
+  }
+
   /** Messages of others that were dropped because they cannot be used. */
   get malformed(): number {
     return this.incoming.malformed;
@@ -78,7 +86,7 @@ export class Hub {
 
   add(room: Replica): void {
     this.rooms.set(room.name, room);
-    if (this.isAlone) this.opening.finish(room);
+    if (this.isAlone) this.opening.openAlone(room);
     else void this.opening.open(room);
   }
 

@@ -34,8 +34,23 @@ export interface OpeningHost {
 export class Opening {
   constructor(private readonly host: OpeningHost) {}
 
-  /** Opens a room: what the others have comes first. */
+  /** Opens a room: what the others have comes first, and then what is stored. */
   async open(room: Replica): Promise<void> {
+    const isFilled = await this.fillFromOthers(room);
+    if (this.isOpen(room)) await room.load?.(isFilled);
+    if (this.isOpen(room)) this.finish(room);
+  }
+
+  /** Opens a room that no other worker can have. */
+  openAlone(room: Replica): void {
+    if (!room.load) return this.finish(room);
+    void room.load(false).then(() => {
+      if (this.isOpen(room)) this.finish(room);
+    });
+  }
+
+  /** Returns whether another worker had the room. */
+  private async fillFromOthers(room: Replica): Promise<boolean> {
     const { peers, outgoing, channel, node: self } = this.host;
     for (let hellos = 0; this.isOpen(room); hellos++) {
       const isAlone = peers.size === 0;
@@ -45,7 +60,7 @@ export class Opening {
       this.meet(welcomes);
       const donors = welcomes.filter(({ has }) => has === 'all');
       if (donors.length > 0) {
-        if (await this.fill(room, donors[Math.floor(Math.random() * donors.length)]!, welcomes)) break;
+        if (await this.fill(room, donors[Math.floor(Math.random() * donors.length)]!, welcomes)) return true;
       } else {
         const opening = welcomes.filter(({ has }) => has === 'part');
         // Of several workers that start together, the first by name begins.
@@ -54,7 +69,7 @@ export class Opening {
       }
       if (!isAlone) await after(RETRY_MS);
     }
-    if (this.isOpen(room)) this.finish(room);
+    return false;
   }
 
   /** The answer to a worker that opens a room. */
@@ -66,7 +81,7 @@ export class Opening {
   }
 
   /** The room has everything that the others had. */
-  finish(room: Replica): void {
+  private finish(room: Replica): void {
     const { node, clock, outgoing } = this.host;
     // What was set here before now is newer than what the others had, and no other worker has heard of it.
     for (const entry of [...room.entries.after(0)]) {

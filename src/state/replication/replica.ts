@@ -10,10 +10,17 @@ export interface Replica {
   sent: number;
   /** Whether the room has what the others had when it was opened. */
   isReady: boolean;
+  /**
+   * Reads what is stored, at most a few seconds long. Undefined for a room that is not stored.
+   * @param isFilled whether another worker has given the room to this one
+   */
+  readonly load: ((isFilled: boolean) => Promise<void>) | undefined;
   /** Applies a change of another worker. */
   apply(change: Change): void;
   /** The state of the others is here. */
   ready(): void;
+  /** A worker is gone. */
+  onGone(): void;
   /** Versions of clients from before now may hide changes: they get snapshots. */
   distrust(): void;
 }

@@ -1,0 +1,171 @@
+import type { Cluster, Redis } from 'ioredis';
+import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/state-store.js';
+import type { ClientEvents } from './client.js';
+import { StoreHealth } from './health.js';
+import { type StoreClient, withStoreScripts } from './scripts.js';
+
+/** How long Redis may take to answer, in ms. */
+const TIMEOUT_MS = 2000;
+/** Bytes that may wait for Redis at once: one that has stopped must not fill this worker's memory. */
+const MAX_PENDING_BYTES = 32 * 1024 * 1024;
+/** How often rooms ask whether Redis still has what it had, in ms. With more rooms, each asks less often. */
+const CHECK_MS = 1000;
+const ROOMS_PER_CHECK = 200;
+const NOT_CONNECTED = 'not connected';
+
+/** A room on a connection. */
+export interface ConnectedRoom {
+  readonly name: string;
+  /** Whether everything is stored. */
+  readonly isStored: boolean;
+  /** The connection is there again: Redis may be another one. */
+  onReady(): void;
+  /** Looks whether Redis still has what it had. */
+  check(): void;
+  stored(): Promise<void>;
+}
+
+/** The connection that the rooms with the same Redis share. */
+export class StoreConnection implements MeasuredStateStore {
+  readonly health: StoreHealth;
+  written = 0;
+  losses = 0;
+  private readonly rooms = new Set<ConnectedRoom>();
+  private client: StoreClient | undefined;
+  private pendingBytes = 0;
+  /** Why there is no connection. Until the first one, undefined means that it is being made. */
+  private reason: string | undefined;
+  private wasReady = false;
+  private readonly end: () => void;
+  private readonly timer: NodeJS.Timeout;
+  private next: ConnectedRoom[] = [];
+
+  /** @param onClosed called when the last room is gone */
+  constructor(
+    redis: string | Redis | Cluster,
+    private readonly onClosed: () => void,
+  ) {
+    this.health = new StoreHealth({
+      onDown: (problem, reason, former) => {
+        const { host } = stateStores;
+        if (host) host.onDown(problem, reason, former);
+        // The log of an application is its own.
+        else if (!former) process.emitWarning(`${problem}: ${reason}`, { type: 'gjallar', code: 'STATE_NOT_STORED' });
+      },
+      onUp: (problem) => stateStores.host?.onUp(problem),
+    });
+    const onReady = () => this.onReady();
+    if (typeof redis === 'string') {
+      this.end = connect(redis, {
+        onClient: (client) => this.use(client),
+        onReady,
+        onError: (reason) => {
+          this.reason = reason;
+        },
+      });
+    } else {
+      this.use(redis);
+      redis.on('ready', onReady);
+      if (redis.status === 'ready') queueMicrotask(onReady);
+      this.end = () => redis.off('ready', onReady);
+    }
+    this.timer = setInterval(() => this.checkSome(), CHECK_MS);
+    this.timer.unref();
+    stateStores.add(this);
+  }
+
+  get figures(): StateStoreFigures {
+    const { health, written, losses } = this;
+    return { up: health.isUp ? 1 : 0, written, failures: health.failures, outages: health.outages, losses };
+  }
+
+  add(room: ConnectedRoom): void {
+    this.rooms.add(room);
+    if (this.client?.status === 'ready') queueMicrotask(() => this.rooms.has(room) && room.onReady());
+  }
+
+  remove(room: ConnectedRoom): void {
+    this.rooms.delete(room);
+    this.health.works(room);
+    if (this.rooms.size > 0) return;
+    clearInterval(this.timer);
+    this.end();
+    stateStores.remove(this);
+    this.onClosed();
+  }
+
+  /**
+   * Sends a command. Rejects if there is no connection, or if Redis does not answer in time.
+   * @param bytes about how many bytes it has
+   * @returns the answer, and what settles once Redis can do nothing more with the command
+   */
+  run<T>(bytes: number, command: (client: StoreClient) => Promise<T>): { answer: Promise<T>; end: Promise<unknown> } {
+    const { client } = this;
+    if (client?.status !== 'ready') return failed(this.reason ?? NOT_CONNECTED);
+    if (this.pendingBytes + bytes > MAX_PENDING_BYTES) return failed('too many bytes are waiting for Redis');
+    this.pendingBytes += bytes;
+    const sent = command(client);
+    const end = sent
+      .catch(() => {})
+      .then(() => {
+        this.pendingBytes -= bytes;
+      });
+    return { answer: inTime(sent), end };
+  }
+
+  async flushed(): Promise<void> {
+    await Promise.all([...this.rooms].map((room) => room.stored()));
+  }
+
+  /** A room has found that Redis has lost what it had. */
+  lost(room: string): void {
+    this.losses++;
+    stateStores.host?.onLost(LOST, room);
+  }
+
+  private use(client: Redis | Cluster): void {
+    this.client = withStoreScripts(client);
+  }
+
+  private onReady(): void {
+    this.wasReady = true;
+    this.reason = undefined;
+    for (const room of this.rooms) room.onReady();
+  }
+
+  private checkSome(): void {
+    // Connecting for the first time takes a moment, which is no outage.
+    if (!this.wasReady && this.reason === undefined && this.client?.status !== 'ready') {
+      this.reason = NOT_CONNECTED;
+      return;
+    }
+    if (this.next.length === 0) this.next = [...this.rooms];
+    for (const room of this.next.splice(0, ROOMS_PER_CHECK)) if (this.rooms.has(room)) room.check();
+  }
+}
+
+/** Only a process that stores rooms loads the client of Redis. */
+function connect(url: string, events: ClientEvents): () => void {
+  let end: (() => void) | undefined;
+  let isEnded = false;
+  void import('./client.js').then(({ connectStore }) => {
+    if (!isEnded) end = connectStore(url, events);
+  });
+  return () => {
+    isEnded = true;
+    end?.();
+  };
+}
+
+const LOST = 'Redis has lost the state of state rooms: the servers write what they have again';
+
+function failed(reason: string): { answer: Promise<never>; end: Promise<unknown> } {
+  return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };
+}
+
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('Redis does not answer')), TIMEOUT_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,222 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import type { GjallarError } from '../../src/errors.js';
+import { stateRoom } from '../../src/state/index.js';
+import { disconnectAll, pairOn } from '../rooms/support/clients.js';
+import type { TestNode } from '../rooms/support/node.js';
+import { RedisCluster, RedisProcess } from '../support/redis.js';
+import { eventually } from '../support/until.js';
+import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
+import { View } from './support/view.js';
+
+let redis: RedisProcess;
+let workers: StoredWorkers;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+});
+afterAll(() => redis.remove());
+beforeEach(async () => {
+  workers = new StoredWorkers({ redis: redis.url });
+});
+afterEach(async () => {
+  disconnectAll();
+  await workers.stopAll();
+  const client = new Redis(redis.url);
+  await client.flushall();
+  client.disconnect();
+});
+
+async function member(node: TestNode, join: (view: View, socket: Parameters<typeof pairOn>[0]) => void): Promise<View> {
+  const pair = await pairOn(node);
+  const view = new View(pair.client, 'quote');
+  join(view, pair.socket as never);
+  return view;
+}
+
+test('the state outlives all servers: values, bytes and deletions', async () => {
+  const [one, two] = [await workers.start(), await workers.start()];
+  one.room.set('a', { x: [1, 'ä'] });
+  two.room.set('b', Buffer.from([0, 255]));
+  two.room.set('empty', Buffer.alloc(0));
+  one.room.set('gone', 1);
+  await eventually(() => expect(two.room.get('gone')).toBe(1));
+  two.room.delete('gone');
+  one.room.set('a', { x: 2 });
+  await Promise.all([one.room.stored(), two.room.stored()]);
+  expect(one.room.stats().unstored).toBe(0);
+  await workers.stopAll();
+  const three = await workers.start();
+  const expected = { a: { x: 2 }, b: Buffer.from([0, 255]), empty: Buffer.alloc(0) };
+  expect(stateOf(three.room)).toEqual(expected);
+  const view = await member(three.node, (_, socket) => three.room.join(socket as never));
+  await view.shows(({ a }) => a !== undefined);
+  expect(view.messages).toHaveLength(1);
+  expect(view.state).toEqual(expected);
+  // What is set now is newer, also after one more stop.
+  three.room.set('a', 3);
+  three.room.delete('b');
+  await three.room.stored();
+  await workers.stopAll();
+  const four = await workers.start();
+  expect(stateOf(four.room)).toEqual({ a: 3, empty: Buffer.alloc(0) });
+});
+
+test('a member that joins at once gets what Redis has before anything else', async () => {
+  const one = await workers.start();
+  for (let key = 0; key < 2000; key++) one.room.set(`k${key}`, [key]);
+  await one.room.stored();
+  await workers.stopAll();
+  const two = await workers.open();
+  const view = await member(two.node, (_, socket) => two.room.join(socket as never));
+  await view.shows(() => true);
+  expect(view.messages[0]![1].snapshot).toBe(true);
+  expect(view.map.size).toBe(2000);
+});
+
+test('an older value never replaces a newer one, and workers at the same time end up alike', async () => {
+  const all = [await workers.start(), await workers.start(), await workers.start()];
+  for (let round = 0; round < 30; round++) {
+    for (const [at, { room }] of all.entries()) room.set('a', [round, at]);
+    await all[round % 3]!.room.stored();
+  }
+  await Promise.all(all.map(({ room }) => room.stored()));
+  const [first, ...others] = all.map(({ room }) => room);
+  await eventually(() => {
+    for (const other of others) expect(stateOf(other)).toEqual(stateOf(first!));
+  });
+  expect(await storedIn(redis.url)).toEqual({ a: JSON.stringify(first!.get('a')) });
+});
+
+test('a client that returns gets only what has changed since, and a snapshot once all servers were gone', async () => {
+  const [one, two] = [await workers.start(), await workers.start()];
+  for (let key = 0; key < 100; key++) one.room.set(`k${key}`, 0);
+  const first = await member(one.node, (_, socket) => one.room.join(socket as never));
+  const now = Date.now();
+  await eventually(async () => {
+    one.room.set('k0', Math.random());
+    await first.shows(({ k0 }) => k0 === one.room.get('k0'));
+    expect(Number.parseInt(first.version.split('.')[1]!, 36)).toBeGreaterThan(now * 4096);
+  });
+  const { version } = first;
+  first.disconnect();
+  one.room.set('k1', 1);
+  const second = await member(two.node, (_, socket) => two.room.join(socket as never, { version }));
+  await second.shows(({ k1 }) => k1 === 1);
+  expect(second.messages[0]![1].snapshot).toBeUndefined();
+  await Promise.all([one.room.stored(), two.room.stored()]);
+  await workers.stopAll();
+  const three = await workers.start();
+  const third = await member(three.node, (_, socket) => three.room.join(socket as never, { version: second.version }));
+  await third.shows(() => true);
+  expect(third.messages[0]![1].snapshot).toBe(true);
+  expect(third.map.size).toBe(100);
+});
+
+test('Redis remembers as many deletions as the room may have keys, and forgets none too many', async () => {
+  const { room } = await workers.start({ maxKeys: 10 });
+  for (let key = 0; key < 50; key++) {
+    room.set(`k${key}`, 1);
+    room.delete(`k${key}`);
+    if (key % 7 === 0) await room.stored();
+  }
+  room.set('kept', 1);
+  await room.stored();
+  const client = new Redis(redis.url);
+  const fields = await client.hkeys('gjallar:{state:%2F:quotes}');
+  expect(fields.filter((name) => name.startsWith('m')).length).toBe(11);
+  expect(await client.zcard('gjallar:{state:%2F:quotes}:deleted')).toBe(10);
+  client.disconnect();
+  expect(await storedIn(redis.url)).toEqual({ kept: '1' });
+});
+
+test('what a killed worker had not written is written by the others', async () => {
+  const client = new Redis(redis.url, { enableOfflineQueue: false });
+  client.on('error', () => {});
+  await eventually(() => expect(client.status).toBe('ready'));
+  const [one, two] = [await workers.start(), await workers.start({ redis: client })];
+  two.room.set('known', 1);
+  await two.room.stored();
+  // This worker alone loses Redis.
+  client.disconnect();
+  two.room.set('late', 'of two');
+  await eventually(() => expect(one.room.get('late')).toBe('of two'));
+  expect(two.room.stats().unstored).toBe(1);
+  (two.node as unknown as { bus: { close(): void } }).bus.close();
+  await eventually(async () => expect(await storedIn(redis.url)).toEqual({ known: '1', late: '"of two"' }));
+});
+
+test('rooms, namespaces and prefixes have names of their own', async () => {
+  const { node } = await workers.start();
+  const rooms = [
+    stateRoom(node.io, '}x{', { store: 'redis', redis: redis.url }),
+    stateRoom(node.io.of('/other'), 'quotes', { store: 'redis', redis: redis.url }),
+    stateRoom(node.io, 'other', { store: 'redis', redis: redis.url, keyPrefix: 'staging:' }),
+  ];
+  for (const [at, room] of rooms.entries()) {
+    room.set('key', at);
+    await room.stored();
+  }
+  expect(await storedIn(redis.url, 'gjallar:{state:%2F:%7Dx%7B}')).toEqual({ key: '0' });
+  expect(await storedIn(redis.url, 'gjallar:{state:%2Fother:quotes}')).toEqual({ key: '1' });
+  expect(await storedIn(redis.url, 'staging:{state:%2F:other}')).toEqual({ key: '2' });
+  for (const room of rooms) room.close();
+});
+
+test('options that cannot work are errors', async () => {
+  const { node } = await workers.start();
+  const code = (options: object) => {
+    try {
+      stateRoom(node.io, 'wrong', options);
+    } catch (error) {
+      return (error as GjallarError).code;
+    }
+    return 'nothing thrown';
+  };
+  const wrong = [
+    { store: 'memory' },
+    { store: 'redis' },
+    { store: 'redis', redis: 'localhost' },
+    { store: 'redis', redis: {} },
+  ];
+  for (const options of wrong) expect([options, code(options)]).toEqual([options, 'BAD_INPUT']);
+});
+
+describe('a Redis Cluster', () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await RedisCluster.start();
+  }, 60_000);
+  afterAll(() => cluster.remove());
+
+  const open = async (of: Cluster | string) => {
+    const { room } = await workers.start({ redis: of });
+    return room;
+  };
+
+  test('keeps rooms, by the URL of one node, of several, and by a client', async () => {
+    const [{ url }] = cluster.processes as [RedisProcess];
+    const first = await open(url);
+    const others = ['a', 'b', 'c', 'd'].map((name) =>
+      stateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: cluster.url }),
+    );
+    for (const room of [first, ...others]) {
+      room.set('key', room.name);
+      room.set('gone', 1);
+      room.delete('gone');
+      await room.stored();
+    }
+    await workers.stopAll();
+    const client = new Cluster([url], { enableOfflineQueue: false, redisOptions: { enableReadyCheck: false } });
+    await eventually(() => expect(client.status).toBe('ready'));
+    const again = await open(client);
+    expect(stateOf(again)).toEqual({ key: 'quotes' });
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const room = stateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: client });
+      await room.ready();
+      expect(stateOf(room)).toEqual({ key: name });
+    }
+    await workers.stopAll();
+    client.disconnect();
+  }, 60_000);
+});
