@@ -45,8 +45,14 @@
  */
 
 /**
+ * @typedef {{ room: string, epoch: string, offset: number, event: string, values: any[] }} DurableMessage An event of a
+ *   durable room, without its position.
+ */
+
+/**
+ * @template [Message=RoomMessage]
  * @typedef {object} JoinOptions
- * @property {(message: RoomMessage) => void} [onMessage] Called with each message once, in the order of the room.
+ * @property {(message: Message) => void} [onMessage] Called with each message once, in the order of the room.
  * @property {(deleted: DeletedMessages) => void} [onDeleted] Called when the operator has deleted messages: remove them from
  *   what you show. Their positions stay.
  * @property {(joined: Joined) => void} [onJoined] Called after the first join and after each reconnection, before missed
@@ -179,40 +185,50 @@ export class StateMap extends Map {
 }
 
 /**
- * Rooms over a socket of socket.io-client: every message arrives once and in order, across reconnections.
- *
- * You keep control of the socket. It reconnects by itself after a lost connection, but not after the server has ended the
- * connection, for example because a token expired (reason `io server disconnect`). Connect it again, and the rooms resume.
+ * Rooms of which the client misses nothing.
+ * @template Message
  */
-export class Rooms {
+class KeptRooms {
   #socket;
   #rooms = new Map();
+  #events;
   #listeners;
   #reads = 0;
   #waitingReads = [];
 
-  /** @param {SocketLike} socket */
-  constructor(socket) {
+  /**
+   * @param {SocketLike} socket
+   * @param {{ join: string, leave: string, history: string }} events
+   */
+  constructor(socket, events) {
     this.#socket = socket;
-    this.#listeners = {
-      message: (message) => this.#rooms.get(message.room)?.receive(message),
-      deleted: (event) => this.#rooms.get(event.room)?.deleted(event),
-      connect: () => this.#onConnect(),
-      disconnect: () => this.#onDisconnect(),
-    };
+    this.#events = events;
+    this.#listeners = { connect: () => this.#onConnect(), disconnect: () => this.#onDisconnect() };
     for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
+  }
+
+  /** @internal */
+  _receive(message) {
+    this.#rooms.get(message.room)?.receive(message);
+  }
+
+  /** @internal */
+  _deleted(event) {
+    this.#rooms.get(event.room)?.deleted(event);
   }
 
   /**
    * Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join.
    * Rejects with a {@link RoomError} if the server rejects the join or does not answer.
    * @param {string} name
-   * @param {JoinOptions} [options]
+   * @param {JoinOptions<Message>} [options]
    * @returns {Promise<JoinResult>}
    */
   async join(name, options = {}) {
     const known = this.#rooms.get(name);
-    const request = (event, payload) => (event === 'history' ? this.#read(payload) : this.#request(event, payload));
+    const { join, history } = this.#events;
+    const request = (event, payload) =>
+      event === 'history' ? this.#read(history, payload) : this.#request(join, payload);
     const room = known ?? new Room(name, options, request);
     this.#rooms.set(name, room);
     try {
@@ -231,7 +247,7 @@ export class Rooms {
    */
   async leave(name) {
     this.#forget(name);
-    return this.#request('leave', name);
+    return this.#request(this.#events.leave, name);
   }
 
   /**
@@ -267,11 +283,11 @@ export class Rooms {
   }
 
   /** Reads history, a few pages at a time, however many rooms ask for some after a reconnection. */
-  async #read(payload) {
+  async #read(event, payload) {
     while (this.#reads >= MAX_READS) await new Promise((resolve) => this.#waitingReads.push(resolve));
     this.#reads += 1;
     try {
-      return await this.#request('history', payload);
+      return await this.#request(event, payload);
     } finally {
       this.#reads -= 1;
       this.#waitingReads.shift()?.();
@@ -287,6 +303,64 @@ export class Rooms {
     }
     if (!reply.ok) throw new RoomError(reply.code, reply.message);
     return reply;
+  }
+}
+
+/**
+ * Rooms of the chat over a socket of socket.io-client: every message arrives once and in order, across reconnections.
+ *
+ * You keep control of the socket. It reconnects by itself after a lost connection, but not after the server has ended the
+ * connection, for example because a token expired (reason `io server disconnect`). Connect it again, and the rooms resume.
+ * @extends {KeptRooms<RoomMessage>}
+ */
+export class Rooms extends KeptRooms {
+  #socket;
+  #listeners = { message: (message) => this._receive(message), deleted: (event) => this._deleted(event) };
+
+  /** @param {SocketLike} socket */
+  constructor(socket) {
+    super(socket, { join: 'join', leave: 'leave', history: 'history' });
+    this.#socket = socket;
+    for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
+  }
+
+  /** @override */
+  close() {
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#socket.off(event, listener);
+    super.close();
+  }
+}
+
+/**
+ * Durable rooms of an application (`durableRooms()` of `gjallar/history`): every event arrives once and in order, across
+ * reconnections.
+ *
+ * ```
+ * const rooms = new DurableRooms(socket);
+ * await rooms.join('order:7', { last: 20, onMessage: ({ event, values }) => show(event, ...values) });
+ * ```
+ * @extends {KeptRooms<DurableMessage>}
+ */
+export class DurableRooms extends KeptRooms {
+  #socket;
+  #listener = (event, ...values) => {
+    const position = values.at(-1);
+    if (typeof position?.epoch !== 'string' || typeof position.room !== 'string') return;
+    const { room, epoch, offset } = position;
+    this._receive({ room, epoch, offset, event, values: values.slice(0, -1) });
+  };
+
+  /** @param {SocketLike & { onAny(listener: never): unknown, offAny(listener?: never): unknown }} socket */
+  constructor(socket) {
+    super(socket, { join: 'durable:join', leave: 'durable:leave', history: 'durable:read' });
+    this.#socket = socket;
+    socket.onAny(this.#listener);
+  }
+
+  /** @override */
+  close() {
+    this.#socket.offAny(this.#listener);
+    super.close();
   }
 }
 

@@ -215,6 +215,10 @@ const list = {
     status: 503,
     message: 'Too many members of the state room are behind. Join again in a few seconds.',
   },
+  MESSAGE_TOO_LARGE: {
+    status: 413,
+    message: 'A message of a durable room is larger than maxMessageBytes. Send less, or raise that option.',
+  },
   EMIT_FAILED: {
     status: 503,
     message: 'Messages of an emitter are lost. Check the connection with Redis or NATS, and emit again.',

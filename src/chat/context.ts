@@ -1,9 +1,9 @@
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import type { TopKeys } from '../engine/top-keys.js';
+import type { Said } from '../history/conversations/conversation.js';
+import type { Conversations } from '../history/conversations/conversations.js';
 import type { PresenceRegistry } from '../presence/registry.js';
-import type { Said } from './conversations/conversation.js';
-import type { Conversations } from './conversations/conversations.js';
 import type { ChatCounters } from './counters.js';
 import type { Expiry } from './expiry.js';
 import type { InFlightEvents } from './handlers/in-flight-events.js';

@@ -1,9 +1,9 @@
 import type { Server, Socket } from 'socket.io';
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
+import type { AnnouncedMessages, AnnouncedPositions } from '../history/conversations/announcer.js';
 import type { NamesByUser } from '../presence/display-names.js';
 import type { PresenceRegistryMessage } from '../presence/messages.js';
-import type { AnnouncedMessages, AnnouncedPositions } from './conversations/announcer.js';
 
 /** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {

@@ -69,7 +69,7 @@ export class Emitter<
 }
 
 function surroundingsOf(client: RedisConnection | NatsConnection, options: EmitterOptions): Surroundings {
-  const { parser, onError = (error) => process.emitWarning(error) } = options;
+  const { parser, onError = ({ message }) => process.emitWarning(`gjallar: ${message}`) } = options;
   const connection = connectionOf(client);
   const { key = connection.defaultKey } = options;
   return {

@@ -9,6 +9,11 @@
  *
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
+
+export type { DurableRooms, PostOptions } from './durable/durable-rooms.js';
+export { durableRooms } from './durable/open.js';
+export type { AnySocket, DurableRoomsOptions } from './durable/options.js';
+export type { KeptEvent, KeptPage } from './durable/requests.js';
 export { HistoryError, type HistoryErrorCode } from './errors.js';
 export { type RedisHistoryOptions, RedisHistoryStore, redisClientOptions } from './redis/store.js';
 export { SqliteHistoryStore, type SqliteOptions } from './sqlite/store.js';

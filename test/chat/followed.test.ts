@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { directBetween, keyOf } from '../../src/chat/conversations/conversation.js';
-import { FollowedConversations, MAX_DIRECT, MAX_DIRECT_PER_USER } from '../../src/chat/conversations/followed.js';
-import { Resequencer } from '../../src/chat/conversations/resequencer.js';
+import { directBetween, keyOf } from '../../src/history/conversations/conversation.js';
+import { FollowedConversations, MAX_DIRECT, MAX_DIRECT_PER_USER } from '../../src/history/conversations/followed.js';
+import { Resequencer } from '../../src/history/conversations/resequencer.js';
 import type { HistoryStore, StoredMessage } from '../../src/history/store.js';
 
 let followed: FollowedConversations;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { MAX_WAITING, MAX_WAITING_PER_CLIENT, ReadQueue } from '../../src/chat/conversations/read-queue.js';
+import { MAX_WAITING, MAX_WAITING_PER_CLIENT, ReadQueue } from '../../src/history/conversations/read-queue.js';
 
 /** A read that ends when the test says so. */
 function heldRead() {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Resequencer } from '../../src/chat/conversations/resequencer.js';
+import { Resequencer } from '../../src/history/conversations/resequencer.js';
 import type { Finding } from '../../src/history/loss/continuation.js';
 import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis/store.js';
 import type { HistoryStore, StoredMessage } from '../../src/history/store.js';

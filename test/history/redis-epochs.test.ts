@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Resequencer } from '../../src/chat/conversations/resequencer.js';
+import { Resequencer } from '../../src/history/conversations/resequencer.js';
 import { Canary } from '../../src/history/loss/canary.js';
 import { Keys } from '../../src/history/redis/keys.js';
 import { RedisEpochRenewal } from '../../src/history/redis/renewal.js';

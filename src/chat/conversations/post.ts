@@ -1,10 +1,10 @@
 import { GjallarError } from '../../errors.js';
+import type { AnnouncedMessage } from '../../history/conversations/announcer.js';
+import { type Conversation, directBetween, type Said } from '../../history/conversations/conversation.js';
 import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
 import { type SpanOptions, traced } from '../../telemetry/tracing.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
-import type { AnnouncedMessage } from './announcer.js';
-import { type Conversation, directBetween, type Said } from './conversation.js';
 
 /** A message as the members of its room receive it. */
 export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {

@@ -1,7 +1,7 @@
 import { requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
+import { directBetween } from '../../history/conversations/conversation.js';
 import type { ChatContext } from '../context.js';
-import { directBetween } from '../conversations/conversation.js';
 import { asChatMessage, asDirectMessage } from '../conversations/post.js';
 import { readName, readObject, readPage, readRoom } from '../input.js';
 import type { ChatSocket, HistoryReply } from '../protocol.js';

@@ -1,6 +1,6 @@
 import { GjallarError } from '../../errors.js';
+import { type Conversation, conversationOf } from '../../history/conversations/conversation.js';
 import type { Change } from '../../history/store.js';
-import { type Conversation, conversationOf } from '../conversations/conversation.js';
 import { asChatMessage, asDirectMessage } from '../conversations/post.js';
 import { readName } from '../input.js';
 import { type MessageStores, pagesOf } from './messages.js';

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GjallarError } from '../../errors.js';
 import type { ArchiveErasure } from '../../history/archive/archive.js';
+import { conversationOf, keyOf } from '../../history/conversations/conversation.js';
 import { type Change, type HistoryStore, MAX_ERASE } from '../../history/store.js';
 import type { ChatContext } from '../context.js';
-import { conversationOf, keyOf } from '../conversations/conversation.js';
 import { tellDeleted } from '../conversations/post.js';
 import { readName, readRoom } from '../input.js';
 import type { OffsetRange } from '../protocol.js';

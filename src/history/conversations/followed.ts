@@ -1,4 +1,4 @@
-import type { Position } from '../../history/store.js';
+import type { Position } from '../store.js';
 import { type Conversation, conversationOf, keyOf } from './conversation.js';
 import type { Resequencer } from './resequencer.js';
 

@@ -1,6 +1,7 @@
-import type { Finding } from '../../history/loss/continuation.js';
-import { bytesOf } from '../../history/page.js';
-import { readThrough } from '../../history/read-through.js';
+import { traced, traceFields } from '../../telemetry/tracing.js';
+import type { Finding } from '../loss/continuation.js';
+import { bytesOf } from '../page.js';
+import { readThrough } from '../read-through.js';
 import type {
   AppendOptions,
   AppendResult,
@@ -10,8 +11,7 @@ import type {
   PageQuery,
   Position,
   StoredMessage,
-} from '../../history/store.js';
-import { traced, traceFields } from '../../telemetry/tracing.js';
+} from '../store.js';
 import { type AnnouncedMessage, type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
 import { AppendBudget } from './append-budget.js';
 import { type Conversation, keyOf } from './conversation.js';
@@ -39,6 +39,11 @@ export interface ConversationEvents extends LocalMembers {
    * former one arrived.
    */
   onNewEpoch?(finding: Finding, lastUsed: number): void;
+  /**
+   * Whether a room that is followed from now on begins with the first message that is announced meanwhile, and not behind the
+   * newest one: for members that do not ask for a position.
+   */
+  readonly startsWithAnnounced?: boolean;
   /** Told the cost of each read that a client has asked for. */
   onRead(client: unknown, cost: ReadCost): void;
 }
@@ -82,7 +87,7 @@ export class Conversations {
           (finding, lastUsed) => events.onNewEpoch?.(finding, lastUsed),
         ),
     );
-    this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS);
+    this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS).unref();
   }
 
   /**
@@ -135,7 +140,7 @@ export class Conversations {
   async follow(room: string): Promise<Position> {
     const resequencer = this.followed.room(room);
     if (resequencer.isStarted) return resequencer.position;
-    const started = this.starting.get(resequencer) ?? resequencer.start();
+    const started = this.starting.get(resequencer) ?? resequencer.start(this.events.startsWithAnnounced);
     this.starting.set(resequencer, started);
     try {
       await started;

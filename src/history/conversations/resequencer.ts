@@ -1,5 +1,5 @@
-import { continueLog, type Finding, type Reader, remember } from '../../history/loss/continuation.js';
-import type { HistoryStore, Page, Position, StoredMessage } from '../../history/store.js';
+import { continueLog, type Finding, type Reader, remember } from '../loss/continuation.js';
+import type { HistoryStore, Page, Position, StoredMessage } from '../store.js';
 
 /** How long a message waits for those before it before the history is read. Usually they arrive within that time. */
 const MAX_GAP_WAIT_MS = 50;
@@ -52,11 +52,17 @@ export class Resequencer {
     return { epoch: this.epoch ?? '', offset: this.delivered };
   }
 
-  /** Starts behind the newest message of the history. */
-  start(): Promise<void> {
+  /**
+   * Starts behind the newest message of the history.
+   * @param withAnnounced whether to start with the first message that has arrived meanwhile, if it is older
+   */
+  start(withAnnounced = false): Promise<void> {
     this.reading = this.store
       .head(this.key)
-      .then(({ epoch, offset }) => this.startAfter(epoch, offset))
+      .then(({ epoch, offset }) => {
+        const announced = withAnnounced ? this.foreign.filter((message) => message.epoch === epoch) : [];
+        this.startAfter(epoch, Math.min(offset, ...announced.map((message) => message.offset - 1)));
+      })
       .finally(() => {
         this.reading = undefined;
       });

@@ -1,4 +1,4 @@
-import type { Position, StoredMessage } from '../../history/store.js';
+import type { Position, StoredMessage } from '../store.js';
 
 /** A message with the span of its publication, if that is traced. */
 export type AnnouncedMessage = StoredMessage & { traceparent?: string };
@@ -32,7 +32,7 @@ export class Announcer {
       announcePositions(positions: AnnouncedPositions): void;
     },
   ) {
-    this.timer = setInterval(() => this.announcePositions(), INTERVAL_MS);
+    this.timer = setInterval(() => this.announcePositions(), INTERVAL_MS).unref();
   }
 
   announce(key: string, messages: AnnouncedMessage[]): void {

@@ -1,4 +1,4 @@
-import type { NewMessage, Position } from '../../history/store.js';
+import type { NewMessage, Position } from '../store.js';
 
 /** A posted message, stored or not. */
 export type Said = NewMessage & Partial<Position>;

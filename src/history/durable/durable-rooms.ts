@@ -1,0 +1,210 @@
+import type { Namespace } from 'socket.io';
+import { GjallarError } from '../../errors.js';
+import type { Conversation } from '../conversations/conversation.js';
+import { Conversations } from '../conversations/conversations.js';
+import type { AppendResult, HistoryStore, PageQuery, StoredMessage } from '../store.js';
+import { captureBroadcasts } from './capture.js';
+import { AUTHOR, type DurableEvent, eventOf, textOf } from './event.js';
+import { DurableLinks } from './links.js';
+import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
+import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
+
+/** How often messages that are too old are removed, in ms. */
+const TRIM_INTERVAL_MS = 60_000;
+/** How long until a store that failed is asked again, in ms. */
+const RETRY_MS = 1000;
+/** Events that clients reject. */
+const RESERVED = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
+
+export interface PostOptions {
+  /**
+   * Idempotency key: a repetition with the same key keeps nothing, and resolves with the first position. Repeat a message with
+   * its key if the result is `HISTORY_UNCERTAIN`.
+   */
+  readonly key?: string;
+}
+
+/** The durable rooms of a namespace on this worker. */
+export class DurableRooms {
+  private readonly isDurable: (room: unknown) => room is string;
+  private readonly conversations: Conversations;
+  private readonly links: DurableLinks;
+  private readonly options: DurableRoomsOptions & typeof defaults;
+  private readonly onError: (error: unknown, room: string) => void;
+  private readonly following = new Set<string>();
+  private readonly trimmer: NodeJS.Timeout;
+  private readonly ends: (() => void)[] = [];
+  private isClosed = false;
+  private hasWarned = false;
+
+  /** @internal Use `durableRooms()`. */
+  constructor(
+    private readonly nsp: Namespace,
+    store: HistoryStore,
+    options: DurableRoomsOptions,
+    private readonly onClose: () => Promise<void>,
+  ) {
+    this.options = { ...defaults, ...options } as typeof this.options;
+    this.onError =
+      options.onError ?? ((error) => process.emitWarning(`gjallar: ${(error as Error)?.message ?? error}`));
+    this.isDurable = matcherOf(options.rooms);
+    this.conversations = new Conversations(store, undefined, {
+      hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),
+      hasUser: () => false,
+      announceMessages: (messages) => this.links.send({ messages }),
+      announcePositions: (positions) => this.links.send({ positions }),
+      deliver: (conversation, message) => this.deliver(conversation, message),
+      onRead: () => {},
+      startsWithAnnounced: true,
+    });
+    this.links = new DurableLinks(nsp, {
+      onMessages: (messages) => this.conversations.receive(messages),
+      onPositions: (positions) => this.conversations.receivePositions(positions),
+      onGap: () => this.conversations.verify(),
+    });
+    this.trimmer = setInterval(() => {
+      store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
+    }, TRIM_INTERVAL_MS).unref();
+    this.watch();
+  }
+
+  /**
+   * Sends an event to the members of a durable room on all workers and machines. Resolves with its position once it is kept.
+   * Members then get it in the order of the positions, also those that are offline, if they return in time.
+   * @throws GjallarError BAD_ROOM, BAD_INPUT, MESSAGE_TOO_LARGE, OVERLOADED; HISTORY_REFUSED or HISTORY_UNAVAILABLE if
+   *   nothing is kept, and HISTORY_UNCERTAIN if that is not known
+   */
+  emit(room: string, event: string, ...values: unknown[]): Promise<AppendResult> {
+    return this.post(room, [event, ...values]);
+  }
+
+  /** The same as {@link emit}, with options. */
+  post(
+    room: string,
+    [event, ...values]: readonly [string, ...unknown[]],
+    options: PostOptions = {},
+  ): Promise<AppendResult> {
+    return this.keep(room, { event, values, except: [] }, options);
+  }
+
+  /** Reads events of a room, which the store describes. */
+  async read(room: string, query: PageQuery): Promise<KeptPage> {
+    this.requireDurable(room);
+    return readPage(this.requests, room, query, {});
+  }
+
+  /** Ends the durable rooms: messages are sent as before, and not kept. A store of the application stays open. */
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    clearInterval(this.trimmer);
+    for (const end of this.ends) end();
+    this.links.close();
+    this.conversations.close();
+    await this.onClose();
+  }
+
+  private get requests() {
+    const { isDurable, conversations, options, onError } = this;
+    return { isDurable, conversations, options: { ...options, onError }, nameOf: (room: string) => this.nameOf(room) };
+  }
+
+  /** Takes part in what happens in the namespace from now on. */
+  private watch(): void {
+    const { nsp, isDurable, requests } = this;
+    const { adapter } = nsp;
+    const onConnection = (socket: AnySocket) => answerRequests(socket, requests);
+    const onRoom = (room: unknown) => {
+      if (isDurable(room)) void this.follow(room);
+    };
+    nsp.on('connection', onConnection);
+    adapter.on('create-room', onRoom);
+    const end = captureBroadcasts(
+      adapter,
+      isDurable,
+      (room, [event, ...values], except) => {
+        this.keep(room, { event, values, except }, {}).catch((error: unknown) => this.onError(error, room));
+      },
+      (room) => this.warnOfSeveral(room),
+    );
+    this.ends.push(end, () => {
+      nsp.off('connection', onConnection);
+      adapter.off('create-room', onRoom);
+    });
+    for (const socket of nsp.sockets.values()) onConnection(socket);
+    for (const room of adapter.rooms.keys()) onRoom(room);
+  }
+
+  /** Follows a room as long as it has members here. */
+  private async follow(room: string): Promise<void> {
+    if (this.following.has(room)) return;
+    this.following.add(room);
+    try {
+      await this.conversations.follow(this.nameOf(room));
+    } catch (error) {
+      this.onError(error, room);
+      setTimeout(() => {
+        if (!this.isClosed && this.nsp.adapter.rooms.has(room)) void this.follow(room);
+      }, RETRY_MS).unref();
+    } finally {
+      this.following.delete(room);
+    }
+  }
+
+  private async keep(room: string, event: DurableEvent, { key }: PostOptions): Promise<AppendResult> {
+    this.requireDurable(room);
+    if (typeof event.event !== 'string' || RESERVED.has(event.event)) {
+      throw new GjallarError('BAD_INPUT', `"${event.event}" cannot be the name of an event. Use another one.`);
+    }
+    const text = textOf(event);
+    const { maxMessageBytes } = this.options;
+    if (Buffer.byteLength(text) > maxMessageBytes) throw new GjallarError('MESSAGE_TOO_LARGE');
+    const message = { from: AUTHOR, text, at: Date.now() };
+    const [result] = await this.conversations.post(
+      { room: this.nameOf(room) },
+      [message],
+      key === undefined ? {} : { key },
+    );
+    return result!;
+  }
+
+  /** Delivers to the members on this worker. */
+  private deliver(conversation: Conversation, message: StoredMessage): void {
+    const room = this.roomOf((conversation as { room: string }).room);
+    try {
+      const event = eventOf(message);
+      if (!event) return;
+      const to = this.nsp.local.to(room).except([...event.except]);
+      to.emit(event.event, ...event.values, { room, ...positionOf(message) });
+    } catch (error) {
+      this.onError(error, room);
+    }
+  }
+
+  private requireDurable(room: string): void {
+    if (!this.isDurable(room)) {
+      throw new GjallarError('BAD_ROOM', `The room "${room}" is not durable. Add its name to the option "rooms".`);
+    }
+  }
+
+  private warnOfSeveral(room: string): void {
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    this.onError(
+      new GjallarError(
+        'BAD_INPUT',
+        `A message to "${room}" and other rooms is not kept. Emit to each durable room alone.`,
+      ),
+      room,
+    );
+  }
+
+  /** Rooms of different namespaces may have the same name. */
+  private nameOf(room: string): string {
+    return `${this.nsp.name}\n${room}`;
+  }
+
+  private roomOf(name: string): string {
+    return name.slice(name.indexOf('\n') + 1);
+  }
+}

@@ -1,0 +1,61 @@
+import type { Packet } from 'socket.io-parser';
+import { Decoder, Encoder, PacketType } from '../../compat/socket-io-parser.js';
+import { MalformedMessage } from '../../errors.js';
+import type { EncodedPackets } from '../../rooms/encoded-packet.js';
+import type { StoredMessage } from '../store.js';
+
+/** An event to a room, as clients receive it. */
+export interface DurableEvent {
+  readonly event: string;
+  readonly values: readonly unknown[];
+  /** Rooms whose sockets do not get it when it is delivered. */
+  readonly except: readonly string[];
+}
+
+/** The author of every kept event: the store takes messages without an author for erased ones. */
+export const AUTHOR = 'event';
+
+/** What is kept as the text of a message: the packet of Socket.IO, and its attachments in base64. */
+interface Kept {
+  p: string;
+  b?: string[];
+  x?: readonly string[];
+}
+
+const encoder = new Encoder();
+
+export function textOf({ event, values, except }: DurableEvent): string {
+  const packet = { type: PacketType.EVENT, nsp: '/', data: [event, ...values] };
+  const [text, ...attachments] = encoder.encode(packet) as EncodedPackets;
+  const kept: Kept = { p: text as string };
+  if (attachments.length > 0) kept.b = attachments.map((bytes) => (bytes as Buffer).toString('base64'));
+  if (except.length > 0) kept.x = except;
+  return JSON.stringify(kept);
+}
+
+/**
+ * @returns the event; undefined if it was erased
+ * @throws MalformedMessage if another program has written it
+ */
+export function eventOf({ from, text }: Pick<StoredMessage, 'from' | 'text'>): DurableEvent | undefined {
+  if (from === '') return undefined;
+  try {
+    const { p, b = [], x = [] } = JSON.parse(text) as Kept;
+    const [event, ...values] = dataOf([p, ...b.map((attachment) => Buffer.from(attachment, 'base64'))]);
+    if (typeof event === 'string') return { event, values, except: x };
+  } catch {
+    // It is no event.
+  }
+  throw new MalformedMessage('a message of a durable room is no event');
+}
+
+function dataOf(packets: EncodedPackets): unknown[] {
+  const decoder = new Decoder();
+  let data: unknown[] = [];
+  decoder.on('decoded', (packet: Packet) => {
+    data = packet.data as unknown[];
+  });
+  for (const packet of packets) decoder.add(packet);
+  decoder.destroy();
+  return data;
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Namespace } from 'socket.io';
+import { Adapter } from 'socket.io-adapter';
+import type { AnnouncedMessages, AnnouncedPositions } from '../conversations/announcer.js';
+
+/** The event between workers. */
+const EVENT = 'gjallar:durable';
+/** How often a worker shows the others that nothing is missing, in ms: less than for how long positions are announced. */
+const BEAT_MS = 2000;
+/** How many other workers are remembered. */
+const MAX_WORKERS = 10_000;
+
+interface Listener {
+  onMessages(messages: AnnouncedMessages): void;
+  onPositions(positions: AnnouncedPositions): void;
+  /** What another worker has announced may be lost. */
+  onGap(): void;
+}
+
+type Notice =
+  | { readonly messages: AnnouncedMessages }
+  | { readonly positions: AnnouncedPositions }
+  | { readonly worker: string; readonly beat: number };
+
+/**
+ * Announces to other workers and machines what this one has kept, over any adapter with `serverSideEmit()`. Each worker
+ * numbers its beats: one that is missing shows that announcements may be, too.
+ */
+export class DurableLinks {
+  private readonly worker = randomUUID();
+  /** The last beats of the other workers. */
+  private readonly beats = new Map<string, number>();
+  private beat = 0;
+  private readonly timer: NodeJS.Timeout;
+  private readonly onEvent = (notice: unknown) => this.receive(notice);
+
+  constructor(
+    private readonly nsp: Namespace,
+    private readonly listener: Listener,
+  ) {
+    nsp.on(EVENT as never, this.onEvent as never);
+    this.timer = setInterval(() => this.send({ worker: this.worker, beat: ++this.beat }), BEAT_MS).unref();
+  }
+
+  send(notice: Notice): void {
+    const { adapter } = this.nsp;
+    // Stock socket.io's own adapter has no other servers, and throws.
+    if (adapter.serverSideEmit !== Adapter.prototype.serverSideEmit) adapter.serverSideEmit([EVENT, notice]);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.nsp.off(EVENT as never, this.onEvent as never);
+  }
+
+  /** It comes over the backplane, where other programs may publish, too. What is malformed is dropped. */
+  private receive(notice: unknown): void {
+    const { messages, positions, worker, beat } = (notice ?? {}) as Record<string, unknown>;
+    if (isListOf(messages, isAnnouncement)) this.listener.onMessages(messages as AnnouncedMessages);
+    if (isListOf(positions, areHeads)) this.listener.onPositions(positions as AnnouncedPositions);
+    if (typeof worker === 'string' && Number.isSafeInteger(beat)) this.note(worker, beat as number);
+  }
+
+  private note(worker: string, beat: number): void {
+    const last = this.beats.get(worker);
+    this.beats.delete(worker);
+    this.beats.set(worker, beat);
+    if (this.beats.size > MAX_WORKERS) this.beats.delete(this.beats.keys().next().value!);
+    if (last !== undefined && beat !== last + 1) this.listener.onGap();
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+function isListOf(value: unknown, isOne: (fields: Fields) => boolean): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null && isOne(one));
+}
+
+const isKey = (key: unknown): boolean => typeof key === 'string' && key.startsWith('room:');
+
+function isPosition(value: unknown): boolean {
+  const { epoch, offset } = (value ?? {}) as Fields;
+  return typeof epoch === 'string' && Number.isSafeInteger(offset);
+}
+
+function isAnnouncement({ key, messages }: Fields): boolean {
+  const isMessage = (one: Fields) => isPosition(one) && typeof one.from === 'string' && typeof one.text === 'string';
+  return isKey(key) && isListOf(messages, isMessage) && (messages as unknown[]).length > 0;
+}
+
+function areHeads({ key, first, last }: Fields): boolean {
+  return isKey(key) && isPosition(first) && isPosition(last);
+}

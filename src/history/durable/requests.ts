@@ -1,0 +1,105 @@
+import { GjallarError } from '../../errors.js';
+import type { Conversations } from '../conversations/conversations.js';
+import type { Page, PageQuery } from '../store.js';
+import { MAX_PAGE } from '../store.js';
+import { type DurableEvent, eventOf } from './event.js';
+import type { AnySocket, DurableRoomsOptions } from './options.js';
+
+/** An event of a durable room as its readers get it. Without `event`, it was erased. */
+export interface KeptEvent {
+  readonly room: string;
+  readonly epoch: string;
+  readonly offset: number;
+  readonly event?: string;
+  readonly values?: readonly unknown[];
+  readonly deleted?: true;
+}
+
+export type KeptPage = Omit<Page, 'messages'> & { messages: KeptEvent[] };
+
+/** How many requests of one client may be in progress. */
+const MAX_REQUESTS = 100;
+
+interface Rooms {
+  isDurable(room: unknown): room is string;
+  /** The name of a room in the history. */
+  nameOf(room: string): string;
+  readonly conversations: Conversations;
+  readonly options: Pick<DurableRoomsOptions, 'mayJoin' | 'onError'> & { readonly maxRooms: number };
+}
+
+/** Answers the requests of the helper `DurableRooms` of `gjallar/client`. */
+export function answerRequests(socket: AnySocket, rooms: Rooms): void {
+  let requests = 0;
+  const on = (event: string, answer: (input: unknown) => Promise<object>) => {
+    socket.on(event, async (input: unknown, reply: unknown) => {
+      if (typeof reply !== 'function') return;
+      requests++;
+      try {
+        if (requests > MAX_REQUESTS) throw new GjallarError('RATE_LIMITED');
+        reply({ ok: true, ...(await answer(input)) });
+      } catch (error) {
+        const isKnown = error instanceof Error && 'code' in error && 'status' in error;
+        if (!isKnown) rooms.options.onError?.(error, '');
+        const { code, message } = isKnown ? (error as GjallarError) : new GjallarError('INTERNAL');
+        reply({ ok: false, code, message });
+      } finally {
+        requests--;
+      }
+    });
+  };
+  on('durable:join', (room) => join(socket, room, rooms));
+  on('durable:read', (query) => read(socket, query, rooms));
+  on('durable:leave', async (room) => {
+    if (rooms.isDurable(room)) await socket.leave(room);
+    return {};
+  });
+}
+
+async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
+  const { isDurable, nameOf, conversations, options } = rooms;
+  if (!isDurable(room)) throw new GjallarError('BAD_ROOM', 'This server keeps no messages of a room of this name.');
+  if (!socket.rooms.has(room)) {
+    const mayJoin = options.mayJoin && (await options.mayJoin(socket, room));
+    if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not enter the room "${room}".`);
+    if ([...socket.rooms].filter(isDurable).length >= options.maxRooms) {
+      throw new GjallarError('TOO_MANY_ROOMS', `This client is in ${options.maxRooms} rooms, the maximum. Leave one.`);
+    }
+    await socket.join(room);
+  }
+  return { room, ...(await conversations.follow(nameOf(room))) };
+}
+
+async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<KeptPage> {
+  const { room, epoch, after, before, limit = 100 } = (input ?? {}) as Record<string, unknown>;
+  if (!rooms.isDurable(room) || !socket.rooms.has(room)) throw new GjallarError('NOT_IN_ROOM');
+  const isText = epoch === undefined || (typeof epoch === 'string' && epoch.length <= 64);
+  const areNumbers = [after, before].every((each) => each === undefined || isCount(each));
+  if (!isText || !areNumbers || !isCount(limit) || limit < 1) throw new GjallarError('BAD_PAGE');
+  const query = { epoch, after, before, limit: Math.min(limit, MAX_PAGE) } as PageQuery;
+  return readPage(rooms, room, query, socket.conn);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+export async function readPage(
+  { conversations, nameOf }: Pick<Rooms, 'conversations' | 'nameOf'>,
+  room: string,
+  query: PageQuery,
+  client: unknown,
+): Promise<KeptPage> {
+  const { messages, ...page } = await conversations.read({ room: nameOf(room) }, query, client);
+  return { ...page, messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })) };
+}
+
+export function positionOf({ epoch, offset }: { epoch: string; offset: number }): { epoch: string; offset: number } {
+  return { epoch, offset };
+}
+
+function contentOf(message: {
+  from: string;
+  text: string;
+}): Pick<DurableEvent, 'event' | 'values'> | { deleted: true } {
+  const kept = eventOf(message);
+  return kept ? { event: kept.event, values: kept.values } : { deleted: true };
+}

@@ -1,0 +1,353 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../public/gjallar-client.js';
+import {
+  type DurableRooms,
+  type DurableRoomsOptions,
+  durableRooms,
+  RedisHistoryStore,
+  SqliteHistoryStore,
+} from '../../src/history/index.js';
+import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
+import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
+import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
+import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
+import { inMemory } from '../../src/rooms/recovery.js';
+import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';
+import { Machine, machinesOn, startMember, startNode, type TestNode } from '../rooms/support/node.js';
+import { nextEvent } from '../support/clients.js';
+import { NatsProcess } from '../support/nats.js';
+import { RedisProcess } from '../support/redis.js';
+import { until } from '../support/until.js';
+
+const quiet = { onDown: () => {}, onUp: () => {} };
+const mayJoin: DurableRoomsOptions['mayJoin'] = (_socket, room) => !room.endsWith('secret');
+
+interface Fixture {
+  openBackplane(): Promise<Backplane>;
+  /** The option that says where messages are kept. */
+  keeping(): Promise<Pick<DurableRoomsOptions, 'store' | 'dataDir'>>;
+  remove(): Promise<void>;
+}
+
+interface Worker extends TestNode {
+  durable: DurableRooms;
+}
+
+const folder = () => mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+
+async function onRedisFrames(): Promise<Fixture> {
+  const redis = await RedisProcess.start();
+  const stores: RedisHistoryStore[] = [];
+  const machines = await machinesOn((links, machine) =>
+    redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet }),
+  );
+  return {
+    openBackplane: machines.openBackplane,
+    keeping: async () => {
+      const store = await RedisHistoryStore.open({ redis: redis.url });
+      stores.push(store);
+      return { store };
+    },
+    remove: async () => {
+      for (const store of stores) await store.close();
+      await machines.remove();
+      await redis.remove();
+    },
+  };
+}
+
+async function onNats(): Promise<Fixture> {
+  const nats = await NatsProcess.start();
+  const dataDir = await folder();
+  const machines = await machinesOn((links, machine) =>
+    natsBackplane({ links, machine, window: ownWindow(), url: nats.url, prefix: 'socket.io', events: quiet }),
+  );
+  return {
+    openBackplane: machines.openBackplane,
+    keeping: async () => ({ dataDir }),
+    remove: async () => {
+      await machines.remove();
+      await nats.remove();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+async function embedded(): Promise<Fixture> {
+  const machine = await Machine.start();
+  const dataDir = await folder();
+  return {
+    openBackplane: () => machine.openBackplane(),
+    keeping: async () => ({ dataDir }),
+    remove: async () => {
+      await machine.remove();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+/** Follows a room with the helper. */
+function follow({ client }: Pick<Pair, 'client'>, room: string, options: { last?: number; position?: never } = {}) {
+  const heard: DurableMessage[] = [];
+  const recoveries: Recovery[] = [];
+  const helper = new Helper(client);
+  const joined = helper.join(room, {
+    ...options,
+    onMessage: (message) => heard.push(message),
+    onRecovered: (recovery) => recoveries.push(recovery),
+  });
+  return { helper, heard, recoveries, joined, values: () => heard.map(({ values }) => values[0]) };
+}
+
+describe.each([
+  ['embedded and SQLite', embedded],
+  ['redis-frames and Redis', onRedisFrames],
+  ['nats and SQLite', onNats],
+])('durable rooms on %s', (_name, start) => {
+  let fixture: Fixture;
+  let workers: Worker[];
+
+  beforeAll(async () => {
+    fixture = await start();
+    workers = [];
+    for (let count = 0; count < 3; count++) {
+      const member = await startMember(await fixture.openBackplane());
+      const durable = await durableRooms(member.io, { rooms: 'order:*', mayJoin, ...(await fixture.keeping()) });
+      workers.push({ ...member, durable });
+    }
+    for (const { io } of workers) await until(async () => (await io.of('/').adapter.serverCount()) === 3);
+  });
+
+  afterEach(disconnectAll);
+
+  afterAll(async () => {
+    for (const worker of workers) {
+      await worker.durable.close();
+      await worker.close();
+    }
+    await fixture.remove();
+  });
+
+  test('all members get the messages of all workers in one order, with their positions', async () => {
+    const pairs = await Promise.all(workers.map((worker) => pairOn(worker)));
+    await Promise.all(pairs.map(({ socket }) => socket.join('order:all')));
+    const kept = workers.flatMap(({ durable }, worker) =>
+      numbers(1, 30).map((number) => durable.emit('order:all', 'n', worker, number)),
+    );
+    const positions = await Promise.all(kept);
+    expect(positions.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual(numbers(1, 90));
+    await until(() => pairs.every(({ received }) => received.length === 90));
+    const [first, ...others] = pairs;
+    expect(first!.received.map((values) => (values[3] as { offset: number }).offset)).toEqual(numbers(1, 90));
+    expect(first!.received[0]![3]).toEqual({ room: 'order:all', epoch: positions[0]!.epoch, offset: 1 });
+    for (const { received } of others) expect(received).toEqual(first!.received);
+  });
+
+  test('a client gets what it missed once and in order, and from another worker', async () => {
+    const [one, two] = workers as [Worker, Worker];
+    const reconnecting = { reconnection: true, reconnectionDelay: 10 };
+    const pair = await pairOn(one, reconnecting);
+    const reader = follow(pair, 'order:7');
+    await reader.joined;
+    for (const number of numbers(1, 5)) await two.durable.emit('order:7', 'n', number);
+    await until(() => reader.heard.length === 5);
+    // The connection breaks, and messages go on.
+    const lost = nextEvent(pair.client, 'disconnect');
+    pair.client.io.engine.close();
+    await lost;
+    for (const number of numbers(6, 9)) await two.durable.emit('order:7', 'n', number);
+    await until(() => reader.heard.length === 9);
+    expect(reader.values()).toEqual(numbers(1, 9));
+    expect(reader.heard[8]).toMatchObject({ room: 'order:7', event: 'n', offset: 9 });
+    expect(reader.recoveries.at(-1)).toMatchObject({ complete: true, isFirst: false });
+    // The page is loaded again, and reaches another worker.
+    const position = reader.helper.position('order:7') as never;
+    pair.client.disconnect();
+    await two.durable.emit('order:7', 'n', 10);
+    const next = follow(await pairOn(two), 'order:7', { position });
+    await next.joined;
+    await workers[2]!.durable.emit('order:7', 'n', 11);
+    await until(() => next.heard.length === 2);
+    expect(next.values()).toEqual([10, 11]);
+    const newcomer = follow(await pairOn(workers[2]!), 'order:7', { last: 3 });
+    await newcomer.joined;
+    expect(newcomer.values()).toEqual([9, 10, 11]);
+  });
+
+  test('what the application emits to a durable room is kept, and reaches those who have just joined', async () => {
+    const [one, two] = workers as [Worker, Worker];
+    const [first, second] = await Promise.all([pairOn(one), pairOn(two)]);
+    await first.socket.join('order:plain');
+    one.io.to('order:plain').emit('n', 1, { bytes: Buffer.of(1, 2, 3) });
+    await until(() => first.received.length === 1);
+    expect(first.received).toEqual([
+      ['n', 1, { bytes: Buffer.of(1, 2, 3) }, { room: 'order:plain', epoch: expect.any(String), offset: 1 }],
+    ]);
+    await second.socket.join('order:plain');
+    // The sender is excepted, also on the other worker.
+    second.socket.to('order:plain').emit('n', 2);
+    one.io.volatile.to('order:plain').emit('volatile');
+    one.io.to(['order:plain', 'other']).emit('several');
+    await until(
+      () => first.received.some(([, value]) => value === 2) && second.received.some(([e]) => e === 'several'),
+    );
+    expect(second.received.filter(([event]) => event === 'n')).toEqual([]);
+    const { messages, complete } = await two.durable.read('order:plain', { after: 0, limit: 10 });
+    expect(messages.map(({ event, values }) => [event, ...values!])).toEqual([
+      ['n', 1, { bytes: Buffer.of(1, 2, 3) }],
+      ['n', 2],
+    ]);
+    expect(complete).toBe(true);
+  });
+});
+
+describe('durable rooms of one worker', () => {
+  const errors: unknown[] = [];
+  let dataDir: string;
+  let worker: Worker;
+
+  beforeAll(async () => {
+    dataDir = await folder();
+    const node = await startNode(inMemory);
+    const options = {
+      rooms: ['order:*', 'news'],
+      dataDir,
+      mayJoin,
+      maxRooms: 3,
+      maxMessages: 20,
+      maxMessageBytes: 1000,
+    };
+    const onError = (error: unknown) => errors.push(error);
+    worker = { ...node, durable: await durableRooms(node.io, { ...options, onError }) };
+  });
+  afterEach(() => {
+    errors.length = 0;
+    disconnectAll();
+  });
+  afterAll(async () => {
+    await worker.durable.close();
+    await worker.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  test('clients enter and read only what they may', async () => {
+    const { client, socket } = await pairOn(worker);
+    const ask = (event: string, ...values: unknown[]) => client.emitWithAck(event, ...values);
+    const refused = (code: string) => ({ ok: false, code, message: expect.any(String) });
+    expect(await ask('durable:join', 'order:secret')).toEqual(refused('ROOM_FORBIDDEN'));
+    for (const room of ['other', 7, null, `order:${'x'.repeat(600)}`]) {
+      expect(await ask('durable:join', room)).toEqual(refused('BAD_ROOM'));
+    }
+    for (const query of [undefined, { room: 'news' }, { room: 'other' }, 'news']) {
+      expect(await ask('durable:read', query)).toEqual(refused('NOT_IN_ROOM'));
+    }
+    expect(await ask('durable:join', 'news')).toEqual({ ok: true, room: 'news', epoch: expect.any(String), offset: 0 });
+    for (const bad of [{ after: -1 }, { limit: 0 }, { after: 'x' }, { epoch: 7 }, { before: 1.5 }]) {
+      expect(await ask('durable:read', { room: 'news', ...bad })).toEqual(refused('BAD_PAGE'));
+    }
+    for (const room of ['order:1', 'order:2']) expect(await ask('durable:join', room)).toMatchObject({ ok: true });
+    expect(await ask('durable:join', 'order:3')).toEqual(refused('TOO_MANY_ROOMS'));
+    expect(await ask('durable:leave', 'order:2')).toEqual({ ok: true });
+    expect(await ask('durable:join', 'order:3')).toMatchObject({ ok: true });
+    await expect(new Helper(client).join('order:4')).rejects.toMatchObject({ code: 'TOO_MANY_ROOMS' });
+    // The application may put a client where it may not enter by itself.
+    await socket.join('order:secret');
+    expect(await ask('durable:join', 'order:secret')).toMatchObject({ ok: true, room: 'order:secret' });
+    client.emit('durable:join', 'news');
+    expect(errors).toEqual([]);
+  });
+
+  test('messages are bounded, and what is trimmed is told', async () => {
+    const { durable, io } = worker;
+    await expect(durable.emit('order:1', 'n', 'x'.repeat(1000))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+    await expect(durable.emit('other', 'n')).rejects.toMatchObject({ code: 'BAD_ROOM' });
+    await expect(durable.emit('order:1', 'disconnect')).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    const [{ offset }, again] = [
+      await durable.post('order:k', ['n', 1], { key: 'one' }),
+      await durable.post('order:k', ['n', 1], { key: 'one' }),
+    ];
+    expect(again).toMatchObject({ offset, duplicate: true });
+    for (const number of numbers(1, 30)) await durable.emit('order:long', 'n', number);
+    const reader = follow(await pairOn(worker), 'order:long', { last: 30 });
+    await reader.joined;
+    expect(reader.values()).toEqual(numbers(11, 30));
+    expect(reader.recoveries).toMatchObject([{ complete: false, missed: 20, isFirst: true }]);
+    io.to('order:1').emit('n', 'x'.repeat(1000));
+    io.to(['order:1', 'order:2']).emit('n');
+    await until(() => errors.length === 2);
+    expect(errors).toMatchObject([{ code: 'BAD_INPUT' }, { code: 'MESSAGE_TOO_LARGE' }]);
+  });
+
+  test('what other workers could not announce is read from the store', async () => {
+    const { io } = worker;
+    const reader = follow(await pairOn(worker), 'order:gap');
+    await reader.joined;
+    const other = await SqliteHistoryStore.open({ dataDir });
+    const hear = (notice: unknown) => io.of('/')._onServerSideEmit(['gjallar:durable', notice]);
+    try {
+      hear({ worker: 'other', beat: 1 });
+      await other.append('/\norder:gap'.replace(/^/, 'room:'), [
+        { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
+      ]);
+      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }, { worker: 1, beat: 2 }])
+        hear(malformed);
+      hear({ worker: 'other', beat: 3 });
+      await until(() => reader.heard.length === 1);
+      expect(reader.values()).toEqual([1]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('namespaces do not share rooms, and options are checked', async () => {
+    const { io } = worker;
+    const other = await durableRooms(io.of('/other'), {
+      rooms: 'order:*',
+      store: await SqliteHistoryStore.open({ dataDir }),
+    });
+    await worker.durable.emit('order:1', 'n', 'main');
+    expect((await other.read('order:1', { limit: 10 })).messages).toEqual([]);
+    await other.close();
+    await expect(durableRooms(io, { rooms: 'a', dataDir })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(durableRooms(io.of('/x'), { rooms: 'a' })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(durableRooms(io.of('/x'), { rooms: '**', dataDir })).rejects.toThrow('"**"');
+  });
+});
+
+test('while the store is unreachable, emit rejects, and members are followed again afterwards', async () => {
+  const redis = await RedisProcess.start();
+  const store = await RedisHistoryStore.open({ redis: redis.url, onError: () => {} });
+  const node = await startNode(inMemory);
+  const errors: unknown[] = [];
+  const durable = await durableRooms(node.io, { rooms: 'order:*', store, onError: (error) => errors.push(error) });
+  try {
+    await redis.stop();
+    const { socket, received } = await pairOn(node);
+    await until(async () =>
+      durable.emit('order:1', 'n', 0).then(
+        () => false,
+        ({ code }) => code === 'HISTORY_UNAVAILABLE',
+      ),
+    );
+    await socket.join('order:1');
+    await until(() => errors.length > 0);
+    expect(errors[0]).toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+    await redis.start();
+    await until(async () => {
+      await durable.emit('order:1', 'n', 1).catch(() => {});
+      return received.length > 0;
+    });
+    expect(received[0]!.slice(0, 2)).toEqual(['n', 1]);
+  } finally {
+    disconnectAll();
+    await durable.close();
+    await node.close();
+    await store.close();
+    await redis.remove();
+  }
+}, 60_000);
