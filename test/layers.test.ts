@@ -35,6 +35,8 @@ const layers: Record<string, readonly string[]> = {
   ],
   server: ['compat', 'engine', 'errors', 'http', 'parser', 'rooms', 'socket-folders'],
   run: ['compat', 'config', 'rooms', 'runtime', 'server', 'version'],
+  // The recorder of clients' traffic, which `gjallar record` adds to an application, and the format of its file.
+  record: ['compat', 'server'],
   presence: [],
   state: ['compat', 'engine', 'errors', 'rooms'],
   telemetry: [],
@@ -64,6 +66,7 @@ const layers: Record<string, readonly string[]> = {
   cli: [
     ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'rooms', 'runtime'],
     'package',
+    'record',
     'version',
   ],
 };
