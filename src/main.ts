@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { parseArgs } from 'node:util';
-import { splitArguments } from './cli/split.js';
+import { splitArguments } from './cli/application-arguments.js';
 import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';

@@ -39,6 +39,8 @@ const layers: Record<string, readonly string[]> = {
   ],
   server: ['backplanes', 'compat', 'engine', 'errors', 'http', 'parser', 'rooms', 'socket-folders'],
   run: ['backplanes', 'compat', 'config', 'rooms', 'runtime', 'server', 'version'],
+  // The recorder of clients' traffic, which `gjallar record` adds to an application, and the format of its file.
+  record: ['compat', 'server'],
   presence: [],
   state: ['compat', 'engine', 'errors', 'rooms'],
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
@@ -70,6 +72,7 @@ const layers: Record<string, readonly string[]> = {
     ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'runtime'],
     'backplanes',
     'package',
+    'record',
     'version',
   ],
 };

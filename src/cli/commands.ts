@@ -1,8 +1,9 @@
 import { backup } from './backup.js';
 import type { Command } from './command.js';
+import { compare } from './compare/compare.js';
 import { doctor } from './doctor/doctor.js';
 import { restore } from './restore.js';
 import { top } from './top/top.js';
 
 /** The sub-commands by name. Without one, `gjallar` starts the server. */
-export const commands: Readonly<Record<string, Command>> = { backup, doctor, restore, top };
+export const commands: Readonly<Record<string, Command>> = { backup, compare, doctor, restore, top };

@@ -1,6 +1,6 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadRunConfig } from '../config/load.js';
 import type { RunConfig } from '../config/run-options.js';
@@ -8,17 +8,8 @@ import { GjallarError } from '../errors.js';
 import { logGreeting } from '../log.js';
 import { packageFile, packagePath } from '../package.js';
 import { version } from '../version.js';
+import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
-import { splitArguments } from './split.js';
-
-/** The flags of Node.js that `gjallar run` passes on to the workers. */
-const nodeFlags = {
-  import: { type: 'string', multiple: true },
-  require: { type: 'string', short: 'r', multiple: true },
-  loader: { type: 'string', multiple: true },
-  'env-file': { type: 'string', multiple: true },
-  conditions: { type: 'string', short: 'C', multiple: true },
-} as const;
 
 interface Command {
   file: string;
@@ -59,26 +50,13 @@ function readCommand(args: readonly string[]): Command {
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;
     if (values['admin-port'] !== undefined) process.env.ADMIN_PORT = values['admin-port'];
-    const names = Object.keys(nodeFlags) as (keyof typeof nodeFlags)[];
-    const flags = names.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
-    return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: flags };
+    return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: nodeFlagsIn(values) };
   } catch (error) {
     if (error instanceof GjallarError) throw error;
     throw new GjallarError(
       'BAD_CONFIG',
       `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [-- arguments]`,
     );
-  }
-}
-
-/** Finds the file as `node FILE` does, which accepts folders, and names without an extension. */
-function fileOf(given: string): string {
-  const path = resolve(given);
-  try {
-    return createRequire(import.meta.url).resolve(path);
-  } catch {
-    if (existsSync(path)) return path;
-    throw new GjallarError('BAD_CONFIG', `cannot find ${given}; give the file that starts the application`);
   }
 }
 

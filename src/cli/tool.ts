@@ -9,6 +9,7 @@ export async function runTool(name: string, args: readonly string[]): Promise<bo
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) return false;
   const environment = command.environment?.(args, process.env) ?? process.env;
-  process.exitCode = await command.run(args, loadConfig(environment), environment);
+  const config = loadConfig(command.isForApplications ? {} : environment);
+  process.exitCode = await command.run(args, config, environment);
   return true;
 }

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { GjallarError } from '../errors.js';
+
+/** The flags of Node.js that are passed on to the process of an application, for `parseArgs()`. */
+export const nodeFlags = {
+  import: { type: 'string', multiple: true },
+  require: { type: 'string', short: 'r', multiple: true },
+  loader: { type: 'string', multiple: true },
+  'env-file': { type: 'string', multiple: true },
+  conditions: { type: 'string', short: 'C', multiple: true },
+} as const;
+
+/** The flags of Node.js among the parsed arguments, as they are passed on. */
+export function nodeFlagsIn(values: { readonly [Name in keyof typeof nodeFlags]?: string[] }): string[] {
+  const names = Object.keys(nodeFlags) as (keyof typeof nodeFlags)[];
+  return names.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
+}
+
+/** Everything behind `--` belongs to the application. */
+export function splitArguments(args: readonly string[]): { own: string[]; rest: string[] } {
+  const at = args.indexOf('--');
+  return at === -1 ? { own: [...args], rest: [] } : { own: args.slice(0, at), rest: args.slice(at + 1) };
+}
+
+/**
+ * Finds the file as `node FILE` does, which accepts folders, and names without an extension.
+ * @throws GjallarError BAD_CONFIG if there is none
+ */
+export function fileOf(given: string): string {
+  const path = resolve(given);
+  try {
+    return createRequire(import.meta.url).resolve(path);
+  } catch {
+    if (existsSync(path)) return path;
+    throw new GjallarError('BAD_CONFIG', `cannot find ${given}; give the file that starts the application`);
+  }
+}

@@ -1,0 +1,103 @@
+import type { Manager, Socket } from 'socket.io-client';
+import type { SentEvent } from '../generate.js';
+import type { Activity } from './activity.js';
+import type { Neutral } from './neutral.js';
+
+/** What one client received in one namespace, in order; an acknowledgement is filled in at the place of its event. */
+export type Entry = unknown[];
+
+export interface ClientOptions {
+  readonly name: string;
+  /** The function of socket.io-client. */
+  readonly connect: new (
+    url: string,
+    options: object,
+  ) => Manager;
+  readonly url: string;
+  /** Options of the manager. */
+  readonly options: object;
+  readonly activity: Activity;
+  readonly neutral: Neutral;
+}
+
+/** A client of socket.io-client that notes what it receives. It does not reconnect. */
+export class PlayedClient {
+  /** What was received, by namespace. */
+  readonly received = new Map<string, Entry[]>();
+  /** How the server answered the client's events, by namespace. */
+  readonly acks = new Map<string, Entry[]>();
+  /** Milliseconds from an event to its acknowledgement. */
+  readonly latencies: number[] = [];
+  readonly answers = new Map<string, unknown[][]>();
+  private readonly manager: Manager;
+  private readonly sockets = new Map<string, Socket>();
+
+  constructor(private readonly given: ClientOptions) {
+    this.manager = new given.connect(given.url, { reconnection: false, autoConnect: false, ...given.options });
+  }
+
+  connect(namespace: string, auth: Record<string, unknown> | undefined): void {
+    const { name, activity, neutral } = this.given;
+    const entries: Entry[] = [];
+    this.received.set(namespace, entries);
+    const end = activity.begin();
+    const note = (...entry: Entry) => {
+      activity.note();
+      entries.push(entry);
+    };
+    const socket = this.manager.socket(namespace, { auth });
+    this.sockets.set(namespace, socket);
+    socket.on('connect', () => {
+      neutral.name(socket.id, `${name} on ${namespace}`);
+      neutral.name(socket.io.engine?.id, `the connection of ${name}`);
+      note('connect');
+      end();
+    });
+    socket.on('connect_error', (error: Error & { data?: unknown }) => {
+      note('connect_error', error.message, error.data ?? null);
+      end();
+    });
+    socket.on('disconnect', (reason) => {
+      note('disconnect', reason);
+      end();
+    });
+    socket.onAny((event: string, ...args: unknown[]) => {
+      const answer = args.at(-1);
+      const isAsked = typeof answer === 'function';
+      note('event', event, ...(isAsked ? [...args.slice(0, -1), '<asks for an acknowledgement>'] : args));
+      if (isAsked) answer(...(this.answers.get(namespace)?.shift() ?? []));
+    });
+    socket.connect();
+  }
+
+  emit(namespace: string, { event, args, ack }: SentEvent): void {
+    const socket = this.sockets.get(namespace);
+    // Socket.IO would keep it for a connection that never comes.
+    if (!socket?.connected) return;
+    const { activity } = this.given;
+    activity.note();
+    if (!ack) return void socket.emit(event, ...args);
+    const end = activity.begin();
+    const began = performance.now();
+    const entry: Entry = ['acknowledgement of', event, 'none came'];
+    const all = this.acks.get(namespace) ?? [];
+    this.acks.set(namespace, all);
+    all.push(entry);
+    socket.emit(event, ...args, (...values: unknown[]) => {
+      this.latencies.push(performance.now() - began);
+      entry.splice(2, 1, ...values);
+      end();
+    });
+  }
+
+  leave(namespace: string): void {
+    this.given.activity.note();
+    this.sockets.get(namespace)?.disconnect();
+  }
+
+  close(): void {
+    this.given.activity.note();
+    for (const socket of this.sockets.values()) socket.disconnect();
+    this.manager._close();
+  }
+}

@@ -1,0 +1,4 @@
+// Ignores PORT, as many applications do; the port is an argument only so that tests can run side by side.
+const { Server } = require('socket.io');
+
+new Server(Number(process.argv[2]));

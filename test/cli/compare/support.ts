@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { endWithFile } from '../../support/children.js';
+import { cleanEnvironment } from '../../support/server.js';
+
+const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+/** The path of an application of these tests. */
+export const app = (name: string) => fileURLToPath(new URL(`apps/${name}`, import.meta.url));
+
+/** Starts a command of gjallar. */
+export function startCommand(args: string[], environment: Record<string, string> = {}) {
+  const child = endWithFile(
+    spawn(process.execPath, [main, ...args], {
+      env: { ...cleanEnvironment(), ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+  let out = '';
+  let error = '';
+  child.stdout!.on('data', (part) => {
+    out += part;
+  });
+  child.stderr!.on('data', (part) => {
+    error += part;
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, error }));
+  return { child, ended, errors: () => error };
+}
+
+/** Runs `gjallar compare` to its end. */
+export const runCompare = (args: string[], environment?: Record<string, string>) =>
+  startCommand(['compare', ...args], environment).ended;
+
+/** The result of `gjallar compare --json` without costs, and its exit code. */
+export async function compareResult(args: string[], environment?: Record<string, string>) {
+  const { code, out, error } = await runCompare(['--json', '--clients', '0', ...args], environment);
+  return { code, error, result: JSON.parse(out) };
+}
