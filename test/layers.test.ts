@@ -59,6 +59,7 @@ const layers: Record<string, readonly string[]> = {
       'package',
     ],
     'runtime',
+    'state',
     'telemetry',
   ],
   cli: [

@@ -23,6 +23,8 @@ export interface Replica {
   sent: number;
   /** Whether the room has what the others had when it was opened. */
   isReady: boolean;
+  /** The keys that were changed here before that. */
+  readonly early: Set<string>;
   /** Applies a change of another worker. */
   apply(change: Change): void;
   /** The state of the others is here. */
@@ -74,6 +76,8 @@ export class Hub {
   private sentUpTo = 0;
   private timer: NodeJS.Timeout | undefined;
   private lastBeat = 0;
+  /** Whether a room is open already: by then, this worker has had the time to find the others. */
+  private isSettled = false;
   private isClosed = false;
 
   constructor(nsp: Namespace) {
@@ -331,7 +335,8 @@ export class Hub {
         const opening = welcomes.filter(({ has }) => has === 'part');
         // Of several workers that start together, the first by name begins.
         const isFirst = opening.every(({ node }) => node > this.node);
-        if ((welcomes.length > 0 && isFirst) || hellos >= MAX_HELLOS) break;
+        const isOnly = welcomes.length === 0 && isAlone && this.isSettled;
+        if (isOnly || (welcomes.length > 0 && isFirst) || hellos >= MAX_HELLOS) break;
       }
       if (!isAlone) await after(RETRY_MS);
     }
@@ -372,10 +377,14 @@ export class Hub {
   private finish(room: Replica): void {
     // What was set here before now is newer than what the others had, and no other worker has heard of it.
     for (const entry of [...room.entries.after(0)]) {
-      if (entry.origin === this.node) room.apply({ ...entry, clock: this.clock.tick() });
+      // The others may have older changes of this worker too, from an earlier life of the room here.
+      const isEarly = entry.origin === this.node && room.early.has(entry.key);
+      if (isEarly) room.apply({ ...entry, clock: this.clock.tick() });
     }
+    room.early.clear();
     room.sent = 0;
     room.isReady = true;
+    this.isSettled = true;
     this.note(room);
     this.flush();
     // Tells the others the epoch.
@@ -450,7 +459,7 @@ export class Hub {
     if (forgotten === 0) return;
     const { entries } = room;
     // What was set here before the room was open is not known to others, and will be newer.
-    const isOlder = ({ clock, origin }: Change) => clock <= forgotten && (origin !== this.node || room.isReady);
+    const isOlder = ({ key, clock }: Change) => clock <= forgotten && !room.early.has(key);
     const gone = [...entries.present()].filter((entry) => isOlder(entry) && !listed.has(entry.key));
     for (const { key } of gone) room.apply({ key, clock: forgotten, origin: `${node}~`, value: undefined });
     entries.forgottenClock = Math.max(entries.forgottenClock, forgotten);
