@@ -91,6 +91,7 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
  * @typedef {object} StateMapOptions
  * @property {string} watch The event with which the server lets a client join: `socket.on('watch', (options, ack) =>
  *   ack(room.join(socket, options)))`. The client emits it after each connection, with its version.
+ * @property {string} [room] The name of the room, for the chat service, whose event is `state:` and this name.
  * @property {number} [maxRate] How many updates a second the server sends at most.
  * @property {(error: RoomError) => void} [onError] Called if the server rejects the client permanently.
  * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Called after each message, with the keys that changed. A
@@ -156,9 +157,9 @@ export class StateMap extends Map {
 
   #watch = () => {
     clearTimeout(this.#timer);
-    const { watch, maxRate } = this.#options;
+    const { watch, room, maxRate } = this.#options;
     const { id } = this.#socket;
-    this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { version: this.#version, maxRate }, (error, reply) => {
+    this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { room, version: this.#version, maxRate }, (error, reply) => {
       // After a reconnection, the next request is in progress.
       if (this.#socket.id !== id) return;
       if (error || reply?.code === 'STATE_BUSY') this.#timer = setTimeout(this.#watch, RETRY_MS);

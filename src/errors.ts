@@ -211,6 +211,11 @@ const list = {
     status: 507,
     message: 'The state room has reached its bound of keys or bytes. Delete keys, or raise maxKeys or maxBytes.',
   },
+  STATE_OFF: {
+    status: 404,
+    message:
+      'This server has no state rooms because STATE_MAX_ROOMS is 0. To have them, its operator sets STATE_MAX_ROOMS.',
+  },
   STATE_BUSY: {
     status: 503,
     message: 'Too many members of the state room are behind. Join again in a few seconds.',
@@ -244,6 +249,7 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   HISTORY_REFUSED: 1013,
   HISTORY_UNCERTAIN: 1013,
   OVERLOADED: 1013,
+  STATE_BUSY: 1013,
 };
 
 /** The close code that a plain WebSocket gets for an error. The close reason is the error's own code. */

@@ -66,6 +66,7 @@ const layers: Record<string, readonly string[]> = {
       'package',
     ],
     'runtime',
+    'state',
     'telemetry',
   ],
   cli: [

@@ -24,9 +24,10 @@ import {
 } from './actions.js';
 import type { Call } from './call.js';
 import { drain, readStats } from './operator.js';
-import { publish, type RoomsOptions, readMessages } from './rooms.js';
+import { publish, readMessages } from './rooms.js';
+import { deleteState, deleteStateRoom, patchState, readState, type StateOptions, setState } from './state.js';
 
-export interface ApiOptions extends RoomsOptions, ActionsOptions {
+export interface ApiOptions extends StateOptions, ActionsOptions {
   cors: Cors;
   /** Maximum size of a request body, in bytes. */
   maxBody: number;
@@ -43,6 +44,8 @@ type Operations = Readonly<Record<string, Operation>>;
 /** The API's routes as the OpenAPI document names them. The document's own route is not listed. */
 export const routes: Readonly<Record<string, Operations>> = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish, DELETE: deleteRoomMessages },
+  '/api/state/{room}': { GET: readState, DELETE: deleteStateRoom },
+  '/api/state/{room}/{key}': { PUT: setState, PATCH: patchState, DELETE: deleteState },
   '/api/stats': { GET: readStats },
   '/api/drain': { POST: drain },
   '/api/rooms/{room}/messages/{offset}': { DELETE: deleteMessage },

@@ -45,7 +45,10 @@ function integer(text: string): number | string {
 }
 
 /** The caller's identity; undefined for the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
-async function authorize({ headers }: EngineRequest, { apiKey, rooms }: RoomsOptions): Promise<Identity | undefined> {
+export async function authorize(
+  { headers }: EngineRequest,
+  { apiKey, rooms }: RoomsOptions,
+): Promise<Identity | undefined> {
   if (apiKey === undefined && !rooms.identify) throw new GjallarError('API_OFF');
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
   if (given === undefined) throw new GjallarError('UNAUTHORIZED');

@@ -21,6 +21,7 @@ import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
 import { watchRevocations } from './revocations/watch.js';
+import type { StateLimits } from './state/rooms.js';
 
 /** How many bytes of history count as much against `RATE_LIMIT` as one event. */
 const HISTORY_BYTES_PER_EVENT = 65_536;
@@ -82,6 +83,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
       if (typeof client === 'object' && client !== null) engine.messageLimits?.charge(client, events);
     },
     onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
+    state: stateLimits(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   metrics.add(chatMetrics(chat));
@@ -94,6 +96,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     onError: (error) => log.error({ error }, 'a request failed'),
     apiKey: config.apiKey,
     rooms: chat,
+    states: chat.states,
     // If rooms require a token, their names are not public.
     namesRooms: !accounts,
     stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
@@ -131,6 +134,11 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
       await kept.close();
     },
   };
+}
+
+function stateLimits({ stateMaxRooms, stateMaxKeys, stateMaxBytes, maxPayload }: Config): StateLimits | undefined {
+  if (stateMaxRooms === 0) return undefined;
+  return { rooms: stateMaxRooms, keys: stateMaxKeys, bytes: stateMaxBytes, valueBytes: maxPayload };
 }
 
 async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {

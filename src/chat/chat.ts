@@ -10,6 +10,7 @@ import type { Said } from '../history/conversations/conversation.js';
 import { Conversations, type ReadCost } from '../history/conversations/conversations.js';
 import type { Finding } from '../history/loss/continuation.js';
 import type { HistoryStore } from '../history/store.js';
+import type { Member } from '../plain/plain-socket.js';
 import { PresenceRegistry } from '../presence/registry.js';
 import type { ApplicationView } from '../runtime/application.js';
 import type { OperatorSeam } from '../runtime/operator/seam.js';
@@ -34,6 +35,9 @@ import { MemberLists } from './presence/member-lists.js';
 import { type ChatStats, readStats } from './presence/stats.js';
 import { viewOf } from './presence/view.js';
 import type { ChatServer } from './protocol.js';
+import { admitWatcher } from './state/plain.js';
+import type { StateLimits } from './state/rooms.js';
+import { StateService } from './state/service.js';
 
 export interface Chat {
   /** Posts to a room without joining it; see {@link publish}. */
@@ -51,6 +55,10 @@ export interface Chat {
   isAnswering(conn: object): boolean;
   /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
+  /** Admits a plain WebSocket client that watches a state room; see {@link admitWatcher}. */
+  admitWatcher(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
+  /** The state rooms; undefined if the server has none. */
+  readonly states: StateService | undefined;
   readonly counters: ChatCounters;
   /** How the chat takes part in the operator's actions. */
   readonly operator: OperatorSeam;
@@ -96,6 +104,8 @@ export interface ChatOptions {
   onHistoryRead?: (client: unknown, cost: ReadCost) => void;
   /** Called when a conversation has a new epoch; see `ConversationEvents`. */
   onNewEpoch?: (finding: Finding, lastUsed: number) => void;
+  /** The bounds of the state rooms. Without them, there are none. */
+  state?: StateLimits;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
   /** Called with the error code of each client that is not admitted, and the request of its handshake. */
@@ -121,6 +131,7 @@ export function startChat(
     isBusy,
     onHistoryRead,
     onNewEpoch,
+    state,
     volatilePresence = false,
     onRefused = () => {},
     onMalformed = () => {},
@@ -178,6 +189,7 @@ export function startChat(
     expiry: new Expiry(),
     revoked,
     inFlight: new InFlightEvents(),
+    states: state && new StateService(io, state, isOverloaded),
     isOverloaded,
     counters,
     talkers,
@@ -210,11 +222,14 @@ export function startChat(
     socket.on('echo', (value, reply) => echo(socket, value, reply));
     socket.on('disconnecting', () => {
       context.expiry.forget(socket);
+      context.states?.sockets.forget(socket);
       for (const room of roomsOf(socket)) presenceRegistry.remove(room, socket.data.name);
     });
   });
   return {
     admit: async (room, query) => plainMembers.admit(context, room, query),
+    admitWatcher: (room, query) => admitWatcher(context, room, query),
+    states: context.states,
     publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),
     counters,
@@ -231,6 +246,7 @@ export function startChat(
       conversations?.close();
       presenceBroadcaster.close();
       presenceRegistry.close();
+      context.states?.close();
     },
   };
 }

@@ -10,6 +10,7 @@ import type { InFlightEvents } from './handlers/in-flight-events.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { MemberLists } from './presence/member-lists.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
+import type { StateService } from './state/service.js';
 
 /** The parts that the handlers of client events use. */
 export interface ChatContext {
@@ -26,6 +27,8 @@ export interface ChatContext {
   /** The revoked tokens; undefined if the server revokes none. */
   readonly revoked: RevokedTokens | undefined;
   readonly inFlight: InFlightEvents;
+  /** The state rooms; undefined if the server has none. */
+  readonly states: StateService | undefined;
   readonly counters: ChatCounters;
   /** The users that send the most events and messages. */
   readonly talkers: TopKeys;

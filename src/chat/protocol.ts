@@ -52,6 +52,23 @@ export interface TokenReply {
   expires?: number;
 }
 
+export interface WatchReply {
+  room: string;
+  /** The event with the changes of the room. */
+  event: string;
+  /** How many keys the room has at present. */
+  keys: number;
+}
+
+/** How a client watches a state room. */
+export interface WatchInput {
+  room: string;
+  /** `meta.version` of the last changes that the client has: it then gets only what has changed since. */
+  version?: string;
+  /** How many updates a second the client gets at most, from 0.01 to 1,000; by default, as many as it reads. */
+  maxRate?: number;
+}
+
 export interface MessageInput {
   room: string;
   text: string;
@@ -99,6 +116,8 @@ export interface Replies {
   history: HistoryReply;
   who: WhoReply;
   token: TokenReply;
+  watch: WatchReply;
+  unwatch: object;
 }
 
 /** The events that a client sends. Each accepts an acknowledgement. */
@@ -111,6 +130,8 @@ export interface ClientEvents {
   who: (room: string, reply?: ReplyCallback<Replies['who']>) => void;
   /** A new token, sent before the present one expires. */
   token: (token: string, reply?: ReplyCallback<Replies['token']>) => void;
+  watch: (room: WatchInput, reply?: ReplyCallback<Replies['watch']>) => void;
+  unwatch: (room: string, reply?: ReplyCallback<Replies['unwatch']>) => void;
   echo: (value: unknown, reply?: (value: unknown) => void) => void;
 }
 

@@ -5,11 +5,20 @@ import { limits } from './options/limits.js';
 import { listening } from './options/listening.js';
 import { operation } from './options/operation.js';
 import type { OptionSpec } from './options/option.js';
+import { state } from './options/state.js';
 
 export type { OptionSpec } from './options/option.js';
 
 /** All options, part by part. Environment variables are named in these tables and nowhere else. */
-export const options = { ...listening, ...backplane, ...history, ...access, ...limits, ...operation } as const;
+export const options = {
+  ...listening,
+  ...backplane,
+  ...history,
+  ...state,
+  ...access,
+  ...limits,
+  ...operation,
+} as const;
 
 /** The same options with one common type, for code that iterates over them. */
 export const allOptions = options as Readonly<Record<string, OptionSpec<unknown>>>;

@@ -4,15 +4,26 @@ import type { Engine } from '../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../engine/http/exchange.js';
 import { closeCodeOf, type ErrorCode, GjallarError } from '../errors.js';
 
+/** What a member can send its client besides the texts of its room. */
+export interface PlainClient {
+  /** Its WebSocket, while it is open. */
+  readonly topicSocket: NativeWebSocket | undefined;
+  /** Bytes that wait for the client. */
+  readonly bufferedAmount: number;
+  /** Sends texts, in order with those of topics. */
+  send(texts: readonly (string | Uint8Array)[]): void;
+}
+
 /** A client that was admitted to a room. */
 export interface Member {
-  readonly room: string;
+  /** The room whose texts the client receives; undefined for a client that only gets what the member sends it. */
+  readonly room: string | undefined;
   readonly identity: Identity;
   /** When the membership ends, in ms since 1970. */
   readonly expires?: number;
   /** Joins the room. @throws GjallarError HISTORY_UNAVAILABLE */
-  enter(): Promise<void>;
-  /** @throws GjallarError BAD_TEXT, HISTORY_… */
+  enter(client: PlainClient): Promise<void>;
+  /** @throws GjallarError BAD_TEXT, BAD_INPUT, HISTORY_… */
   say(text: string): Promise<unknown>;
   /** Leaves the room, entered or not. */
   leave(): void;
@@ -34,7 +45,7 @@ const MAX_WAITING_TEXTS = 100;
 const MAX_TEXT_BYTES = 40_960;
 
 /** One plain WebSocket: a member of one room. */
-export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
+export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSocket> {
   queue: DeadlineQueue<PlainSocket> | undefined;
   due = 0;
   previous: PlainSocket | undefined;
@@ -52,7 +63,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     readonly member: Member,
     /** The client's address. */
     readonly address: string,
-    private readonly topic: string,
+    private readonly topic: string | undefined,
     private readonly host: PlainHost,
   ) {}
 
@@ -61,7 +72,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     this.state = 'open';
     this.host.counters.opened++;
     this.host.sockets.add(this);
-    this.host.engine.outbox.subscribe(this.webSocket, this.topic);
+    if (this.topic !== undefined) this.host.engine.outbox.subscribe(this.webSocket, this.topic);
     this.host.silence.add(this);
     this.cancelExpiry = atTime(this.member.expires, () => this.refuse('TOKEN_EXPIRED'));
     void this.enter();
@@ -134,6 +145,15 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
     return this.webSocket?.getBufferedAmount() ?? 0;
   }
 
+  get topicSocket(): NativeWebSocket | undefined {
+    return this.state === 'open' ? this.webSocket : undefined;
+  }
+
+  send(texts: readonly (string | Uint8Array)[]): void {
+    const { webSocket } = this;
+    if (webSocket) for (const text of texts) this.host.engine.outbox.send(webSocket, text, false, false);
+  }
+
   sendPing(): void {
     this.webSocket?.ping();
   }
@@ -145,8 +165,9 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   end(code: number, reason: string): void {
     const { outbox, closing } = this.host.engine;
-    // Texts sent to the room earlier must be written first.
-    outbox.flushTopic(this.topic);
+    // What was sent to the client earlier must be written first.
+    if (this.topic === undefined) outbox.flush();
+    else outbox.flushTopic(this.topic);
     const { webSocket } = this;
     // A slow client may receive the close frame late, so it leaves the room now.
     this.release();
@@ -173,7 +194,7 @@ export class PlainSocket implements FrameReceiver, Waiting<PlainSocket> {
 
   private async enter(): Promise<void> {
     try {
-      await this.member.enter();
+      await this.member.enter(this);
       const waiting = this.waiting ?? [];
       this.waiting = this.state === 'open' ? undefined : [];
       for (const text of waiting) void this.say(text);

@@ -20,6 +20,11 @@ export interface RoomGateway {
    * @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN
    */
   admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
+  /**
+   * Checks a client that watches a state room. Missing if there are none.
+   * @throws GjallarError as admit(), and STATE_OFF, BAD_INPUT
+   */
+  admitWatcher?(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
 }
 
 export interface PlainOptions {
@@ -35,11 +40,14 @@ export interface PlainOptions {
  * that answers pings may keep this much of an unfinished text in memory for as long as it likes, and nothing reports it.
  */
 const MAX_PAYLOAD = 65_536;
+/** Watches a state room. */
+const STATE = /^\/api\/state\/([^/]+)$/;
 /** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
 const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
 
 /**
- * Rooms over plain WebSockets, at `ws://HOST/ROOM`: text in, text out, no client library.
+ * Rooms over plain WebSockets, at `ws://HOST/ROOM`: text in, text out, no client library. At `ws://HOST/api/state/ROOM`,
+ * the changes of a state room.
  *
  *   client                        server
  *     │ GET /ROOM?name=… Upgrade    │
@@ -103,12 +111,17 @@ export class PlainWebSockets {
     const { request } = exchange;
     try {
       const [path = ''] = request.url.split('?');
-      if (RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
+      this.checkPath(path, gateway);
       this.checkSender(request);
-      const member = await gateway.admit(decodeRoom(path.slice(1)), request._query);
+      const watched = STATE.exec(path)?.[1];
+      const member =
+        watched === undefined
+          ? await gateway.admit(decodeRoom(path.slice(1)), request._query)
+          : await gateway.admitWatcher!(decodeRoom(watched), request._query);
       if (exchange.finished) return;
       const { remoteAddress } = request.connection;
-      const socket = new PlainSocket(member, remoteAddress, topicOf(member.room), this.host);
+      const topic = member.room === undefined ? undefined : topicOf(member.room);
+      const socket = new PlainSocket(member, remoteAddress, topic, this.host);
       if (this.engine.addresses?.enter(socket, remoteAddress) === false) {
         throw this.refusal('TOO_MANY_CONNECTIONS');
       }
@@ -116,6 +129,10 @@ export class PlainWebSockets {
     } catch (error) {
       sendFailure(this.engine, exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
     }
+  }
+
+  private checkPath(path: string, gateway: RoomGateway): void {
+    if (RESERVED.test(path) && !(gateway.admitWatcher && STATE.test(path))) throw new GjallarError('NOT_FOUND');
   }
 
   private checkSender(request: EngineRequest): void {

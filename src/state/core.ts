@@ -32,6 +32,7 @@ export class RoomCore implements MembersHost, Replica {
   epoch = randomBytes(6).toString('base64url');
   sent = 0;
   isReady = false;
+  readonly early = new Set<string>();
   /** When this worker has made its latest change. */
   private latestOwn = 0;
   /** Versions from before this time may hide changes that came later than they should. */
@@ -165,6 +166,7 @@ export class RoomCore implements MembersHost, Replica {
 
   /** Sets a key here, or deletes it. */
   change(key: string, value: Encoded | undefined): void {
+    if (!this.isReady) this.early.add(key);
     this.apply({ key, value, clock: this.hub.clock.tick(), origin: this.hub.node });
     this.hub.note(this);
   }

@@ -51,15 +51,22 @@ const DEFAULTS = {
   maxBehind: 100_000,
 };
 
-/** In UTF-16 characters. */
+/** In UTF-16 characters. An event may have the name of a room with something before it. */
 const MAX_NAME = 128;
+const MAX_EVENT = 256;
 
 /** @throws GjallarError BAD_INPUT */
 export function settingsOf(name: string, options: StateRoomOptions): StateRoomSettings {
   const { event = name } = options;
-  for (const text of [name, event]) {
-    if (typeof text !== 'string' || text.length < 1 || text.length > MAX_NAME) {
-      throw new GjallarError('BAD_INPUT', `A state room needs a name and an event of 1 to ${MAX_NAME} characters.`);
+  for (const [what, text, longest] of [
+    ['name', name, MAX_NAME],
+    ['event', event, MAX_EVENT],
+  ] as const) {
+    if (typeof text !== 'string' || text.length < 1 || text.length > longest) {
+      throw new GjallarError(
+        'BAD_INPUT',
+        `A state room needs ${what === 'name' ? 'a' : 'an'} ${what} of 1 to ${longest} characters.`,
+      );
     }
   }
   const settings = { ...DEFAULTS, event, store: storeOf(options) };

@@ -142,6 +142,16 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     for (const { key, value } of this.core.entries.present()) yield [key, decodeValue(value)];
   }
 
+  /** All keys, those that were changed last at the end. */
+  *keys(): Generator<string> {
+    for (const { key } of this.core.entries.present()) yield key;
+  }
+
+  /** Bytes of all keys and their encoded values. */
+  get bytes(): number {
+    return this.core.entries.bytes;
+  }
+
   /** The number of keys. */
   get size(): number {
     return this.core.entries.size;

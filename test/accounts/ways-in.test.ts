@@ -54,18 +54,25 @@ async function populate(): Promise<void> {
   insider = await enter({ sub: 'ann' });
   expectOk(await insider.emitWithAck('join', CLOSED));
   expectOk(await insider.emitWithAck('message', { room: CLOSED, text: SECRET_TEXT }));
+  const headers = { Authorization: `Bearer ${await tokenOf({ sub: 'ann' })}` };
+  await fetch(`${server.url}/api/state/${CLOSED}/k`, { method: 'PUT', headers, body: JSON.stringify(SECRET_TEXT) });
   outsider = connect(server.url, { auth: { token } });
   await connected(outsider);
 }
 
-const call = async (room: string, init: RequestInit = {}) => {
-  const url = `${server.url}/api/rooms/${encodeURIComponent(room)}/messages`;
+const call = (room: string, init?: RequestInit) => callAt(`/api/rooms/${encodeURIComponent(room)}/messages`, init);
+const callState = (room: string, method: string, key = '', body?: string) =>
+  callAt(`/api/state/${encodeURIComponent(room)}${key}`, body === undefined ? { method } : { method, body });
+
+const callAt = async (path: string, init: RequestInit = {}) => {
+  const url = `${server.url}${path}`;
   const response = await fetch(url, { ...init, headers: { Authorization: `Bearer ${token}` } });
   return (await response.json()) as { ok: boolean; code?: string };
 };
 
-async function plain(room: string): Promise<{ ok: boolean; code?: string }> {
-  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/${encodeURIComponent(room)}?token=${token}`);
+async function plain(room: string, folder = '/'): Promise<{ ok: boolean; code?: string }> {
+  const path = `${folder}${encodeURIComponent(room)}`;
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}?token=${token}`);
   socket.on('error', () => {});
   const refused = once(socket, 'unexpected-response').then(async ([, response]) => {
     let text = '';
@@ -86,14 +93,25 @@ const ways: Record<string, Way> = {
   'event message': (room) => outsider.emitWithAck('message', { room, text: 'x' }),
   'event history': (room) => outsider.emitWithAck('history', { room }),
   'event who': (room) => outsider.emitWithAck('who', room),
-  'plain WebSocket': plain,
+  'event watch': (room) => outsider.emitWithAck('watch', { room }),
+  'plain WebSocket': (room) => plain(room),
+  'plain WebSocket that watches': (room) => plain(room, '/api/state/'),
   'GET /api/rooms/{room}/messages': (room) => call(room),
   'POST /api/rooms/{room}/messages': (room) => call(room, { method: 'POST', body: '{"text":"x"}' }),
+  'GET /api/state/{room}': async (room) => {
+    // A room without keys is not there.
+    await callState(room, 'PUT', '/own', '1');
+    return callState(room, 'GET');
+  },
+  'DELETE /api/state/{room}': (room) => callState(room, 'DELETE'),
+  'PUT /api/state/{room}/{key}': (room) => callState(room, 'PUT', '/k', '1'),
+  'PATCH /api/state/{room}/{key}': (room) => callState(room, 'PATCH', '/fields', '{}'),
+  'DELETE /api/state/{room}/{key}': (room) => callState(room, 'DELETE', '/k'),
 };
 
 /** Those that no room can be entered, read or written with, and the operator's, which test/http/actions.test.ts tries. */
 const others = [
-  ...['event leave', 'event direct', 'event token', 'GET /api/stats', 'POST /api/drain'],
+  ...['event leave', 'event unwatch', 'event direct', 'event token', 'GET /api/stats', 'POST /api/drain'],
   ...['POST /api/disconnect', 'POST /api/close-room', 'POST /api/acknowledge-loss'],
   ...['POST /api/tokens/revoke', 'GET /api/tokens/revocations', 'DELETE /api/tokens/revocations/{id}'],
   ...['DELETE /api/rooms/{room}/messages', 'DELETE /api/rooms/{room}/messages/{offset}'],
@@ -105,7 +123,9 @@ test('every way in is tried', () => {
   const calls = Object.entries(routes).flatMap(([path, methods]) =>
     Object.keys(methods).map((one) => `${one} ${path}`),
   );
-  expect([...Object.keys(ways), ...others].sort()).toEqual([...events, ...calls, 'plain WebSocket'].sort());
+  expect([...Object.keys(ways), ...others].sort()).toEqual(
+    [...events, ...calls, 'plain WebSocket', 'plain WebSocket that watches'].sort(),
+  );
 });
 
 describe.each(Object.entries(ways))('%s', (_, walk) => {

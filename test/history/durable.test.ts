@@ -3,6 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../public/gjallar-client.js';
+import type { Backplane } from '../../src/backplanes/backplane.js';
+import { ownWindow } from '../../src/backplanes/frames/window.js';
+import { natsBackplane } from '../../src/backplanes/nats/nats.js';
+import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
 import {
   type DurableRooms,
   type DurableRoomsOptions,
@@ -10,11 +14,7 @@ import {
   RedisHistoryStore,
   SqliteHistoryStore,
 } from '../../src/history/index.js';
-import type { Backplane } from '../../src/rooms/backplanes/backplane.js';
-import { ownWindow } from '../../src/rooms/backplanes/frames/window.js';
-import { natsBackplane } from '../../src/rooms/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../src/rooms/backplanes/redis-frames/redis-frames.js';
-import { inMemory } from '../../src/rooms/recovery.js';
+import { inMemory } from '../../src/rooms/in-memory.js';
 import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';
 import { Machine, machinesOn, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';

@@ -1,5 +1,6 @@
 import type { ChatContext } from '../context.js';
 import type { ChatSocket, Replies } from '../protocol.js';
+import { unwatch, watch } from '../state/watch.js';
 import { direct } from './direct.js';
 import { history } from './history.js';
 import { join } from './join.js';
@@ -22,7 +23,7 @@ export type Handler<Event extends keyof Replies = keyof Replies> = (
  * Handlers that are rejected while too many events of their client have no reply yet. The others store messages, which
  * have bounds of their own, or cost next to nothing.
  */
-export const boundedHandlers: ReadonlySet<unknown> = new Set([join, history, who, token]);
+export const boundedHandlers: ReadonlySet<unknown> = new Set([join, history, who, token, watch]);
 
 /** The events whose reply is `{ ok, … }`: all events except `echo`. */
 export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
@@ -33,4 +34,6 @@ export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
   history,
   who,
   token,
+  watch,
+  unwatch,
 };

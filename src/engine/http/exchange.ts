@@ -32,7 +32,7 @@ export interface HttpExchange {
   /** The response to which Connect middleware has added headers; undefined without middleware. */
   middlewareResponse: CollectedResponse | undefined;
   /**
-   * Calls back once with the body of a POST, which is collected and bounded from the start of the request. Does not
+   * Calls back once with the body of a POST, PUT or PATCH, which is collected and bounded from the start of the request. Does not
    * call back after the response was sent.
    */
   readBody(done: BodyCallback): void;
@@ -135,6 +135,7 @@ const statusTexts: Record<number, string> = {
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
+  507: 'Insufficient Storage',
 };
 
 /** The text of a status line, such as `200 OK`. */

@@ -21,6 +21,9 @@ export interface SocketData {
   receiver: FrameReceiver;
 }
 
+/** Of other methods, no body is read. */
+const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
 /** A request on this worker's own port. */
 export class UwsHttpExchange implements HttpExchange {
   finished = false;
@@ -45,7 +48,7 @@ export class UwsHttpExchange implements HttpExchange {
     incoming?: IncomingBytes,
   ) {
     connections.waiting++;
-    if (request.method === 'POST')
+    if (HAS_BODY.has(request.method))
       this.body = new BodyCollector(res, request, maxBody, incoming ?? new IncomingBytes());
     res.onAborted(() => {
       const wasFinished = this.finished;

@@ -32,6 +32,9 @@ export interface OpeningHost {
  * other one, what that one had not received yet.
  */
 export class Opening {
+  /** Whether a room is open already: by then, this worker has had the time to find the others. */
+  private isSettled = false;
+
   constructor(private readonly host: OpeningHost) {}
 
   /** Opens a room: what the others have comes first, and then what is stored. */
@@ -65,7 +68,8 @@ export class Opening {
         const opening = welcomes.filter(({ has }) => has === 'part');
         // Of several workers that start together, the first by name begins.
         const isFirst = opening.every(({ node }) => node > self);
-        if ((welcomes.length > 0 && isFirst) || hellos >= MAX_HELLOS) break;
+        const isOnly = welcomes.length === 0 && isAlone && this.isSettled;
+        if (isOnly || (welcomes.length > 0 && isFirst) || hellos >= MAX_HELLOS) break;
       }
       if (!isAlone) await after(RETRY_MS);
     }
@@ -85,10 +89,14 @@ export class Opening {
     const { node, clock, outgoing } = this.host;
     // What was set here before now is newer than what the others had, and no other worker has heard of it.
     for (const entry of [...room.entries.after(0)]) {
-      if (entry.origin === node) room.apply({ ...entry, clock: clock.tick() });
+      // The others may have older changes of this worker too, from an earlier life of the room here.
+      const isEarly = entry.origin === node && room.early.has(entry.key);
+      if (isEarly) room.apply({ ...entry, clock: clock.tick() });
     }
+    room.early.clear();
     room.sent = 0;
     room.isReady = true;
+    this.isSettled = true;
     outgoing.note(room);
     outgoing.flush();
     // Tells the others the epoch.

@@ -103,7 +103,7 @@ export class Pulls {
     if (forgotten === 0) return;
     const { entries } = room;
     // What was set here before the room was open is not known to others, and will be newer.
-    const isOlder = ({ clock, origin }: Change) => clock <= forgotten && (origin !== this.host.node || room.isReady);
+    const isOlder = ({ key, clock }: Change) => clock <= forgotten && !room.early.has(key);
     const gone = [...entries.present()].filter((entry) => isOlder(entry) && !listed.has(entry.key));
     for (const { key } of gone) room.apply({ key, clock: forgotten, origin: `${node}~`, value: undefined });
     entries.forgottenClock = Math.max(entries.forgottenClock, forgotten);

@@ -10,6 +10,8 @@ export interface Replica {
   sent: number;
   /** Whether the room has what the others had when it was opened. */
   isReady: boolean;
+  /** The keys that were changed here before that. */
+  readonly early: Set<string>;
   /**
    * Reads what is stored, at most a few seconds long. Undefined for a room that is not stored.
    * @param isFilled whether another worker has given the room to this one

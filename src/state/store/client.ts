@@ -1,9 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
-import { connectionOptions, keepWatch } from '../../rooms/backplanes/redis/connection.js';
-import { isClusterNode } from '../../rooms/backplanes/redis/topology.js';
-import { clusterAddress } from '../../rooms/backplanes/redis/urls.js';
-import { reasonOf } from '../../rooms/backplanes/redis-cause.js';
-import { reasonFor } from '../../rooms/backplanes/redis-greeting.js';
+import { connectionOptions, keepWatch } from '../../backplanes/redis/connection.js';
+import { isClusterNode } from '../../backplanes/redis/topology.js';
+import { clusterAddress } from '../../backplanes/redis/urls.js';
+import { reasonOf } from '../../backplanes/redis-cause.js';
+import { reasonFor } from '../../backplanes/redis-greeting.js';
 
 /** How often Redis is asked what it is, if it did not say, in ms. */
 const RETRY_MS = 1000;

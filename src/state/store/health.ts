@@ -1,4 +1,4 @@
-import { redisCause } from '../../rooms/backplanes/redis-cause.js';
+import { redisCause } from '../../backplanes/redis-cause.js';
 
 /** Why Redis takes no writes. Version 6 puts the code of an error inside a script behind other words. */
 const REJECTED = /\b(OOM|READONLY|MISCONF|NOREPLICAS|WRONGTYPE)\b/;

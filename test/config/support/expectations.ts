@@ -145,6 +145,27 @@ export const expectations: Record<keyof Config, Expectation> = {
     ),
     bad: ['./archive.db', 'sqlite:', 'http://localhost', 'mongodb://localhost/chat'],
   },
+  stateMaxRooms: {
+    good: [
+      ['0', 0],
+      ['100000', 100_000],
+    ],
+    bad: ['-1', '100001', 'many'],
+  },
+  stateMaxKeys: {
+    good: [
+      ['1', 1],
+      ['10000000', 10_000_000],
+    ],
+    bad: ['0', '10000001'],
+  },
+  stateMaxBytes: {
+    good: [
+      ['1024', 1024],
+      ['1099511627776', 1_099_511_627_776],
+    ],
+    bad: ['1023', '64MB'],
+  },
   flushMs: {
     good: [
       ['0', 0],

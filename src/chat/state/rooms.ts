@@ -1,0 +1,193 @@
+import { GjallarError } from '../../errors.js';
+import { type StateRoom, stateRoom } from '../../state/index.js';
+import type { ChatServer } from '../protocol.js';
+
+/** The bounds of the state rooms of the chat service. */
+export interface StateLimits {
+  /** Of all workers and machines together. */
+  rooms: number;
+  /** Of each room. */
+  keys: number;
+  /** Of the keys and values of all rooms together. */
+  bytes: number;
+  /** Of one value. */
+  valueBytes: number;
+}
+
+/** A client that follows a state room, whether the room exists or not. */
+export interface Watcher {
+  /** The room exists on this worker from now on. */
+  enter(room: StateRoom): void;
+  /** There is no such room (any more): the client has nothing. */
+  empty(): void;
+}
+
+/** No room of a user has a control character in its name. */
+const DIRECTORY = '\x1fstate rooms';
+/** A room's name has up to 128 characters, of up to three bytes each. */
+const MAX_NAME_BYTES = 384;
+
+/**
+ * The state rooms of the chat service, the same on all workers and machines. A room begins with its first key, and ends
+ * when it is removed.
+ *
+ * The rooms themselves are listed in a state room, the directory. Each worker opens the rooms that it lists, so that all
+ * workers have all state. If a room is removed while another worker sets a key, the key wins: a
+ * worker that still has keys of a removed room lists it again.
+ */
+export class StateRooms {
+  private readonly open = new Map<string, StateRoom>();
+  private readonly watchers = new Map<string, Set<Watcher>>();
+  private readonly directory: StateRoom;
+  private readonly isKnown: Promise<void>;
+
+  /** @param onWatched called with the name of a room whose first watcher on this worker has come */
+  constructor(
+    private readonly io: ChatServer,
+    private readonly limits: StateLimits,
+    private readonly onWatched: (name: string) => void = () => {},
+  ) {
+    // Twice as many: it remembers removed rooms too, and workers may create rooms at the same time.
+    const maxKeys = 2 * limits.rooms;
+    this.directory = stateRoom(io, DIRECTORY, { maxKeys, maxKeyLength: MAX_NAME_BYTES });
+    this.directory.on('change', (names) => {
+      for (const name of names) this.follow(name);
+    });
+    this.isKnown = this.directory.ready();
+  }
+
+  /** The room, once this worker has its state; undefined if there is none. */
+  async find(name: string): Promise<StateRoom | undefined> {
+    await this.isKnown;
+    const room = this.listed(name);
+    await room?.ready();
+    return room;
+  }
+
+  /**
+   * Changes a room, which is created if there is none.
+   * @param change is done in one turn, on a room that has its state
+   * @throws GjallarError STATE_FULL if there are too many rooms, and what `change` throws
+   */
+  async write(name: string, change: (room: StateRoom) => void): Promise<void> {
+    await this.isKnown;
+    for (;;) {
+      const room = this.listed(name) ?? this.create(name);
+      await room.ready();
+      // It may have been removed meanwhile.
+      if (this.open.get(name) === room) return change(room);
+    }
+  }
+
+  /**
+   * Sets a key within the bounds of the room, and of all rooms together.
+   * @param valueAfter the new value, given the present one
+   * @throws GjallarError STATE_FULL, BAD_STATE_KEY, BAD_STATE_VALUE
+   */
+  async set(name: string, key: string, valueAfter: (before: unknown) => unknown): Promise<void> {
+    await this.write(name, (room) => {
+      const before = room.get(key);
+      const value = valueAfter(before);
+      const isFull = this.bytes >= this.limits.bytes;
+      if (isFull && sizeOf(value) > sizeOf(before)) {
+        throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
+      }
+      room.set(key, value);
+    });
+  }
+
+  /** Deletes all keys of a room, and the room. Returns whether there was one. */
+  async remove(name: string): Promise<boolean> {
+    const room = await this.find(name);
+    if (!room) return false;
+    for (const key of [...room.keys()]) room.delete(key);
+    this.directory.delete(name);
+    return true;
+  }
+
+  /** Follows a room until the returned function is called. */
+  watch(name: string, watcher: Watcher): () => void {
+    const ofRoom = this.watchers.get(name) ?? new Set();
+    this.watchers.set(name, ofRoom.add(watcher));
+    const room = this.open.get(name);
+    if (room) watcher.enter(room);
+    else void this.isKnown.then(() => this.begin(name, watcher));
+    if (ofRoom.size === 1) this.onWatched(name);
+    return () => {
+      ofRoom.delete(watcher);
+      if (ofRoom.size === 0 && this.watchers.get(name) === ofRoom) this.watchers.delete(name);
+    };
+  }
+
+  /** Whether a client of this worker follows the room. */
+  isWatched(name: string): boolean {
+    return this.watchers.has(name);
+  }
+
+  close(): void {
+    for (const room of this.open.values()) room.close();
+    this.directory.close();
+  }
+
+  private begin(name: string, watcher: Watcher): void {
+    if (!this.watchers.get(name)?.has(watcher)) return;
+    // Opening the room lets all its watchers enter.
+    if (!this.open.has(name) && !this.listed(name)) watcher.empty();
+  }
+
+  private get bytes(): number {
+    let sum = 0;
+    for (const { bytes } of this.open.values()) sum += bytes;
+    return sum;
+  }
+
+  private listed(name: string): StateRoom | undefined {
+    return this.open.get(name) ?? (this.directory.get(name) === undefined ? undefined : this.openHere(name));
+  }
+
+  private create(name: string): StateRoom {
+    if (this.directory.size >= this.limits.rooms) this.removeEmpty();
+    if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
+    this.directory.set(name, 1);
+    return this.openHere(name);
+  }
+
+  /** Makes place for a new room. */
+  private removeEmpty(): void {
+    for (const [name, room] of this.open) if (room.size === 0) this.directory.delete(name);
+  }
+
+  private full(what: string): GjallarError {
+    return new GjallarError('STATE_FULL', `This server has ${what}, the maximum. Delete keys or rooms first.`);
+  }
+
+  private openHere(name: string): StateRoom {
+    const { keys: maxKeys, bytes: maxBytes, valueBytes: maxValueBytes } = this.limits;
+    const room = stateRoom(this.io, name, { event: eventOf(name), maxKeys, maxBytes, maxValueBytes });
+    this.open.set(name, room);
+    for (const watcher of this.watchers.get(name) ?? []) watcher.enter(room);
+    return room;
+  }
+
+  /** Opens or closes a room as the directory says. */
+  private follow(name: string): void {
+    const room = this.open.get(name);
+    if (this.directory.get(name) !== undefined) {
+      if (!room) this.openHere(name);
+    } else if (room && room.size > 0) this.directory.set(name, 1);
+    else if (room) {
+      this.open.delete(name);
+      room.close();
+      for (const watcher of this.watchers.get(name) ?? []) watcher.empty();
+    }
+  }
+}
+
+function sizeOf(value: unknown): number {
+  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+}
+
+/** The event with which clients of Socket.IO receive the changes of a room. */
+export function eventOf(name: string): string {
+  return `state:${name}`;
+}

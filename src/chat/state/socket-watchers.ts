@@ -1,0 +1,96 @@
+import { GjallarError } from '../../errors.js';
+import type { Joined, JoinOptions, StateRoom } from '../../state/index.js';
+import type { ChatSocket } from '../protocol.js';
+import { eventOf, type StateRooms, type Watcher } from './rooms.js';
+
+/** How many state rooms one socket may watch. */
+export const MAX_WATCHED = 100;
+
+/** The state rooms that the sockets of this worker watch. */
+export class SocketWatchers {
+  private readonly bySocket = new Map<ChatSocket, Map<string, SocketWatcher>>();
+
+  constructor(private readonly rooms: StateRooms) {}
+
+  /**
+   * Sends a socket the state of a room from now on. A socket that watches the room already starts again.
+   * @returns the number of keys that the room has at present
+   * @throws GjallarError TOO_MANY_ROOMS, STATE_BUSY
+   */
+  watch(socket: ChatSocket, room: string, options: JoinOptions): number {
+    const watched = this.bySocket.get(socket) ?? new Map<string, SocketWatcher>();
+    const before = watched.get(room);
+    if (!before && watched.size >= MAX_WATCHED) {
+      throw new GjallarError(
+        'TOO_MANY_ROOMS',
+        `This connection watches ${MAX_WATCHED} state rooms, the maximum. Unwatch one before you watch another.`,
+      );
+    }
+    before?.stop();
+    if (!socket.connected) return 0;
+    const watcher = new SocketWatcher(socket, room, options);
+    watched.set(room, watcher);
+    this.bySocket.set(socket, watched);
+    watcher.follow(this.rooms);
+    const { refusal } = watcher;
+    if (!refusal) return watcher.keys;
+    this.unwatch(socket, room);
+    throw refusal;
+  }
+
+  unwatch(socket: ChatSocket, room: string): void {
+    const watched = this.bySocket.get(socket);
+    watched?.get(room)?.stop();
+    watched?.delete(room);
+    if (watched?.size === 0) this.bySocket.delete(socket);
+  }
+
+  /** The rooms that a socket watches. */
+  of(socket: ChatSocket): string[] {
+    return [...(this.bySocket.get(socket)?.keys() ?? [])];
+  }
+
+  /** The socket is gone. */
+  forget(socket: ChatSocket): void {
+    for (const room of this.of(socket)) this.unwatch(socket, room);
+  }
+}
+
+class SocketWatcher implements Watcher {
+  /** Why the room did not let the socket in. */
+  refusal: GjallarError | undefined;
+  keys = 0;
+  private room: StateRoom | undefined;
+  private unfollow = (): void => {};
+
+  constructor(
+    private readonly socket: ChatSocket,
+    private readonly name: string,
+    private options: JoinOptions,
+  ) {}
+
+  follow(rooms: StateRooms): void {
+    this.unfollow = rooms.watch(this.name, this);
+  }
+
+  stop(): void {
+    this.unfollow();
+    this.room?.leave(this.socket);
+  }
+
+  enter(room: StateRoom): void {
+    this.room = room;
+    this.keys = room.size;
+    const joined: Joined = room.join(this.socket, this.options);
+    if (!joined.ok) this.refusal = new GjallarError('STATE_BUSY', joined.message);
+  }
+
+  empty(): void {
+    this.room = undefined;
+    this.options = { ...this.options, version: undefined };
+    // No schema of events has a name for each room.
+    (this.socket as unknown as { emit(event: string, ...values: unknown[]): void }).emit(eventOf(this.name), [], {
+      snapshot: true,
+    });
+  }
+}

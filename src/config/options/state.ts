@@ -1,0 +1,28 @@
+import { integer } from '../values.js';
+import { option } from './option.js';
+
+/** State rooms of the chat service. */
+export const state = {
+  stateMaxRooms: option({
+    name: 'STATE_MAX_ROOMS',
+    description: 'How many state rooms all workers and machines together may have; 0 turns state rooms off.',
+    default: '1000',
+    accepts: 'an integer from 0 to 100000',
+    schema: integer(0, 100_000, 1000),
+  }),
+  stateMaxKeys: option({
+    name: 'STATE_MAX_KEYS',
+    description: 'How many keys a state room may have.',
+    default: '10000',
+    accepts: 'an integer from 1 to 10000000',
+    schema: integer(1, 10_000_000, 10_000),
+  }),
+  stateMaxBytes: option({
+    name: 'STATE_MAX_BYTES',
+    description:
+      'How many bytes the keys and values of all state rooms together may have; each worker keeps all of them in memory.',
+    default: '64000000',
+    accepts: 'an integer from 1024 to 1099511627776 (bytes)',
+    schema: integer(1024, 1_099_511_627_776, 64_000_000),
+  }),
+} as const;
