@@ -289,7 +289,7 @@ export class RoomStore implements ConnectedRoom {
       const wasFailing = health.isFailing(this);
       health.failed(this, message);
       if (!wasFailing) this.room.onStore(false, message);
-      // Redis may come back with less than it had, and workers may leave meanwhile.
+      // Redis may return with less than it had, and workers may leave meanwhile.
       this.isSyncDue = true;
       this.later(Math.min(RETRY_MS * 2 ** this.failures++, MAX_RETRY_MS));
     } finally {
