@@ -144,6 +144,22 @@ describe('traps of uWebSockets.js', () => {
     expect(kept).toEqual(Array.from({ length: 50 }, (_, number) => Buffer.alloc(1000, number)));
   });
 
+  test('a text arrives as it was sent, with a mark of the byte order and characters of any length', async () => {
+    const { url, nextSession } = await startEngine();
+    const opened = nextSession();
+    const client = openWebSocket(url);
+    const session = await opened;
+    await client.next();
+    const texts = ['\ufeffmarked', 'ü€👍\0', '', 'x'.repeat(10_000), '\ufeff'];
+    const kept: string[] = [];
+    const all = new Promise<void>((resolve) =>
+      session.on('data', (data: string) => kept.push(data) === texts.length && resolve()),
+    );
+    for (const text of texts) client.send(`4${text}`);
+    await all;
+    expect(kept).toEqual(texts);
+  });
+
   test('a body that comes in pieces is put together from copies', async () => {
     const { port, nextSession, url } = await startEngine();
     const opened = nextSession();

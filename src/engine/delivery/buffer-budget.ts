@@ -10,6 +10,10 @@ export interface Buffering {
 
 /** How often clients are measured, in ms. */
 const TURN_MS = 50;
+/** How long no client is measured after little has waited for all of them, in ms. */
+const REST_MS = 250;
+/** The share of the budget that is little. */
+const LITTLE = 1 / 8;
 /** How many clients are measured in one turn. */
 const CLIENTS_IN_A_TURN = 2000;
 /** A client with fewer waiting bytes of output than this is not closed. */
@@ -38,6 +42,7 @@ export class BufferBudget {
   private sum = 0;
   private large: Buffering[] = [];
   private isFreeing = false;
+  private pauseMs = TURN_MS;
   private measuredAt = Number.NEGATIVE_INFINITY;
 
   /**
@@ -56,7 +61,7 @@ export class BufferBudget {
 
   start(): void {
     if (this.max === 0 || this.timer !== undefined) return;
-    this.timer = this.clock.setTimeout(this.look, TURN_MS);
+    this.timer = this.clock.setTimeout(this.look, this.pauseMs);
     (this.timer as { unref?(): void }).unref?.();
   }
 
@@ -66,6 +71,7 @@ export class BufferBudget {
   }
 
   private readonly look = (): void => {
+    this.pauseMs = TURN_MS;
     this.measure(CLIENTS_IN_A_TURN);
     this.timer = undefined;
     this.start();
@@ -90,6 +96,8 @@ export class BufferBudget {
     this.sum = 0;
     this.large = [];
     const all = sum + this.incoming.total;
+    // Each client costs a call into uWebSockets.js. Mostly, nothing waits for any of them.
+    if (all <= max * LITTLE) this.pauseMs = REST_MS;
     if (max > 0 && all > max) this.free(all - max / 2, [...large, ...this.incoming.holders]);
   }
 

