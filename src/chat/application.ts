@@ -136,9 +136,9 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   };
 }
 
-function stateLimits({ stateMaxRooms, stateMaxKeys, stateMaxBytes, maxPayload }: Config): StateLimits | undefined {
-  if (stateMaxRooms === 0) return undefined;
-  return { rooms: stateMaxRooms, keys: stateMaxKeys, bytes: stateMaxBytes, valueBytes: maxPayload };
+function stateLimits(config: Config): StateLimits | undefined {
+  const { stateMaxRooms: rooms, stateMaxKeys: keys, stateMaxBytes: bytes, maxPayload: valueBytes } = config;
+  return rooms === 0 ? undefined : { rooms, keys, bytes, valueBytes, hasDemo: config.demoPage === 'on' };
 }
 
 async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {

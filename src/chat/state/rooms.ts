@@ -12,6 +12,8 @@ export interface StateLimits {
   bytes: number;
   /** Of one value. */
   valueBytes: number;
+  /** Whether the room of the demo page changes by itself while it is watched. */
+  hasDemo?: boolean;
 }
 
 /** A client that follows a state room, whether the room exists or not. */

@@ -2,6 +2,7 @@ import { type Identity, requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
+import { DEMO_ROOM, DemoQuotes } from './demo.js';
 import { type StateLimits, StateRooms } from './rooms.js';
 import { snapshotOf } from './snapshot.js';
 import { SocketWatchers } from './socket-watchers.js';
@@ -12,6 +13,7 @@ import { SocketWatchers } from './socket-watchers.js';
 export class StateService {
   readonly rooms: StateRooms;
   readonly sockets: SocketWatchers;
+  private readonly demo: DemoQuotes;
 
   /** @param isOverloaded whether changes are rejected because the worker is overloaded */
   constructor(
@@ -19,7 +21,10 @@ export class StateService {
     limits: StateLimits,
     private readonly isOverloaded: () => boolean,
   ) {
-    this.rooms = new StateRooms(io, limits);
+    this.rooms = new StateRooms(io, limits, (name) => {
+      if (limits.hasDemo && name === DEMO_ROOM) this.demo.watched();
+    });
+    this.demo = new DemoQuotes(this.rooms);
     this.sockets = new SocketWatchers(this.rooms);
   }
 
@@ -89,6 +94,7 @@ export class StateService {
   }
 
   close(): void {
+    this.demo.close();
     this.rooms.close();
   }
 
