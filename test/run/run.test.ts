@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { lockPort } from '../../src/cluster/primary/port-lock.js';
+import { answerTo } from '../server/support/requests.js';
 import { writeCertificate } from '../support/certificate.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
@@ -83,6 +84,26 @@ describe('an unmodified application on three workers', () => {
     await nextEvent(socket, 'connect');
     await app.said(/the application has thrown/);
   });
+});
+
+test('two workers share a Unix socket whose path the application gives as text', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-unix-'));
+  const socketPath = join(folder, 'app.sock');
+  const app = await runApp('unix.mjs', { env: { APP_PATH: socketPath, DRAIN_TIMEOUT: '1s' } });
+  const get = async (path: string) => (await answerTo(request({ socketPath, path }))).body;
+  expect(app.greeting).toMatch(/runs with 2 workers/);
+  for (let round = 0; round < 4; round++) {
+    expect(await get('/')).toBe(socketPath);
+    const { sid } = JSON.parse((await get('/socket.io/?EIO=4&transport=polling')).slice(1));
+    // Each request has a connection of its own, so that it may reach the other worker.
+    const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`;
+    const sent = request({ socketPath, path, method: 'POST' });
+    expect((await answerTo(sent, Buffer.from('40'))).body).toBe('ok');
+    expect(await get(path)).toMatch(/^40\{"sid":/);
+  }
+  expect(await app.stop()).toBe(0);
+  expect(existsSync(socketPath)).toBe(false);
+  rmSync(folder, { recursive: true });
 });
 
 describe('a reload', () => {

@@ -170,6 +170,8 @@ function addressOf(args: readonly unknown[]): Wanted | undefined {
   const last = args.at(-1);
   const callback = typeof last === 'function' ? (last as () => void) : undefined;
   const [first, second] = args;
+  // Any other text is the path of a Unix socket.
+  if (typeof first === 'string' && portOf(first) === undefined) return;
   const options: ListenOptions = typeof first === 'object' && first !== null ? { ...first } : { port: portOf(first) };
   if (typeof second === 'string') options.host = second;
   const { port, host, path, exclusive, ipv6Only, signal } = options;
