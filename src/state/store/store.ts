@@ -262,7 +262,7 @@ export class RoomStore implements ConnectedRoom {
     this.settle();
   }
 
-  /** Tells whoever waits for changes up to a number. */
+  /** Calls back those that wait for changes up to a number. */
   settle(): void {
     if (this.waiting.length === 0) return;
     const { written } = this;
