@@ -42,7 +42,7 @@ const layers: Record<string, readonly string[]> = {
   // The recorder of clients' traffic, which `gjallar record` adds to an application, and the format of its file.
   record: ['compat', 'server'],
   presence: [],
-  state: ['compat', 'engine', 'errors', 'rooms'],
+  state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
   telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.

@@ -164,6 +164,7 @@ describe.each([
     await until(() => reader.heard.length === 9);
     expect(reader.values()).toEqual(numbers(1, 9));
     expect(reader.heard[8]).toMatchObject({ room: 'order:7', event: 'n', offset: 9 });
+    await until(() => reader.recoveries.length > 0);
     expect(reader.recoveries.at(-1)).toMatchObject({ complete: true, isFirst: false });
     // The page is loaded again, and reaches another worker.
     const position = reader.helper.position('order:7') as never;
