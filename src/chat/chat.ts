@@ -54,15 +54,11 @@ export interface Chat {
   /** Whether an event of the client with this connection has no reply yet. */
   isAnswering(conn: object): boolean;
   /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
-<<<<<<< Updated upstream
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
+  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
   /** Admits a plain WebSocket client that watches a state room; see {@link admitWatcher}. */
   admitWatcher(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
   /** The state rooms; undefined if the server has none. */
   readonly states: StateService | undefined;
-=======
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
->>>>>>> Stashed changes
   readonly counters: ChatCounters;
   /** How the chat takes part in the operator's actions. */
   readonly operator: OperatorSeam;
