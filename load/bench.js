@@ -13,16 +13,7 @@ const command = { name: 'bench', call: 'npm run bench --' };
 
 const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
 /** Peers that run only when asked for by name, or where a benchmark says `also`. */
-const more = [
-  'gjallar-portable',
-  'socketio-ws-tuned',
-  'uws-deferred',
-  'uws-window',
-  'ws-cluster',
-  'gorilla',
-  'netty',
-  'tungstenite',
-];
+const more = ['gjallar-portable', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
 
 const usage = () => `${command.call} [benchmark…] [options]
 

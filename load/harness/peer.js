@@ -15,7 +15,6 @@ const youngGeneration = ['--max-semi-space-size=2'];
 const flagsOf = {
   gjallar: youngGeneration,
   'gjallar-portable': youngGeneration,
-  'socketio-ws-tuned': youngGeneration,
   'ws-cluster': youngGeneration,
 };
 /** With PROFILE=folder in the environment each server writes a CPU profile there. Its figures are then worth nothing. */

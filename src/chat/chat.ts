@@ -29,7 +29,7 @@ import { identifyByToken } from './identify.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
 import { type ExportLine, exportOf } from './operator/export.js';
 import { MessageDeletion } from './operator/messages.js';
-import { type PlainDelivery, type PlainMember, PlainMembers } from './plain-members.js';
+import { type PlainDelivery, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { type ChatStats, readStats } from './presence/stats.js';
@@ -54,7 +54,7 @@ export interface Chat {
   /** Whether an event of the client with this connection has no reply yet. */
   isAnswering(conn: object): boolean;
   /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<PlainMember>;
+  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
   /** Admits a plain WebSocket client that watches a state room; see {@link admitWatcher}. */
   admitWatcher(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
   /** The state rooms; undefined if the server has none. */

@@ -1,23 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { type Identity, requireRoom } from '../accounts/identity.js';
+import { requireRoom } from '../accounts/identity.js';
 import { GjallarError } from '../errors.js';
-import type { PlainSocket } from '../plain/plain-socket.js';
+import type { Member, PlainSocket } from '../plain/plain-socket.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from './context.js';
 import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
 import { readRoom, readText } from './input.js';
 import type { ChatMessage } from './protocol.js';
-
-/** A member on a plain WebSocket, which is in one room and receives only its texts. */
-export interface PlainMember {
-  readonly room: string;
-  readonly identity: Identity;
-  /** When the membership ends, in ms since 1970. */
-  readonly expires?: number;
-  enter(): Promise<void>;
-  say(text: string): Promise<unknown>;
-  leave(): void;
-}
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
@@ -85,13 +74,13 @@ export class PlainMembers {
   }
 
   /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
-  async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<PlainMember> {
+  async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<Member> {
     const room = readRoom(givenRoom);
     const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
     const { name, displayName, grant, expires } = identity;
     requireRoom(grant, 'join', room);
     let state: 'new' | 'in' | 'gone' = 'new';
-    const member: PlainMember = {
+    const member: Member = {
       room,
       identity,
       expires,

@@ -3,8 +3,8 @@ import { MalformedMessage } from '../errors.js';
 import type { EncodedPackets } from '../rooms/index.js';
 import type { RoomsFloor } from './kept/floors.js';
 import { isWorkerName } from './kept/offset.js';
-import type { StreamState } from './kept/packet-log.js';
 import type { KeptPacket } from './kept/stream.js';
+import type { StreamState } from './kept/stream-state.js';
 
 /** A disconnected session as workers exchange it. */
 export interface SessionState {

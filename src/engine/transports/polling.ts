@@ -1,26 +1,14 @@
-import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { deflate, gzip, type ZlibOptions } from 'node:zlib';
-import accepts from 'accepts';
-import { type HandshakeError, handshakeErrors } from '../../errors.js';
+import { handshakeErrors } from '../../errors.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
 import * as v3 from '../protocol/codec-v3.js';
 import * as v4 from '../protocol/codec-v4.js';
-import {
-  type Packet,
-  type PacketData,
-  PacketFormatError,
-  type PacketOptions,
-  type PacketType,
-  type ReadPacket,
-} from '../protocol/packet.js';
+import type { Packet, PacketData, PacketOptions, PacketType } from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
+import { PollingPosts, type PostReceiver } from './polling-posts.js';
+import { commonHeaders, type HttpCompression, respondWithError, respondWithPayload } from './polling-response.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
-
-/** The compression of responses: zlib's options, and the size in bytes from which on responses are compressed. */
-export type HttpCompression = ZlibOptions & { threshold: number };
 
 export interface PollingSettings {
   readonly frameGuard: FrameGuard;
@@ -38,23 +26,11 @@ const CLOSE_TIMEOUT_MS = 30_000;
  */
 const LATE_POLL_MS = 25;
 
-const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
-
-function respondWith(exchange: HttpExchange, { code, status, message }: HandshakeError): void {
-  respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
-}
-
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
-export class PollingTransport extends LazyEventEmitter implements Transport {
+export class PollingTransport extends LazyEventEmitter implements Transport, PostReceiver {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   private poll: HttpExchange | undefined;
-  private post: HttpExchange | undefined;
-  /** Whether the packets of a POST are being handled. */
-  private isHandling = false;
-  /** Called when a POST arrives. While it is set, a POST waits unread. */
-  private onHeldPost: (() => void) | undefined;
-  /** Whether the response to the last POST is still on its way to the worker with the client's connection. */
-  private isPostUnwritten = false;
+  private readonly posts = new PollingPosts(this);
   /** Whether the client has closed the session while none of its polls was waiting. */
   isPollExpected = false;
   private discarded = false;
@@ -70,7 +46,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     public owner: TransportOwner,
     readonly protocol: Protocol,
     private readonly supportsBinary: boolean,
-    private readonly settings: PollingSettings,
+    readonly settings: PollingSettings,
   ) {
     super();
   }
@@ -85,7 +61,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   get canSend(): boolean {
     // A client treats the response to its POST as the older one.
-    return this.poll !== undefined && !this.isPostUnwritten;
+    return this.poll !== undefined && !this.posts.isUnwritten;
   }
 
   get writable(): boolean {
@@ -103,27 +79,22 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
 
   /** Lets POSTs wait until {@link handleHeldPost}, or until {@link takePost} passes them on. */
   holdPosts(onHeldPost: () => void): void {
-    this.onHeldPost = onHeldPost;
+    this.posts.hold(onHeldPost);
   }
 
   /** Handles the POST that waits, and later ones at once. */
   handleHeldPost(): void {
-    const post = this.takePost();
-    this.onHeldPost = undefined;
-    if (post) this.onPost(post);
+    this.posts.handleHeld();
   }
 
   /** Releases the POST that waits unread, so that other code can handle it. */
   takePost(): HttpExchange | undefined {
-    if (!this.onHeldPost) return undefined;
-    const { post } = this;
-    this.post = undefined;
-    return post;
+    return this.posts.take();
   }
 
   /** Whether a POST is arriving, or some of its packets are not handled yet. */
   get isReceiving(): boolean {
-    return this.post !== undefined || this.isHandling;
+    return this.posts.isReceiving;
   }
 
   /** Whether a poll waits and no POST is in progress, so closing interrupts nothing. */
@@ -146,7 +117,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   onRequest(exchange: HttpExchange): void {
     const { method } = exchange.request;
     if (method === 'GET') this.onPoll(exchange);
-    else if (method === 'POST') this.onPost(exchange);
+    else if (method === 'POST') this.posts.receive(exchange);
     else respond(exchange, 500, {}, '');
   }
 
@@ -210,85 +181,13 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   /** The session has changed its transport. Its client has no poll any more, so a waiting poll came too late. */
   leave(): void {
     const poll = this.takePoll();
-    if (poll) respondWith(poll, handshakeErrors.BAD_REQUEST);
+    if (poll) respondWithError(poll, handshakeErrors.BAD_REQUEST);
     // A close in progress continues over the new transport.
     clearTimeout(this.closeTimer);
     this.closeWithNextPoll = undefined;
     this.readyState = 'open';
     this.discard();
     this.close();
-  }
-
-  private onPost(exchange: HttpExchange): void {
-    if (this.isReceiving) {
-      this.owner.onError(this, 'data request overlap from client');
-      return respond(exchange, 500, {}, '');
-    }
-    this.post = exchange;
-    if (this.onHeldPost) return this.onHeldPost();
-    const isBinary = exchange.request.headers['content-type'] === 'application/octet-stream';
-    exchange.readBody((error, body) => {
-      this.post = undefined;
-      if (error === 'aborted') return this.owner.onError(this, 'data request connection closed prematurely');
-      if (error === 'length required') return this.refuse(exchange, 411, 'content-length header required');
-      if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
-      if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
-      if (error === 'overloaded') return this.refuse(exchange, 503, 'too many bytes wait');
-      if (isBinary && this.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
-      // The response is sent when all packets are handled, so a client cannot send faster than the worker can follow.
-      this.isHandling = true;
-      this.settings.frameGuard.slice(this.handle(body, isBinary), () => {
-        this.isHandling = false;
-        // text/html keeps old browsers from offering a download.
-        const headers: ResponseHeaders = { 'Content-Type': 'text/html' };
-        this.addHeaders(headers, exchange);
-        respond(exchange, 200, headers, 'ok');
-        this.isPostUnwritten = exchange.whenWritten !== undefined;
-        exchange.whenWritten?.(() => {
-          this.isPostUnwritten = false;
-          if (this.canSend) this.onPollReady();
-        });
-      });
-    });
-  }
-
-  private refuse(exchange: HttpExchange, status: number, reason: string): void {
-    this.owner.onError(this, reason);
-    respond(exchange, status, {}, '');
-  }
-
-  /** Handles the packets of a POST, one per step. */
-  private *handle(body: Buffer, isBinary: boolean): Generator<void> {
-    try {
-      for (const [type, data] of this.packetsOf(body, isBinary)) {
-        if (type === 'close') {
-          this.isPollExpected = this.poll === undefined;
-          return this.onClose();
-        }
-        if (!this.onPacket(type, data)) return;
-        yield;
-      }
-    } catch (error) {
-      if (!(error instanceof PacketFormatError)) throw error;
-      this.owner.onError(this, 'parse error');
-    }
-  }
-
-  /** As on a WebSocket, a listener that throws does not keep the following packets from being handled. */
-  private onPacket(type: PacketType, data: PacketData | undefined): boolean {
-    try {
-      return this.owner.onPacket(this, type, data);
-    } catch (error) {
-      setImmediate(() => {
-        throw error;
-      });
-      return true;
-    }
-  }
-
-  private packetsOf(body: Buffer, isBinary: boolean): Iterable<ReadPacket> {
-    if (this.protocol === 4) return v4.readPayload(body.toString());
-    return isBinary ? v3.readBytes(body) : v3.readPayload(body.toString());
   }
 
   sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void {
@@ -302,36 +201,30 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     this.closeWithNextPoll = undefined;
     const payload = this.protocol === 4 ? v4.encodePayload(all) : v3.encodePayload(all, this.supportsBinary);
     const compress = all.some((packet) => packet.data !== undefined && packet.options?.compress !== false);
-    void this.write(exchange, payload, compress);
+    const type = typeof payload === 'string' ? 'text/plain; charset=UTF-8' : 'application/octet-stream';
+    const headers = this.headersFor(exchange, type);
+    void respondWithPayload(exchange, payload, headers, compress ? this.settings.httpCompression : undefined);
     last?.();
     this.owner.onDrain(this);
   }
 
-  private async write(exchange: HttpExchange, payload: string | Buffer, compress: boolean): Promise<void> {
-    const isText = typeof payload === 'string';
-    const headers: ResponseHeaders = {
-      'Content-Type': isText ? 'text/plain; charset=UTF-8' : 'application/octet-stream',
-    };
-    this.addHeaders(headers, exchange);
-    const { httpCompression } = this.settings;
-    if (compress && httpCompression && payload.length >= httpCompression.threshold) {
-      const encoding = accepts(exchange.request as unknown as IncomingMessage).encoding(['gzip', 'deflate']);
-      if (encoding === 'gzip' || encoding === 'deflate') {
-        headers['Content-Encoding'] = encoding;
-        return respond(exchange, 200, headers, await encoders[encoding](payload, httpCompression));
-      }
-    }
-    respond(exchange, 200, headers, payload);
-  }
-
-  private addHeaders(headers: ResponseHeaders, exchange: HttpExchange): void {
-    const agent = exchange.request.headers['user-agent'];
-    // Old versions of Internet Explorer treat some payloads as an attack.
-    if (agent && (agent.includes(';MSIE') || agent.includes('Trident/'))) headers['X-XSS-Protection'] = '0';
-    headers['cache-control'] = 'no-store';
-    headers['X-Content-Type-Options'] = 'nosniff';
+  /** The headers that a response with packets, or to packets, carries. */
+  headersFor(exchange: HttpExchange, contentType: string): ResponseHeaders {
+    const headers = commonHeaders(exchange, contentType);
     this.emit('headers', headers, exchange.request);
     this.settings.addHeaders(headers, exchange, this.sid);
+    return headers;
+  }
+
+  /** A POST contained a close packet. */
+  onClosePacket(): void {
+    this.isPollExpected = this.poll === undefined;
+    this.onClose();
+  }
+
+  /** The response to a POST has reached the client's worker. */
+  onPostWritten(): void {
+    if (this.canSend) this.onPollReady();
   }
 
   private onClose(): void {
@@ -349,9 +242,9 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
   dismiss(done: () => void): void {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
-    this.post?.destroy();
+    this.posts.destroy();
     const poll = this.takePoll();
-    if (poll) respondWith(poll, handshakeErrors.UNKNOWN_SID);
+    if (poll) respondWithError(poll, handshakeErrors.UNKNOWN_SID);
     done();
     this.readyState = 'closed';
     this.emit('close');
@@ -367,7 +260,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     if (this.readyState !== 'open') return;
     this.readyState = 'closing';
     // The rest of a POST would not reach any session.
-    this.post?.destroy();
+    this.posts.destroy();
     const finish = () => {
       this.closeWithNextPoll = undefined;
       done?.();

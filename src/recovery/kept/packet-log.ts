@@ -1,6 +1,7 @@
 import type { Floor } from './floors.js';
 import { encodeNumbers, encodeOffset, type Offset, offsetWith } from './offset.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
+import { parted, type StreamState } from './stream-state.js';
 import { Waits } from './waits.js';
 
 /** A packet that a message to the other workers carries: who sent it, its number, and when. */
@@ -24,24 +25,11 @@ const MAX_NEW_SENDERS = 8;
 
 /** For how long a floor is given out again while this worker receives nothing, in ms. */
 const FLOOR_MS = 1000;
-/** The number of packets in one part of a log. */
-const PART_PACKETS = 500;
-
 /** The number of packets that are added to an index in one turn of the event loop. */
 const INDEXED_AT_ONCE = 5000;
 const NO_ROOMS: ReadonlySet<string> = new Set();
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** A part of a worker's log, as another worker reads it. */
-export interface StreamState {
-  readonly sender: string;
-  readonly floor: number;
-  readonly floorAt: number;
-  readonly last: number;
-  readonly lastAt: number;
-  readonly packets: readonly KeptPacket[];
-}
 
 /** The recent broadcasts in one namespace, by the worker that sent them. */
 export class PacketLog {
@@ -304,20 +292,5 @@ export class PacketLog {
     this.waits.close();
     for (const stream of this.streams.values()) stream.release();
     this.streams.clear();
-  }
-}
-
-function* parted(state: StreamState): Iterable<StreamState> {
-  const { packets } = state;
-  if (packets.length === 0) yield state;
-  let { last, lastAt } = state;
-  for (let end = packets.length; end > 0; end -= PART_PACKETS) {
-    const start = Math.max(0, end - PART_PACKETS);
-    const before = packets[start - 1];
-    const floor = before ? before.number : state.floor;
-    const floorAt = before ? before.at : state.floorAt;
-    yield { ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) };
-    last = floor;
-    lastAt = floorAt;
   }
 }
