@@ -7,6 +7,8 @@ export interface StateFigures {
   members: number;
   /** Members that lack something that others have got. */
   behind: number;
+  /** Members without a pace that have been behind for long. */
+  behindLong: number;
   /** These three since the start, of closed rooms too. */
   changes: number;
   conflated: number;
@@ -47,7 +49,7 @@ class StateRooms {
   /** Undefined if there has never been one. */
   figures(): StateFigures | undefined {
     if (!this.isUsed) return undefined;
-    const gauges = { keys: 0, bytes: 0, members: 0, behind: 0, unstored: 0 };
+    const gauges = { keys: 0, bytes: 0, members: 0, behind: 0, behindLong: 0, unstored: 0 };
     const sum: StateFigures = { rooms: this.open.size, ...gauges, ...this.closed };
     for (const room of this.open) {
       const stats = room.stats();

@@ -1,8 +1,12 @@
 import type { Server } from 'socket.io';
+import { stateStores } from '../rooms/state-store.js';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 
 const ignore = (): void => {};
+
+/** How long the end waits until state rooms are stored, in ms. */
+const MAX_STORE_MS = 2000;
 
 /** Ctrl-C in a terminal reaches every process, but only the primary reacts to it. */
 export function holdSignals(): void {
@@ -16,6 +20,7 @@ export function holdSignals(): void {
 export async function endApplication(servers: readonly Server[]): Promise<void> {
   process.off('SIGTERM', ignore);
   if (process.listenerCount('SIGTERM') > 0) return void process.emit('SIGTERM', 'SIGTERM');
+  await stateStores.flushed(MAX_STORE_MS);
   await Promise.allSettled(servers.map((io) => io.close()));
   process.exit(0);
 }

@@ -30,6 +30,7 @@ import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
 import { stateRooms } from '../rooms/state-figures.js';
+import { stateStores } from '../rooms/state-store.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportBuffers, reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
@@ -37,6 +38,7 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
+import { stateStoreHost } from './state-store.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
@@ -102,6 +104,7 @@ export class MachineWorker implements EngineHost {
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
+    stateStores.host = stateStoreHost(config, this);
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }

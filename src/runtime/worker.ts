@@ -4,6 +4,7 @@ import { adminOf } from '../http/guard.js';
 import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
+import { stateStores } from '../rooms/state-store.js';
 import type { TemplatedApp, us_listen_socket } from '../sockets.js';
 import { answerPrimary } from './answers.js';
 import type { Application } from './application.js';
@@ -77,6 +78,7 @@ export async function runWorker(config: Config, version: string, application: Ap
 
   await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
   running.stop();
+  await stateStores.flushed(MAX_STORE_MS);
   await io.close();
   await running.close();
   worker.close();
@@ -84,6 +86,9 @@ export async function runWorker(config: Config, version: string, application: Ap
   app.close();
   process.exit(0);
 }
+
+/** How long the end waits until state rooms are stored, in ms. */
+const MAX_STORE_MS = 2000;
 
 /** How many ports the system may pick for PORT=0 before listening has failed: others can take each before it is used. */
 const PICKED_PORTS = 3;

@@ -27,10 +27,11 @@ import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
 
 export type { Chunk, StateMeta } from './chunk.js';
+export type { Joined, JoinOptions, StateRoomStats } from './contract.js';
 export type { StateChange, StateFormat } from './format.js';
 export type { StateRoomOptions } from './options.js';
 export type { StateReader } from './reader.js';
-export { type Joined, type JoinOptions, StateRoom, type StateRoomStats } from './room.js';
+export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
 type AnyNamespace = Namespace<any, any, any, any>;

@@ -16,6 +16,8 @@ const CHUNK_BYTES = 32_768;
 const MEASURE_MS = 20;
 /** How long members are served in one turn of the event loop, in ms. */
 const TURN_MS = 4;
+/** A member that is behind for so long is behind for long, in ms. */
+const LONG_MS = 30_000;
 
 interface Encoded {
   readonly chunk: Chunk;
@@ -53,6 +55,8 @@ export class Member {
   isLive = false;
   /** Whether it may be served: what it has is known. */
   isReady = true;
+  /** Since when bytes have waited for it while it lacked something, in ms; 0 if it has been served since. */
+  behindSince = 0;
 
   constructor(
     readonly reader: StateReader,
@@ -91,6 +95,16 @@ export class Members {
   get behind(): number {
     let count = 0;
     for (const member of this.others) if (this.lacks(member)) count++;
+    return count;
+  }
+
+  /** Members without a pace that have been behind for long. */
+  get behindLong(): number {
+    const since = performance.now() - LONG_MS;
+    let count = 0;
+    for (const { behindSince, intervalMs } of this.others) {
+      if (behindSince > 0 && behindSince < since && intervalMs === 0) count++;
+    }
     return count;
   }
 
@@ -172,9 +186,11 @@ export class Members {
       if (left-- === 0) break;
       if (!member.isReady) continue;
       if (!this.lacks(member)) {
+        member.behindSince = 0;
         this.enterTopic(member);
         continue;
       }
+      if (member.behindSince === 0) member.behindSince = now;
       if (member.intervalMs > 0) {
         if (member.seq >= member.goal && now < member.due) {
           wait = Math.min(wait, member.due - now);
@@ -190,8 +206,10 @@ export class Members {
       // Others have their turn first if the time is over.
       this.others.delete(member);
       this.others.add(member);
-      if (!this.lacks(member)) this.enterTopic(member);
-      else wait = 0;
+      if (!this.lacks(member)) {
+        member.behindSince = 0;
+        this.enterTopic(member);
+      } else wait = 0;
       if (performance.now() > end) {
         wait = 0;
         break;

@@ -206,6 +206,7 @@ describe('a Redis Cluster', () => {
       room.delete('gone');
       await room.stored();
     }
+    for (const room of others) room.close();
     await workers.stopAll();
     const client = new Cluster([url], { enableOfflineQueue: false, redisOptions: { enableReadyCheck: false } });
     await eventually(() => expect(client.status).toBe('ready'));
@@ -215,6 +216,7 @@ describe('a Redis Cluster', () => {
       const room = stateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: client });
       await room.ready();
       expect(stateOf(room)).toEqual({ key: name });
+      room.close();
     }
     await workers.stopAll();
     client.disconnect();

@@ -30,7 +30,6 @@ export function connectStore(url: string, events: ClientEvents): () => void {
     if (isClosed) return;
     if (isCluster === undefined) {
       events.onError(await whyNot(url));
-      // An unreachable Redis is not kept from answering by a process that wants to end.
       timer = setTimeout(connect, RETRY_MS).unref();
     } else end = isCluster ? openCluster(url, events) : openRedis(url, events);
   };
@@ -44,6 +43,7 @@ export function connectStore(url: string, events: ClientEvents): () => void {
 
 function openRedis(url: string, events: ClientEvents): () => void {
   const redis = new Redis(url, connectionOptions);
+  outlivesNothing(redis);
   const endWatch = keepWatch(() => [redis]);
   redis.on('error', async (error: Error) => events.onError(await reasonFor(redis, error)));
   redis.on('ready', events.onReady);
@@ -63,6 +63,7 @@ function openCluster(url: string, events: ClientEvents): () => void {
     slotsRefreshInterval: 5000,
     redisOptions: { ...withoutQueue, ...options },
   });
+  cluster.on('+node', outlivesNothing);
   const endWatch = keepWatch(() => cluster.nodes('master'));
   cluster.on('error', async (error: Error) => events.onError(await reasonFor(cluster, error, url)));
   cluster.on('node error', (error: Error) => events.onError(reasonOf(error)));
@@ -72,6 +73,11 @@ function openCluster(url: string, events: ClientEvents): () => void {
     endWatch();
     cluster.disconnect();
   };
+}
+
+/** A process whose servers are closed ends, also if the application has not closed its rooms. */
+function outlivesNothing(redis: Redis): void {
+  redis.on('connect', () => redis.stream.unref());
 }
 
 /** Why a Redis does not say what it is. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Change } from '../entries.js';
 import type { Encoded } from '../value.js';
 
@@ -43,6 +44,12 @@ export function aboutOf([life, ...counts]: readonly (string | null)[]): About {
 function countOf(value: string | null | undefined): number {
   const count = Number(`${value ?? 0}`);
   return Number.isSafeInteger(count) ? count : 0;
+}
+
+/** Short, and of letters that a version may have, whatever Redis says. */
+export function markOf(about: About | undefined): string {
+  const { life, generation } = about ?? { life: undefined, generation: 0 };
+  return createHash('sha256').update(`${generation} ${life}`).digest('base64url').slice(0, 8);
 }
 
 export const kinds = { deleted: 0, json: 1, bytes: 2 } as const;

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import type { HybridClock } from '../clock.js';
-import type { Change, Entries, Entry } from '../entries.js';
-import { bytesOf } from '../entries.js';
-import type { StateRoomSettings } from '../options.js';
+import type { Entry } from '../entries.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
-import { ABOUT_FIELDS, type About, aboutOf, type RoomKeys } from './fields.js';
+import { ABOUT_FIELDS, type About, aboutOf, markOf } from './fields.js';
+import type { StoredRoom, StoreWorkers } from './hosts.js';
 import type { StoreClient } from './scripts.js';
 import { Sync } from './sync.js';
 import { writeChanges } from './write.js';
@@ -19,28 +16,6 @@ const BATCH_BYTES = 262_144;
 const BATCH_CHANGES = 1000;
 /** Another worker's change may still be on its way here. After this time it is not, in ms. */
 const RECHECK_MS = 2000;
-
-/** What a store needs of its room. */
-export interface StoredRoom {
-  readonly name: string;
-  readonly entries: Entries;
-  readonly keys: RoomKeys;
-  readonly settings: StateRoomSettings;
-  apply(change: Change): void;
-  /** The room cannot be stored, or can again. */
-  onStore(isUp: boolean, reason: string): void;
-}
-
-/** What a store needs to know of the workers. */
-export interface StoreWorkers {
-  /** Names this worker. */
-  readonly node: string;
-  readonly clock: HybridClock;
-  /** Whether this worker does what one worker must do. */
-  readonly isFirst: boolean;
-  /** The time up to which this worker has every change. */
-  complete(): number;
-}
 
 /**
  * Keeps a room in Redis.
@@ -197,7 +172,7 @@ export class RoomStore implements ConnectedRoom {
         return { changes, to: changes.at(-1)!.seq };
       }
       changes.push({ ...entry });
-      bytes += bytesOf(entry.key, entry.value);
+      bytes += entry.bytes;
     }
     return { changes, to: this.room.entries.seq };
   }
@@ -262,7 +237,7 @@ export class RoomStore implements ConnectedRoom {
     this.settle();
   }
 
-  /** Calls back those that wait for changes up to a number. */
+  /** Resolves what waits for changes up to a number. */
   settle(): void {
     if (this.waiting.length === 0) return;
     const { written } = this;
@@ -310,10 +285,4 @@ export class RoomStore implements ConnectedRoom {
     for (const resolve of this.onLoaded.splice(0)) resolve();
     this.settle();
   }
-}
-
-/** Short, and of letters that a version may have, whatever Redis says. */
-function markOf(about: About | undefined): string {
-  const { life, generation } = about ?? { life: undefined, generation: 0 };
-  return createHash('sha256').update(`${generation} ${life}`).digest('base64url').slice(0, 8);
 }

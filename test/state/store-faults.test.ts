@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { type StateStoreHost, stateStores } from '../../src/rooms/state-store.js';
+import type { StateRoom } from '../../src/state/index.js';
+import { disconnectAll, pairOn } from '../rooms/support/clients.js';
+import { RedisProcess } from '../support/redis.js';
+import { eventually, until } from '../support/until.js';
+import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
+import { View } from './support/view.js';
+
+let redis: RedisProcess;
+let workers: StoredWorkers;
+/** What the operator is told: `+` and `-` before a problem. */
+let told: string[];
+let lost: string[];
+let warn: (warning: string) => void;
+
+beforeEach(async () => {
+  redis = await RedisProcess.start('--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes');
+  workers = new StoredWorkers({ redis: redis.url });
+  told = [];
+  lost = [];
+  warn = (warning) => lost.push(warning);
+  const host: StateStoreHost = {
+    redisUrl: undefined,
+    keyPrefix: 'gjallar:',
+    onDown: (problem, _, former) => told.push(...(former ? [`-${former}`] : []), `+${problem}`),
+    onUp: (problem) => told.push(`-${problem}`),
+    onLost: (warning) => warn(warning),
+  };
+  stateStores.host = host;
+});
+afterEach(async () => {
+  disconnectAll();
+  redis.signal('SIGCONT');
+  await workers.stopAll();
+  await redis.remove();
+  stateStores.host = undefined;
+});
+
+/** Sends commands to Redis as the operator. */
+async function ask(...commands: string[][]): Promise<void> {
+  const client = new Redis(redis.url);
+  for (const [command, ...args] of commands) await client.call(command!, ...args);
+  client.disconnect();
+}
+
+/** Sets as much as it can while Redis is as it is, and returns what Redis must have afterwards. */
+function fill(room: StateRoom, round: number): Record<string, string> {
+  const expected: Record<string, string> = {};
+  for (let key = 0; key < 20; key++) {
+    for (let value = 0; value < 10; value++) room.set(`k${key}`, [round, value]);
+    expected[`k${key}`] = JSON.stringify([round, 9]);
+  }
+  room.set('gone', 1);
+  room.delete('gone');
+  return Object.fromEntries(Object.entries(expected).sort());
+}
+
+const UNREACHABLE = 'Redis is unreachable: state rooms are not stored';
+
+test('a Redis that is down stops nothing, and gets the newest values when it returns', async () => {
+  const { room, node } = await workers.start();
+  const events: string[] = [];
+  room.on('storeDown', () => events.push('down'));
+  room.on('storeUp', () => events.push('up'));
+  room.set('before', 1);
+  room.set('deleted meanwhile', 1);
+  await room.stored();
+  await redis.stop();
+  const expected = fill(room, 1);
+  room.delete('deleted meanwhile');
+  const pair = await pairOn(node);
+  const view = new View(pair.client, 'quote');
+  room.join(pair.socket);
+  await view.shows(({ k19 }) => JSON.stringify(k19) === '[1,9]');
+  await until(() => told.length > 0);
+  expect(told).toEqual([`+${UNREACHABLE}`]);
+  expect(room.stats().unstored).toBe(22);
+  await redis.start();
+  await room.stored();
+  expect(await storedIn(redis.url)).toEqual({ before: '1', ...expected });
+  await until(() => told.length > 1);
+  expect(told).toEqual([`+${UNREACHABLE}`, `-${UNREACHABLE}`]);
+  expect(events).toEqual(['down', 'up']);
+}, 60_000);
+
+test('a Redis that hangs stops nothing, and gets the newest values when it goes on', async () => {
+  const { room } = await workers.start();
+  room.set('before', 1);
+  await room.stored();
+  redis.signal('SIGSTOP');
+  const expected = fill(room, 1);
+  await until(() => told.length > 0);
+  expect(told).toEqual([`+${UNREACHABLE}`]);
+  redis.signal('SIGCONT');
+  await room.stored();
+  expect(await storedIn(redis.url)).toEqual({ before: '1', ...expected });
+}, 60_000);
+
+test('a Redis that is full, read-only or has another password is told by its name', async () => {
+  const { room } = await workers.start();
+  room.set('before', 1);
+  await room.stored();
+  await ask(['CONFIG', 'SET', 'maxmemory', '1']);
+  const full = fill(room, 1);
+  await until(() => told.length > 0);
+  expect(told).toEqual(['+Redis rejects writes (OOM): state rooms are not stored']);
+  await ask(['CONFIG', 'SET', 'maxmemory', '0']);
+  await room.stored();
+  expect(await storedIn(redis.url)).toEqual({ before: '1', ...full });
+  await until(() => told.length > 1);
+  told = [];
+
+  await ask(['REPLICAOF', '127.0.0.1', '1']);
+  const readOnly = fill(room, 2);
+  await until(() => told.length > 0);
+  expect(told).toEqual(['+Redis rejects writes (READONLY): state rooms are not stored']);
+  // A server that starts reads what Redis has.
+  await workers.stopAll();
+  const again = await workers.start();
+  expect(again.room.get('before')).toBe(1);
+  expect(again.room.size).toBe(21);
+  await ask(['REPLICAOF', 'NO', 'ONE']);
+  const third = fill(again.room, 3);
+  expect(Object.keys(third)).toEqual(Object.keys(readOnly));
+  await again.room.stored();
+  expect(await storedIn(redis.url)).toEqual({ before: '1', ...third });
+  await until(() => told.at(-1)!.startsWith('-'));
+  told = [];
+
+  await ask(['CONFIG', 'SET', 'requirepass', 'secret'], ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+  again.room.set('after', 1);
+  await until(() => told.some((one) => one.includes('state rooms are not stored')));
+  await until(() => told.at(-1)!.includes('NOAUTH'));
+  await eventually(async () => {
+    const client = new Redis(redis.url, { password: 'secret' });
+    await client.config('SET', 'requirepass', '');
+    client.disconnect();
+  });
+  await again.room.stored();
+  expect(await storedIn(redis.url)).toEqual({ after: '1', before: '1', ...third });
+}, 60_000);
+
+test('an emptied Redis is filled again by the servers, and it is told', async () => {
+  const [one, two] = [await workers.start(), await workers.start()];
+  one.room.set('of one', 1);
+  two.room.set('of two', 2);
+  one.room.set('gone', 1);
+  await eventually(() => expect(two.room.size).toBe(3));
+  two.room.delete('gone');
+  await Promise.all([one.room.stored(), two.room.stored()]);
+  await ask(['FLUSHALL']);
+  const expected = { 'of one': '1', 'of two': '2' };
+  await eventually(async () => expect(await storedIn(redis.url)).toEqual(expected));
+  expect(lost.length).toBeGreaterThan(0);
+  expect(new Set(lost)).toEqual(
+    new Set(['Redis has lost the state of state rooms: the servers write what they have again']),
+  );
+  // It is filled once, and then it is quiet.
+  const count = lost.length;
+  one.room.set('of one', 3);
+  await one.room.stored();
+  expect(lost.length).toBe(count);
+  await workers.stopAll();
+  const three = await workers.start();
+  expect(stateOf(three.room)).toEqual({ 'of one': 3, 'of two': 2 });
+}, 60_000);
+
+test('a Redis that returns with older data gets what is newer, and brings nothing back', async () => {
+  const [one, two] = [await workers.start({ maxKeys: 5 }), await workers.start({ maxKeys: 5 })];
+  one.room.set('a', 'old');
+  one.room.set('gone', 1);
+  await one.room.stored();
+  const client = new Redis(redis.url);
+  const names = ['gjallar:{state:%2F:quotes}', 'gjallar:{state:%2F:quotes}:deleted'];
+  const dumps = await Promise.all(names.map((name) => client.dumpBuffer(name)));
+  one.room.set('a', 'new');
+  await eventually(() => expect(two.room.get('a')).toBe('new'));
+  two.room.delete('gone');
+  // More deletions than anybody remembers.
+  for (let key = 0; key < 30; key++) {
+    two.room.set(`k${key}`, 1);
+    two.room.delete(`k${key}`);
+  }
+  await Promise.all([one.room.stored(), two.room.stored()]);
+  await eventually(() => expect(stateOf(one.room)).toEqual({ a: 'new' }));
+  const transaction = client.multi().del(...names);
+  for (const [at, name] of names.entries()) if (dumps[at]) transaction.restore(name, 0, dumps[at]!);
+  await transaction.exec();
+  client.disconnect();
+  await eventually(async () => expect(await storedIn(redis.url)).toEqual({ a: '"new"' }));
+  for (const { room } of workers.workers) expect(stateOf(room)).toEqual({ a: 'new' });
+  expect(lost.length).toBeGreaterThan(0);
+}, 60_000);
+
+test('a server that starts without Redis serves after some time, and takes the state as changes later', async () => {
+  const one = await workers.start();
+  one.room.set('kept', 1);
+  one.room.set('newer', 'old');
+  await one.room.stored();
+  await workers.stopAll();
+  await redis.stop();
+  const two = await workers.start();
+  two.room.set('newer', 'new');
+  const pair = await pairOn(two.node);
+  const view = new View(pair.client, 'quote');
+  two.room.join(pair.socket);
+  await view.shows(({ newer }) => newer === 'new');
+  expect(view.state).toEqual({ newer: 'new' });
+  const { version } = view;
+  await redis.start();
+  await view.shows(({ kept }) => kept === 1);
+  expect(view.state).toEqual({ kept: 1, newer: 'new' });
+  expect(view.messages.filter(([, meta]) => meta.snapshot)).toHaveLength(1);
+  await two.room.stored();
+  expect(await storedIn(redis.url)).toEqual({ kept: '1', newer: '"new"' });
+  // A version from before cannot tell that the client lacks it.
+  const late = await pairOn(two.node);
+  const second = new View(late.client, 'quote');
+  two.room.join(late.socket, { version });
+  await second.shows(() => true);
+  expect(second.messages[0]![1].snapshot).toBe(true);
+}, 60_000);
+
+test('what is no state in Redis reaches no client', async () => {
+  const one = await workers.start();
+  one.room.set('good', 1);
+  await one.room.stored();
+  await workers.stopAll();
+  const name = 'gjallar:{state:%2F:quotes}';
+  const clock = `${Date.now() * 4096}`;
+  await ask(
+    ['HSET', name, 'mno-json', `${clock} someone 1 5`, 'vno-json', '{"a":'],
+    ['HSET', name, 'mno-value', `${clock} someone 1 5`],
+    ['HSET', name, 'mno-meta', 'x', 'vno-meta', '1'],
+    ['HSET', name, 'mlate', '9007199254740991 someone 1 1', 'vlate', '1'],
+    ['HSET', name, 'mlong', `${clock} someone 1 9000000`, 'vlong', '1'],
+    ['HSET', name, 'acount', 'many', 'ageneration', '-1', 'alife', 'a.b\n"'],
+  );
+  const two = await workers.start();
+  expect(stateOf(two.room)).toEqual({ good: 1 });
+  two.room.set('no-json', 2);
+  await two.room.stored();
+  const pair = await pairOn(two.node);
+  const view = new View(pair.client, 'quote');
+  two.room.join(pair.socket);
+  await view.shows(() => true);
+  expect(view.state).toEqual({ good: 1, 'no-json': 2 });
+  expect(view.version).toMatch(/^[\w-]+(\.[\w-]+){4}$/);
+}, 60_000);
