@@ -57,6 +57,13 @@ export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
 export {
+  listServers,
+  type ReachableServers,
+  type ServerDescription,
+  type ServerTarget,
+  serverSideEmitTo,
+} from './rooms/cluster-servers.js';
+export {
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,
