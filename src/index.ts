@@ -62,6 +62,13 @@ export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
 export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
+  listServers,
+  type ReachableServers,
+  type ServerDescription,
+  type ServerTarget,
+  serverSideEmitTo,
+} from './rooms/cluster-servers.js';
+export {
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,

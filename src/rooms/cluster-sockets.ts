@@ -1,16 +1,10 @@
-import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
-import { Adapter, type Room } from 'socket.io-adapter';
+import type { Namespace, RemoteSocket, Socket } from 'socket.io';
+import type { Room } from 'socket.io-adapter';
 import { remoteSocketsOf, type SocketDetails } from '../compat/socket-io.js';
+import { type AnyNamespace, type AnyServer, askServers, listenOnce, namespaceOf } from './server-questions.js';
 
 /** The event between servers. */
 const EVENT = 'gjallar:sockets';
-/** Adapters themselves wait for 5 s. */
-const MAX_WAIT_MS = 6000;
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnyServer = Server<any, any, any, any>;
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnyNamespace = Namespace<any, any, any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
 type AnyRemoteSocket = RemoteSocket<any, any>;
 
@@ -35,8 +29,6 @@ interface Question {
   readonly isDetailed: boolean;
 }
 
-type Answer = number | readonly SocketDetails[];
-
 /**
  * Counts the sockets in rooms on all workers and machines. Each worker answers with one number, where `fetchSockets()`
  * sends a description of each socket.
@@ -55,7 +47,7 @@ export async function countSockets(
 ): Promise<SocketCount> {
   const nsp = namespaceOf(of);
   const question: Question = { rooms: [rooms].flat(), isDetailed: false };
-  const { answers, isComplete } = await ask(nsp, question, isCount);
+  const { answers, isComplete } = await askServers(nsp, EVENT, question, isCount);
   return { sockets: answers.reduce((sum, count) => sum + count, countHere(nsp, question.rooms)), isComplete };
 }
 
@@ -75,7 +67,7 @@ export async function fetchReachableSockets(
   const question: Question = { rooms: [rooms].flat(), isDetailed: true };
   const [here, { answers, isComplete }] = await Promise.all([
     socketsHere(nsp, question.rooms),
-    ask(nsp, question, areDetails),
+    askServers(nsp, EVENT, question, areDetails),
   ]);
   // As in the result of `fetchSockets()`, a socket of this worker is the socket itself.
   const local = here as unknown[] as AnyRemoteSocket[];
@@ -84,33 +76,7 @@ export async function fetchReachableSockets(
 
 /** Lets a namespace answer the questions of other servers. */
 export function answerQuestions(nsp: Namespace): void {
-  // A server makes a further adapter for the same namespace when the application sets one.
-  const listeners = nsp.listeners(EVENT as never) as unknown[];
-  if (!listeners.includes(answer)) nsp.on(EVENT as never, answer as never);
-}
-
-function namespaceOf(of: AnyServer | AnyNamespace): Namespace {
-  return 'of' in of ? of.of('/') : of;
-}
-
-async function ask<Expected extends Answer>(
-  nsp: AnyNamespace,
-  question: Question,
-  isExpected: (answer: unknown) => answer is Expected,
-): Promise<{ answers: Expected[]; isComplete: boolean }> {
-  // Stock socket.io's own adapter has no other servers, and throws.
-  if (nsp.adapter.serverSideEmit === Adapter.prototype.serverSideEmit) return { answers: [], isComplete: true };
-  const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
-    const onEnd = (error: unknown, responses: readonly unknown[] = []) => {
-      clearTimeout(timer);
-      resolve({ error, responses });
-    };
-    // An adapter whose Redis is down may never call back.
-    const timer = setTimeout(() => onEnd('no answer'), MAX_WAIT_MS);
-    nsp.serverSideEmit(EVENT, question, onEnd);
-  });
-  const answers = responses.filter(isExpected);
-  return { answers, isComplete: !error && answers.length === responses.length };
+  listenOnce(nsp, EVENT, answer);
 }
 
 function answer(this: Namespace, question: unknown, reply: unknown): void {

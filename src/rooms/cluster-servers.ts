@@ -1,0 +1,137 @@
+import cluster from 'node:cluster';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { hostname } from 'node:os';
+import type { Namespace } from 'socket.io';
+import {
+  type AnyNamespace,
+  type AnyServer,
+  askServers,
+  hasOthers,
+  listenOnce,
+  namespaceOf,
+} from './server-questions.js';
+
+/** The event between servers. */
+const EVENT = 'gjallar:servers';
+
+/** A server: one Socket.IO server of a process. */
+export interface ServerDescription {
+  /** Unique among all servers, and new with each start. */
+  readonly id: string;
+  /** The name of its machine. */
+  readonly host: string;
+  readonly pid: number;
+  /** The number of the worker under `gjallar run`, or of `node:cluster`; undefined in a process alone. */
+  readonly worker?: number;
+}
+
+/** Servers with all of these properties. */
+export type ServerTarget = Partial<ServerDescription>;
+
+/** The servers of a namespace. */
+export interface ReachableServers {
+  /** This server is the first one. */
+  readonly servers: readonly ServerDescription[];
+  /** False if a server has not answered within 5 s. */
+  readonly isComplete: boolean;
+}
+
+const properties = ['id', 'host', 'pid', 'worker'] as const;
+
+/** Keeps the id of a server on the server itself, because a process may load several copies of gjallar. */
+const ID = Symbol.for('gjallar.server.id');
+
+function describe({ server }: Namespace): ServerDescription {
+  const marked = server as unknown as { [ID]?: string };
+  marked[ID] ??= randomUUID();
+  const { worker } = cluster;
+  return { id: marked[ID], host: hostname(), pid: process.pid, ...(worker && { worker: worker.id }) };
+}
+
+interface Message {
+  readonly to: readonly ServerTarget[];
+  readonly event: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Lists the servers that share a namespace.
+ * @param of a server, whose namespace `/` is meant, or a namespace; all servers that share it must run on gjallar
+ * @returns the servers; it never rejects because one is silent
+ */
+export async function listServers(of: AnyServer | AnyNamespace): Promise<ReachableServers> {
+  const nsp = namespaceOf(of);
+  const { answers, isComplete } = await askServers(nsp, EVENT, 'who', isDescription);
+  return { servers: [describe(nsp), ...answers], isComplete };
+}
+
+/**
+ * Does what `serverSideEmit()` does, for some servers alone.
+ *
+ * ```
+ * const { servers } = await listServers(io);
+ * serverSideEmitTo(io, servers[1], 'reload', 'prices');
+ * serverSideEmitTo(io, { host: 'web-2' }, 'reload', 'prices');
+ * ```
+ *
+ * @param of a server, whose namespace `/` is meant, or a namespace
+ * @param to one target or several: a server gets the event once if it has all properties of one of them. This server gets it,
+ *   too, if it is named, where `serverSideEmit()` leaves it out.
+ * @param event the name of the event, to which servers listen with `io.on()`
+ */
+export function serverSideEmitTo(
+  of: AnyServer | AnyNamespace,
+  to: ServerTarget | readonly ServerTarget[],
+  event: string,
+  ...values: unknown[]
+): void {
+  const nsp = namespaceOf(of);
+  const message: Message = { to: [to].flat().map(plain), event, values };
+  if (hasOthers(nsp)) (nsp as AnyNamespace).serverSideEmit(EVENT, message);
+  if (isFor(nsp, message)) emit(nsp, message);
+}
+
+/** Lets a namespace take part. */
+export function answerServers(nsp: Namespace): void {
+  listenOnce(nsp, EVENT, onMessage);
+}
+
+function onMessage(this: Namespace, message: unknown, reply: unknown): void {
+  if (typeof reply === 'function') reply(describe(this));
+  // Other programs may publish on the backplane too.
+  else if (isMessage(message) && isFor(this, message)) emit(this, message);
+}
+
+/** `emit()` of a namespace is for its clients. */
+function emit(nsp: Namespace, { event, values }: Message): void {
+  EventEmitter.prototype.emit.call(nsp, event, ...values);
+}
+
+/** Without properties that are undefined, so that they do not differ from missing ones on their way. */
+function plain(target: ServerTarget): ServerTarget {
+  return Object.fromEntries(properties.flatMap((name) => (target[name] === undefined ? [] : [[name, target[name]]])));
+}
+
+function isFor(nsp: Namespace, { to }: Message): boolean {
+  const own = describe(nsp);
+  return to.some((target) => {
+    const named = properties.filter((name) => target[name] !== undefined);
+    // A target without properties is a mistake, and does not stand for all servers.
+    return named.length > 0 && named.every((name) => target[name] === own[name]);
+  });
+}
+
+/** Names that mean something else on a namespace. */
+const RESERVED = new Set(['connect', 'connection', 'new_namespace']);
+
+function isMessage(value: unknown): value is Message {
+  const { to, event, values } = (value ?? {}) as Partial<Message>;
+  const areTargets = Array.isArray(to) && to.every((target) => typeof target === 'object' && target !== null);
+  return areTargets && typeof event === 'string' && !RESERVED.has(event) && Array.isArray(values);
+}
+
+function isDescription(value: unknown): value is ServerDescription {
+  const { id, host, pid } = (value ?? {}) as Partial<ServerDescription>;
+  return typeof id === 'string' && typeof host === 'string' && typeof pid === 'number';
+}
