@@ -52,6 +52,7 @@ function readCommand(args: readonly string[]): Command {
       options: {
         workers: { type: 'string', short: 'w' },
         'admin-port': { type: 'string' },
+        place: { type: 'string' },
         ...nodeFlags,
       },
     });
@@ -59,6 +60,7 @@ function readCommand(args: readonly string[]): Command {
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;
     if (values['admin-port'] !== undefined) process.env.ADMIN_PORT = values['admin-port'];
+    if (values.place !== undefined) process.env.PLACE = values.place;
     const names = Object.keys(nodeFlags) as (keyof typeof nodeFlags)[];
     const flags = names.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
     return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: flags };
@@ -66,7 +68,7 @@ function readCommand(args: readonly string[]): Command {
     if (error instanceof GjallarError) throw error;
     throw new GjallarError(
       'BAD_CONFIG',
-      `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [-- arguments]`,
+      `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [--place PARAMETER] [-- arguments]`,
     );
   }
 }
