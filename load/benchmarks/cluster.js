@@ -48,3 +48,36 @@ export const frames = {
   columns: roomsColumns,
   run: runRooms,
 };
+
+const placed = (nodes, more) => gjallar({ nodes, processes: nodes, bus: 'redis-frames', proxy: 'place', ...more });
+const spread = { proxy: 'spread' };
+
+/** What it saves that a proxy brings the members of a room to one node: `cluster --place`. */
+export const placement = {
+  about:
+    'rooms of 10 and of 1,000 on one, two and four nodes behind HAProxy, the members of each room on one node or on all',
+  peers: {
+    'socketio-nodes-2-spread': { ...stock, ...spread },
+    'gjallar-nodes-1-proxy': placed(1, { ...alone, bus: 'embedded', ...spread }),
+    'gjallar-nodes-2-spread': placed(2, spread),
+    'gjallar-nodes-2-placed': placed(2),
+    'gjallar-nodes-4-spread': placed(4, spread),
+    'gjallar-nodes-4-placed': placed(4),
+  },
+  cells: (quick) => [
+    ...(quick ? [1000, 4000] : [1000, 4000, 10_000]).map((perSecond) => placementCell(10, CLIENTS, perSecond)),
+    // Each room is on one node, so that several rooms share the work.
+    ...(quick ? [100] : [100, 1000]).map((perSecond) => placementCell(1000, 8000, perSecond)),
+  ],
+  columns: [
+    ...roomsColumns.slice(0, 2),
+    { key: 'proxyPerMessage', title: 'proxy µs/message', digits: 1 },
+    ...roomsColumns.slice(2),
+  ],
+  run: runRooms,
+};
+
+function placementCell(members, clients, perSecond) {
+  const label = `rooms of ${shown(members)}, ${shown(perSecond)} messages/s`;
+  return { label, clients, members, perSecond, behindProxy: true };
+}

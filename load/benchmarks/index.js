@@ -1,6 +1,6 @@
 import backpressure from './backpressure.js';
 import broadcast, { windows } from './broadcast.js';
-import { cluster, frames } from './cluster.js';
+import { cluster, frames, placement } from './cluster.js';
 import connect from './connect.js';
 import connections from './connections.js';
 import correspondence from './correspondence.js';
@@ -29,6 +29,7 @@ export const benchmarks = {
   windows,
   nodes,
   cluster,
+  placement,
   frames,
   workers,
   portable,

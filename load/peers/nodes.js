@@ -13,8 +13,9 @@ import { familyOf } from '../harness/processes.js';
 import { addressIn } from '../harness/service.js';
 import { settings, unavailable } from './control.js';
 import { freePort } from './free-port.js';
+import { startProxy } from './proxy.js';
 
-const { host, nodes = 1, bus, redis = nodes > 1 && bus !== 'nats' } = settings;
+const { host, nodes = 1, bus, proxy, redis = nodes > 1 && bus !== 'nats' } = settings;
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
 const children = [];
@@ -55,9 +56,18 @@ export async function runNodes(file, env = {}, args = []) {
   }
   const started = [];
   for (let i = 0; i < nodes; i++) started.push(await startNode(file, common, args));
+  let ports = started.map(({ port }) => port);
+  if (proxy) {
+    const front = await startProxy(folder, host, ports, proxy);
+    if (!front) return unavailable('haproxy is not installed');
+    children.push(front.child);
+    helpers.haproxy = front.child.pid;
+    ports = [front.port];
+  }
   process.send({
     ready: true,
-    ports: started.map(({ port }) => port),
+    ports,
+    nodePorts: started.map(({ port }) => port),
     pids: started.flatMap(({ pid }) => familyOf(pid)),
     helpers,
     redisUrl: common.REDIS_URL,

@@ -11,7 +11,7 @@ import { type RunConfig, runOptionKeys } from './run-options.js';
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadConfig(environment: Environment): Config {
-  const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
+  const config = Object.freeze(withDefaults(parse(Object.keys(options), environment) as Config, environment));
   checkWorkerPorts(config);
   checkBus(config);
   checkAdmin(config);
@@ -25,7 +25,7 @@ export function loadConfig(environment: Environment): Config {
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadRunConfig(environment: Environment): RunConfig {
-  const config = Object.freeze(withRoomForPayload(parse(runOptionKeys, environment) as RunConfig, environment));
+  const config = Object.freeze(withDefaults(parse(runOptionKeys, environment) as RunConfig, environment));
   checkWorkerPorts(config);
   checkBus(config);
   checkAdmin(config);
@@ -58,6 +58,19 @@ function secretFrom(
   } catch (error) {
     throw new GjallarError('BAD_CONFIG', `${name}_FILE must name a readable file: ${(error as Error).message}`);
   }
+}
+
+/** Defaults that depend on other options. */
+function withDefaults<T extends RunConfig>(config: T, environment: Environment): T {
+  return withPorts(withRoomForPayload(config, environment));
+}
+
+/** The first port of the workers if PLACE is set and WORKER_PORTS is not. */
+const FIRST_WORKER_PORT = 3001;
+
+function withPorts<T extends RunConfig>(config: T): T {
+  const { place, workerPorts } = config;
+  return place !== undefined && workerPorts === undefined ? { ...config, workerPorts: FIRST_WORKER_PORT } : config;
 }
 
 /** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */

@@ -4,6 +4,8 @@ import type { Config } from './options.js';
 export const runOptionKeys = [
   'workers',
   'workerPorts',
+  'place',
+  'placeMoves',
   'redisUrl',
   'redisPrefix',
   'natsUrl',

@@ -100,7 +100,20 @@ export interface EngineOptions {
   flushMs?: number;
   /** Prefix of the ids of this engine's sessions. @default "" */
   idPrefix?: string;
+  /**
+   * The key that a proxy places a client by, from the request of its handshake; undefined for a client without one. The
+   * proxy must hash the same. Used for metrics and PLACE_MOVES, on several workers.
+   * @default the query parameter that PLACE names
+   */
+  placeBy?: PlaceBy;
 }
+
+/** Finds the key that a client is placed by, in the request of its handshake. */
+export type PlaceBy = (handshake: {
+  readonly url: string;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}) => string | undefined;
 
 export type SlowPolicy = 'close' | 'drop' | 'drop-volatile';
 
@@ -136,6 +149,7 @@ export interface EngineSettings {
   readonly origins: readonly string[];
   readonly flushMs: number;
   readonly idPrefix: string;
+  readonly placeBy: PlaceBy | undefined;
 }
 
 const DEFAULT_THRESHOLD = 1024;
@@ -181,6 +195,7 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     origins: options.origins ?? ['*'],
     flushMs: options.flushMs ?? 25,
     idPrefix: options.idPrefix ?? '',
+    placeBy: options.placeBy,
   };
 }
 

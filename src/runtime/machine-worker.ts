@@ -14,7 +14,7 @@ import { socketsInUse } from '../compat/uws.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
 import { isAllowedOrigin } from '../engine/limits/origin.js';
-import type { EngineOptions } from '../engine/options.js';
+import type { EngineOptions, PlaceBy } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
 import { ClockWatch } from '../operations/clock-watch.js';
@@ -22,6 +22,7 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
 import { stateMetrics } from '../operations/metrics/state.js';
@@ -38,9 +39,14 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
+import { PlaceMover } from './placement/mover.js';
+import { Placement } from './placement/placement.js';
 import { stateStoreHost } from './state-store.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
+const UNSETTLED =
+  'clients with one key come to several workers in turn, so PLACE_MOVES leaves the key alone; configure the proxy with ' +
+  'gjallar doctor --proxy, or check that all of them use the same one';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
@@ -72,6 +78,9 @@ export class MachineWorker implements EngineHost {
   otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
+  /** Where the proxy places clients; undefined without PLACE and `placeBy`. */
+  private placement: Placement | undefined;
+  private mover: PlaceMover | undefined;
   private readonly parts: MeshParts;
   private readonly rejected = new RejectedRequests();
 
@@ -148,6 +157,7 @@ export class MachineWorker implements EngineHost {
       allowEIO3: config.allowEIO3,
       trustProxy: config.trustProxy,
       keepAlive: config.keepAlive,
+      ...(config.place !== undefined && { placeBy: ({ query }) => query[config.place!] }),
       ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
       ...own,
       idPrefix: idPrefixOf(this.mesh.id, this.machines?.id),
@@ -167,6 +177,14 @@ export class MachineWorker implements EngineHost {
     reportRefusals(engine, this.refusals, this.warnings);
     reportBuffers(engine, this.warnings, this.log);
     logSessions(engine, this.log);
+    if (engine.settings.placeBy) this.place(engine, engine.settings.placeBy);
+  }
+
+  private place(engine: Engine, placeBy: PlaceBy): void {
+    this.placement ??= new Placement(() => this.backplanes[0]?.places);
+    this.placement.watch(engine, placeBy);
+    if (!this.config.placeMoves || this.mover) return;
+    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key }, UNSETTLED));
   }
 
   /** The application has created a Socket.IO server. */
@@ -216,6 +234,12 @@ export class MachineWorker implements EngineHost {
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
     this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes), ...stateMetrics()]);
+    this.metrics.add(placementMetrics(() => this.placementFigures));
+  }
+
+  private get placementFigures(): PlacementFigures | undefined {
+    const { placement, mover, config } = this;
+    return placement && { by: config.place ?? '', counts: placement.counts, moved: mover?.moved ?? 0 };
   }
 
   /** What the health endpoints report of this worker in a state. */

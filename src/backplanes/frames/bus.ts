@@ -7,6 +7,7 @@ import { keyOf, type RoomKey } from './interest/room-key.js';
 import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
 import type { FrameLinks, Route } from './links.js';
+import { PlaceClaims } from './place-claims.js';
 import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
@@ -52,6 +53,8 @@ export class FrameBus {
   readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, BusMember>();
+  /** The claims of placement. */
+  readonly places: PlaceClaims;
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
@@ -72,9 +75,13 @@ export class FrameBus {
       onLeave: (worker) => {
         for (const member of this.members.values()) member.workerGone(worker);
       },
-      onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
+      onAdded: (peer, keys, since) => {
+        this.sendLate(peer, keys, since);
+        this.places.onClaim?.(peer.id, keys);
+      },
       onCheck: () => this.withheld.expire(ticksNow()),
     });
+    this.places = new PlaceClaims(this.interest);
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(malformed(error)),

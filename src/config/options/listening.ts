@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { flag, hosts, integer, oneOf, optionalInteger, origins, text } from '../values.js';
+import { flag, hosts, integer, matching, oneOf, optionalInteger, origins, text } from '../values.js';
 import { HOST, option } from './option.js';
 
 /** What the server listens on, and how it speaks HTTP. */
@@ -34,6 +34,24 @@ export const listening = {
     default: 'none',
     accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
     schema: optionalInteger(1, 65_535),
+  }),
+  place: option({
+    name: 'PLACE',
+    description:
+      'Query parameter that a proxy places clients by, such as room. Counts which clients are in their place, and sets ' +
+      'WORKER_PORTS to 3001 if it is unset. gjallar doctor --proxy prints the configuration of the proxy for it.',
+    default: 'none',
+    accepts: '1 to 64 letters, digits and underscores',
+    schema: matching(/^\w{1,64}$/),
+  }),
+  placeMoves: option({
+    name: 'PLACE_MOVES',
+    description:
+      'Whether clients that the proxy would send to another worker now are disconnected, in small batches, so that they ' +
+      'reconnect there. For clients that recover their session, or read what they have missed.',
+    default: 'false',
+    accepts: 'true or false',
+    schema: flag(false),
   }),
   tlsKey: option({
     name: 'TLS_KEY',

@@ -97,6 +97,16 @@ export class Interest {
     this.events.onLeave(worker);
   }
 
+  /** Tells the other workers once more that this one has members of a room. */
+  repeat(key: RoomKey): void {
+    this.announce();
+    if (!this.rooms.announced.has(key)) return;
+    this.tellAll((route) => {
+      const clock = this.clockOf(route);
+      return clock.isKnown ? numbersMessage(types.added, [clock.departure(ticksNow()), key]) : undefined;
+    });
+  }
+
   /** Tells the other workers which rooms have changed. */
   announce(): void {
     const { enteredAt } = this;

@@ -24,6 +24,11 @@ export class Peer {
     return false;
   }
 
+  /** Whether it has announced members of a room. */
+  has(key: RoomKey): boolean {
+    return this.rooms?.has(key) ?? false;
+  }
+
   add(keys: readonly RoomKey[]): void {
     for (const key of keys) this.rooms?.add(key);
   }

@@ -31,6 +31,7 @@ export function framesBackplane(
     },
     traffic: pubSub.health,
     sent: bus.sent,
+    places: bus.places,
     retire: () => machines.retire(),
     close: () => {
       bus.close();

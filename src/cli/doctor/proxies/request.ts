@@ -4,7 +4,7 @@ import { GjallarError } from '../../../errors.js';
 import { addressesIn } from './addresses.js';
 
 export const PROXY_USAGE =
-  'usage: gjallar doctor --proxy haproxy|nginx|envoy --place NAME [--addresses HOST:PORT-PORT,…] [--check PATH] ' +
+  'usage: gjallar doctor --proxy haproxy|nginx|envoy [--place NAME] [--addresses HOST:PORT-PORT,…] [--check PATH] ' +
   '[--hash-balance-factor PERCENT]';
 
 /** What the configuration of a proxy is made from. */
@@ -26,11 +26,11 @@ export interface ProxyRequest {
  */
 export function readProxyRequest(args: readonly string[], config: Config): ProxyRequest {
   const given = valuesOf(args);
-  const { place = '' } = given;
+  const { place = config.place ?? '' } = given;
   if (!/^\w{1,64}$/.test(place)) {
     throw new GjallarError(
       'BAD_CONFIG',
-      `--place must be the query parameter that names the room: 1 to 64 letters, digits and underscores`,
+      `--place must be the query parameter that names the room: 1 to 64 letters, digits and underscores; by default, PLACE`,
     );
   }
   const addresses = addressesIn(given.addresses ?? addressesHere(config));

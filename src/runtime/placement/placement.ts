@@ -1,0 +1,109 @@
+import type { PlaceClaims } from '../../backplanes/frames/place-claims.js';
+import type { Engine } from '../../engine/engine.js';
+import type { PlaceBy } from '../../engine/options.js';
+import type { Session } from '../../engine/session/session.js';
+
+/** A key with clients on this worker. */
+export interface PlacedKey {
+  readonly name: string;
+  readonly sessions: Set<Session>;
+  /** The worker that the proxy has sent the key to since; undefined if that is this one. */
+  newer: { readonly worker: string; readonly since: number } | undefined;
+  /** How often the key has gone elsewhere lately. */
+  turns: number;
+  turnedAt: number;
+}
+
+/** Turns of a key that are farther apart do not add up, in ms. */
+const FORGET_TURNS_MS = 600_000;
+
+/**
+ * Knows by which keys a proxy has placed the clients of this worker, and where the proxy sends each key now: to the worker
+ * that has claimed it last. Exists only with PLACE or the option `placeBy`.
+ */
+export class Placement {
+  /** By the hash that workers announce. Two names with one hash count as one key. */
+  readonly keys = new Map<number, PlacedKey>();
+  /** Clients without a key. */
+  withoutKey = 0;
+  private claims: PlaceClaims | undefined;
+
+  /** @param claimsOf finds the claims once the backplane is open; undefined on a backplane without them */
+  constructor(
+    private readonly claimsOf: () => PlaceClaims | undefined,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  watch(engine: Engine, placeBy: PlaceBy): void {
+    engine.on('connection', (session: Session) => {
+      const name = keyIn(session, placeBy);
+      if (name) return this.enter(name, session);
+      this.withoutKey++;
+      session.once('close', () => this.withoutKey--);
+    });
+  }
+
+  /** Whether the clients of a key are where the proxy sends it now. */
+  isInPlace(hash: number, { newer }: PlacedKey): boolean {
+    return !newer || !this.claims?.isAt(newer.worker, hash);
+  }
+
+  /** Clients by whether they are in their place. */
+  get counts(): Record<'in' | 'out' | 'none', number> {
+    const counts = { in: 0, out: 0, none: this.withoutKey };
+    for (const [hash, key] of this.keys) counts[this.isInPlace(hash, key) ? 'in' : 'out'] += key.sessions.size;
+    return counts;
+  }
+
+  private enter(name: string, session: Session): void {
+    const claims = this.openClaims();
+    if (!claims) return;
+    const hash = claims.hashOf(name);
+    let key = this.keys.get(hash);
+    if (!key) {
+      key = { name, sessions: new Set(), newer: undefined, turns: 0, turnedAt: 0 };
+      this.keys.set(hash, key);
+      claims.claim(name);
+    } else if (key.newer) {
+      // The proxy sends the key here after all, or again.
+      if (!this.isInPlace(hash, key)) claims.reclaim(name);
+      key.newer = undefined;
+    }
+    const { sessions } = key;
+    sessions.add(session);
+    session.once('close', () => {
+      sessions.delete(session);
+      if (sessions.size > 0) return;
+      this.keys.delete(hash);
+      claims.leave(name);
+    });
+  }
+
+  private openClaims(): PlaceClaims | undefined {
+    if (this.claims) return this.claims;
+    this.claims = this.claimsOf();
+    if (!this.claims) return undefined;
+    this.claims.onClaim = (worker, hashes) => {
+      for (const hash of hashes) {
+        const key = this.keys.get(hash);
+        if (!key) continue;
+        const now = this.now();
+        const isLongAgo = now - key.turnedAt > FORGET_TURNS_MS;
+        key.turns = isLongAgo ? 1 : key.turns + 1;
+        key.turnedAt = now;
+        key.newer = { worker, since: now };
+      }
+    };
+    return this.claims;
+  }
+}
+
+function keyIn({ request }: Session, placeBy: PlaceBy): string | undefined {
+  try {
+    const { url, headers, _query: query } = request;
+    const key = placeBy({ url, headers, query });
+    return typeof key === 'string' && key !== '' ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
