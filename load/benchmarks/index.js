@@ -16,6 +16,7 @@ import { nodes, workers } from './nodes.js';
 import portable from './portable.js';
 import sizing from './sizing.js';
 import rooms from './small-rooms.js';
+import state, { stateNodes } from './state.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
@@ -39,6 +40,8 @@ export const benchmarks = {
   marketdata,
   connections,
   backpressure,
+  state,
+  'state-nodes': stateNodes,
   http,
   express,
 };

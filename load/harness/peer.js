@@ -14,6 +14,7 @@ export const HOST = '127.0.0.1';
 const youngGeneration = ['--max-semi-space-size=2'];
 const flagsOf = {
   gjallar: youngGeneration,
+  'state-gjallar': youngGeneration,
   'gjallar-portable': youngGeneration,
   'ws-cluster': youngGeneration,
 };

@@ -45,8 +45,10 @@ export class DemoQuotes {
     if (!this.rooms.isWatched(DEMO_ROOM)) return this.close();
     if (performance.now() - this.otherAt < SILENCE_MS) return;
     try {
+      const first = Math.floor(Math.random() * SYMBOLS.length);
       for (let change = 0; change < CHANGES_PER_TICK; change++) {
-        const symbol = SYMBOLS[Math.floor(Math.random() * SYMBOLS.length)]!;
+        // Each key at most once, so that a fast client need not skip anything.
+        const symbol = SYMBOLS[(first + 5 * change) % SYMBOLS.length]!;
         await this.rooms.set(DEMO_ROOM, symbol, (before) => this.next(before as Quote | undefined));
       }
     } catch {
