@@ -53,7 +53,7 @@ export class RoomCore implements MembersHost, Replica {
     private readonly nsp: Namespace,
     private readonly hub: Hub,
     readonly name: string,
-    maxDeleted: number,
+    private readonly maxDeleted: number,
     openStore: ((core: RoomCore) => RoomStore) | undefined,
     private readonly onChange: (keys: () => string[]) => void,
   ) {
@@ -167,6 +167,8 @@ export class RoomCore implements MembersHost, Replica {
   change(key: string, value: Encoded | undefined): void {
     this.apply({ key, value, clock: this.hub.clock.tick(), origin: this.hub.node });
     this.hub.note(this);
+    // Deletions must not be forgotten before they are sent.
+    if (this.isReady && this.entries.seq - this.sent >= this.maxDeleted) this.hub.flush();
   }
 
   close(): void {
