@@ -3,7 +3,7 @@ import type { AdapterFactory } from '../native-rooms.js';
 import type { RemovalTarget } from '../recovery/kept/removals.js';
 import type { RecoveryState } from '../recovery/outcomes.js';
 import type { RecoveryOptions } from '../recovery/recovery.js';
-import type { PlaceClaims } from './frames/place-claims.js';
+import type { KeyArrivals } from './frames/key-arrivals.js';
 import type { ReachCounts } from './frames/reach.js';
 import type { SharedWindow } from './frames/window.js';
 
@@ -22,8 +22,8 @@ export interface Backplane {
   retire?(): void;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
-  /** The claims of placement; undefined if the backplane has none. */
-  readonly places?: PlaceClaims | undefined;
+  /** The arrivals of placement; undefined if the backplane has none. */
+  readonly places?: KeyArrivals | undefined;
   /** The state of connection state recovery; undefined if the server does not use it. */
   readonly recovery?: RecoveryState | undefined;
   /**

@@ -6,8 +6,8 @@ import { ticksNow } from './interest/remote-clock.js';
 import { keyOf, type RoomKey } from './interest/room-key.js';
 import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
+import { KeyArrivals } from './key-arrivals.js';
 import type { FrameLinks, Route } from './links.js';
-import { PlaceClaims } from './place-claims.js';
 import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
 import { type Broadcast, encodeBroadcast } from './wire/broadcast.js';
@@ -51,8 +51,8 @@ export interface FrameHandler {
 export class FrameBus {
   /** What the metrics of the backplane count. */
   readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
-  /** The claims of placement. */
-  readonly places: PlaceClaims;
+  /** The arrivals of placement. */
+  readonly places: KeyArrivals;
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
@@ -72,11 +72,11 @@ export class FrameBus {
       onLeave: (worker) => handler.onLeave(worker),
       onAdded: (peer, keys, since) => {
         this.sendLate(peer, keys, since);
-        this.places.onClaim?.(peer.id, keys);
+        this.places.onArrival?.(peer.id, keys);
       },
       onCheck: () => this.withheld.expire(ticksNow()),
     });
-    this.places = new PlaceClaims(this.interest);
+    this.places = new KeyArrivals(this.interest);
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(malformed(error)),
