@@ -38,8 +38,8 @@ function configurationOf(host, port, ports, kind) {
     'bind :80',
     `bind ${host}:${port}`,
   );
-  // One thread, as every node has. The connections of a benchmark are more than its default.
-  const placed = `global\n    nbthread 1\n    maxconn 18000\n\n${text}`;
+  // One thread, as every node has. Each connection takes two of the 20,000 descriptors that a process may have.
+  const placed = `global\n    nbthread 1\n    maxconn 9000\n\n${text}`;
   if (kind === 'place') return placed;
   return placed.replace(/ +balance hash .*\n +hash-type .*\n/, '    balance roundrobin\n');
 }

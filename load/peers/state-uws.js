@@ -1,6 +1,6 @@
 // The control row of the benchmark "state": uWebSockets.js alone, which publishes each change as a packet of the same bytes.
 
-import { settings } from './control.js';
+import { settings, unavailable } from './control.js';
 import { stateSource } from './state-source.js';
 import { app, listen, maxBackpressure } from './uws-app.js';
 import { eventPacket, MAX_PAYLOAD, openPacket, receive } from './wire.js';
@@ -26,4 +26,5 @@ app.ws('/socket.io/', {
   },
 });
 
-listen();
+if (settings.filled) unavailable('it keeps no values');
+else listen();

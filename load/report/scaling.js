@@ -29,7 +29,9 @@ them is the number of machines. "Bus per worker" is how many messages each worke
 bus, every worker reads every message, and a second shard takes no load off the first. On the sharded bus, a worker reads
 the rooms in which it has members, and one room stays on one shard. The bus of frames carries the same messages, at most
 one frame for each window, worker and other machine; "frames" are those that the gateway of a machine sends and
-reads. What it costs to hand them on to the other workers is left out.
+reads. What it costs to hand them on to the other workers is left out. "Placed" means that a proxy brings the members of a
+room to one worker ([placement](../guide/placement.md)). Only members that are elsewhere need the bus, and a message on it
+costs what it costs on the sharded bus.
 "Impossible" means that no number of machines is enough. Figures are rounded to two digits.`,
     ...known.map((name) => planTable(name, base)),
     ...missing(known),

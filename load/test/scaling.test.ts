@@ -8,6 +8,7 @@ interface Demand {
   fixed: number;
   size: number;
   readers: (workers: number) => number;
+  elsewhere?: number;
   store: number;
 }
 
@@ -71,6 +72,13 @@ test('on the bus of frames, the gateway of a machine reads one frame for each wi
   // 200 messages/s from each worker to each other machine leave in 40 frames/s.
   const many = planned(400_000, { cpu: 1e-5, messages: 0.01, memory: 0, bytes: 0 }, 'frames');
   expect(many).toMatchObject({ machines: 5, frames: (4 + 1) * 4 * 40 });
+});
+
+test('where a proxy brings the members of a room to one worker, only those elsewhere need the bus', () => {
+  // 20 workers' worth of clients, and 510 messages/s of which a tenth is read once, at 1 ms: 0.051 cores of work.
+  const { machines, perWorker } = planned(10_000, { messages: 0.051, elsewhere: 0.1 }, 'placed');
+  expect(machines).toBe(Math.ceil((10 + 0.051) / 2));
+  expect(perWorker).toBeCloseTo(51 / (machines * 4));
 });
 
 test('a machine alone needs no bus', () => {

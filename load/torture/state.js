@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasRedis, startRedis } from './attack/redis.js';
+import { UsageError } from '../harness/command.js';
+import { buses, startBus } from './state/bus.js';
 import { Cluster } from './state/cluster.js';
 import { Follower } from './state/follower.js';
 import { isOwned, Model } from './state/model.js';
+import { Store } from './state/store.js';
 import { progress, randomFrom } from './support/scenario.js';
 
 export const about =
@@ -11,7 +13,15 @@ export const about =
 export const options = {
   'times n': 'number of changes (100,000; 3,000 with --short)',
   'minutes n': 'time limit (60; 1 with --short)',
+  'bus name': `what joins the workers: ${buses.join(', ')} (redis if it is installed)`,
+  store: 'keeps the room in Redis, which fails now and then; all workers end and start again',
 };
+export const parameters = { bus: { type: 'string' }, store: { type: 'boolean' } };
+
+/** @throws UsageError */
+export function check({ bus }) {
+  if (bus !== undefined && !buses.includes(bus)) throw new UsageError(`--bus must be one of ${buses.join(', ')}`);
+}
 
 const WORKERS = 2;
 const CLIENTS = 12;
@@ -21,11 +31,13 @@ const BATCH = 25;
 /** After this time without changes, everybody must show the same, in ms. */
 const MAX_QUIET_MS = 30_000;
 
-export async function run({ short, seed, times = short ? 3000 : 100_000, minutes = short ? 1 : 60 }) {
+export async function run({ short, seed, times = short ? 3000 : 100_000, minutes = short ? 1 : 60, own = {} }) {
   const end = Date.now() + minutes * 60_000;
-  const redis = hasRedis() ? await startRedis() : undefined;
-  const cluster = new Cluster(redis?.url);
-  const trial = new Trial(cluster, randomFrom(seed));
+  const bus = await startBus(own.bus);
+  const random = randomFrom(seed);
+  const store = own.store ? await Store.start(random) : undefined;
+  const cluster = new Cluster(bus.url, store?.url);
+  const trial = new Trial(cluster, random, store);
   try {
     await trial.start();
     while (trial.model.changes < times && Date.now() < end) {
@@ -37,7 +49,8 @@ export async function run({ short, seed, times = short ? 3000 : 100_000, minutes
     progress('');
     trial.close();
     await cluster.remove();
-    await redis?.stop();
+    await store?.stop();
+    await bus.stop();
   }
 }
 
@@ -45,21 +58,24 @@ class Trial {
   #cluster;
   #random;
   #clients = [];
+  #phases = 0;
   #quietPoints = 0;
   #kills = 0;
   #pauses = 0;
   #wrong = [];
+  #store;
+  #stops = 0;
+  #fault;
 
-  constructor(cluster, random) {
+  constructor(cluster, random, store) {
     this.#cluster = cluster;
     this.#random = random;
+    this.#store = store;
     this.model = new Model(random);
   }
 
   async start() {
-    for (let machine = 0; machine < this.#cluster.machines; machine++) {
-      for (let at = 0; at < WORKERS; at++) await this.#cluster.start(machine);
-    }
+    await this.#startAll();
     for (let at = 0; at < CLIENTS; at++) {
       const client = new Follower(isOwned, at % 4 === 3 ? 20 : undefined);
       client.connect(this.#one(this.#cluster.workers));
@@ -75,9 +91,12 @@ class Trial {
   async phase() {
     const end = this.model.changes + PHASE;
     // Every second phase, workers are killed: one, or two at once.
-    const kills = this.#quietPoints % 2 === 0 ? 0 : 1 + Math.floor(this.#random() * 2);
+    const turn = this.#phases++ % 4;
+    const kills = turn % 2 === 0 ? 0 : 1 + Math.floor(this.#random() * 2);
+    const isStop = this.#store !== undefined && turn === 2;
     const killAt = this.model.changes + this.#random() * PHASE;
-    let isDue = kills > 0;
+    let isDue = kills > 0 || isStop;
+    if (this.#store && turn === 0) this.#fault = this.#store.fail();
     while (this.model.changes < end) {
       const { workers } = this.#cluster;
       const worker = this.#one(workers);
@@ -85,12 +104,18 @@ class Trial {
       if (this.#random() < 0.2) this.#disturbOne();
       if (isDue && this.model.changes >= killAt) {
         isDue = false;
-        await this.#kill(kills);
+        if (isStop) await this.#restartAll();
+        else await this.#kill(kills);
       }
       await sent;
       if (this.#random() < 0.1) await sleep(this.#random() * 50);
       this.#reconnectAll();
     }
+    await this.#fault;
+    await this.#quiet();
+    if (!this.#store || turn % 2 === 1) return;
+    // Nothing is on its way any more: all of it must be there again.
+    await this.#restartAll(true);
     await this.#quiet();
   }
 
@@ -103,6 +128,12 @@ class Trial {
       { name: 'changes', value: model.changes, least: 1 },
       { name: 'quiet points', value: this.#quietPoints, least: 1 },
       { name: 'workers killed', value: this.#kills },
+      ...(this.#store
+        ? [
+            { name: 'faults of the store', value: this.#store.faults, least: 1 },
+            { name: 'stops of all workers', value: this.#stops, least: 1 },
+          ]
+        : []),
       { name: 'clients that paused', value: this.#pauses },
       { name: 'returns of clients', value: sum('returns') },
       { name: 'snapshots', value: sum('snapshots') },
@@ -111,6 +142,22 @@ class Trial {
       { name: 'keys that went back', value: back.length, most: 0 },
       { name: 'the first of these', value: back.slice(0, 3).join('; ') || 'none' },
     ];
+  }
+
+  async #startAll() {
+    for (let machine = 0; machine < this.#cluster.machines; machine++) {
+      for (let at = 0; at < WORKERS; at++) await this.#cluster.start(machine);
+    }
+  }
+
+  /** Ends all workers, and starts as many. */
+  async #restartAll(isStored = false) {
+    this.#stops++;
+    const { workers } = this.#cluster;
+    await Promise.all(workers.map((worker) => worker.kill()));
+    if (!isStored) for (const worker of workers) this.model.killed(worker);
+    await this.#startAll();
+    this.#reconnectAll();
   }
 
   #disturbOne() {
@@ -158,12 +205,18 @@ class Trial {
       wrong = [
         ...this.model.wrong(first).map((key) => `${key} on the workers`),
         ...differing.map(() => 'workers differ'),
+        ...(await this.#wrongInStore(first)),
         ...this.#clients.flatMap((client, at) => client.wrong(first).map((key) => `${key} at client ${at}`)),
       ];
     } while (wrong.length > 0 && Date.now() < limit);
     this.#quietPoints++;
     this.#wrong.push(...wrong.map((one) => `${one} after ${this.model.changes} changes`));
     this.model.settle(state);
+  }
+
+  async #wrongInStore(state) {
+    const stored = await this.#store?.state();
+    return stored && sorted(stored) !== sorted(state) ? ['the store differs'] : [];
   }
 
   #one(list) {

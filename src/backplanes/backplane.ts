@@ -1,7 +1,7 @@
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
 import type { WorkerLinks } from '../worker-links.js';
-import type { PlaceClaims } from './frames/place-claims.js';
+import type { KeyArrivals } from './frames/key-arrivals.js';
 import type { ReachCounts } from './frames/reach.js';
 import type { SharedWindow } from './frames/window.js';
 
@@ -20,8 +20,8 @@ export interface Backplane {
   retire?(): void;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
-  /** The claims of placement; undefined if the backplane has none. */
-  readonly places?: PlaceClaims | undefined;
+  /** The arrivals of placement; undefined if the backplane has none. */
+  readonly places?: KeyArrivals | undefined;
   /** The state of connection state recovery; undefined if the server does not use it. */
   readonly recovery?: RecoveryState | undefined;
   /**

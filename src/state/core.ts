@@ -54,7 +54,7 @@ export class RoomCore implements MembersHost, Replica {
     private readonly nsp: Namespace,
     private readonly hub: Hub,
     readonly name: string,
-    maxDeleted: number,
+    private readonly maxDeleted: number,
     openStore: ((core: RoomCore) => RoomStore) | undefined,
     private readonly onChange: (keys: () => string[]) => void,
   ) {
@@ -169,6 +169,8 @@ export class RoomCore implements MembersHost, Replica {
     if (!this.isReady) this.early.add(key);
     this.apply({ key, value, clock: this.hub.clock.tick(), origin: this.hub.node });
     this.hub.note(this);
+    // Deletions must not be forgotten before they are sent.
+    if (this.isReady && this.entries.seq - this.sent >= this.maxDeleted) this.hub.flush();
   }
 
   close(): void {

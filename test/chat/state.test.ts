@@ -174,6 +174,8 @@ describe('one server', () => {
       code: 'STATE_FULL',
       message: expect.stringMatching(/MAX_ROOMS/),
     });
+    const { warnings } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings: string[] };
+    expect(warnings).toContainEqual(expect.stringMatching(/the list of state rooms.* is nearly full/));
     // A room without keys makes place.
     await api.delete('a', 'k');
     expect(await api.put('d', 'k', 1)).toEqual({ ok: true });

@@ -123,6 +123,23 @@ describe.each(Object.keys(buses))('over %s', (name) => {
     for (const { room } of workers) expect([...room.entries()].sort()).toEqual(Object.entries(views[0]!.state));
   });
 
+  test('a deletion reaches the others, however many follow at once', async () => {
+    const [one, two] = workers as [Worker, Worker];
+    const rooms = [one, two].map(({ node }) => stateRoom(node.io, 'small', { maxKeys: 5 }));
+    for (const room of rooms) await room.ready();
+    rooms[0]!.set('gone', 1);
+    await until(() => rooms[1]!.get('gone') === 1);
+    rooms[1]!.delete('gone');
+    for (let key = 0; key < 60; key++) {
+      rooms[1]!.set(`k${key}`, 1);
+      rooms[1]!.delete(`k${key}`);
+    }
+    rooms[1]!.set('last', 1);
+    await until(() => rooms[0]!.get('last') === 1);
+    expect([...rooms[0]!.entries()]).toEqual([['last', 1]]);
+    for (const room of rooms) room.close();
+  });
+
   test('of two sets at the same time, one wins everywhere', async () => {
     const [one, two] = workers as [Worker, Worker];
     const views = [await member(one), await member(two)];

@@ -9,3 +9,12 @@ test('state rooms show the same everywhere, and nothing goes back, whatever clie
     expect(figure(name)).toBeGreaterThan(0);
   }
 }, 180_000);
+
+test('the same with a store that fails now and then, and with all workers ending and starting again', async () => {
+  const { code, result, output } = await runTorture('state', '--store');
+  if (code !== 0) throw new Error(output);
+  const figure = (name: string) => result.figures.find((one) => one.name === name)!.value;
+  for (const name of ['faults of the store', 'stops of all workers', 'snapshots']) {
+    expect(figure(name)).toBeGreaterThan(0);
+  }
+}, 180_000);

@@ -17,7 +17,12 @@ export const assumptions = {
   rooms: {
     members: {
       value: 1000,
-      about: 'members per room; each user is in one room, and its members connect to any machine',
+      about:
+        'members per room; each user is in one room, and its members connect to any machine, unless a proxy places them',
+    },
+    elsewhere: {
+      value: 0.05,
+      about: 'other workers with members of a room that a proxy brings to one worker: one for every twentieth room',
     },
     perSecond: { value: 40, about: 'messages/s in each room, as in workload 1 with 10 publishers' },
     size: { value: 130, about: 'bytes per message' },

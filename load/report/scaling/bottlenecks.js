@@ -23,7 +23,7 @@ export function bottlenecks(known, base) {
   if (perWorker > 0) {
     lines.push(
       `- The classic bus reaches its limit when reading alone keeps every worker busy. That is at ${count(perWorker)} messages/s in the whole cluster, regardless of the number of machines${known.includes('rooms') ? `: ${count(perWorker / base.demand.rooms.messages)} users in such rooms` : ''}.`,
-      `- The sharded bus has no such limit, but the members of a room are spread ever thinner. With many more workers than members, every delivery needs a message on the bus${cost.delivery > 0 ? `, which costs ${count(cost.bus / cost.delivery)} times as much as the delivery itself` : ''}. A load balancer that sends the members of a room to the same machine would avoid it.`,
+      `- The sharded bus has no such limit, but the members of a room are spread ever thinner. With many more workers than members, every delivery needs a message on the bus${cost.delivery > 0 ? `, which costs ${count(cost.bus / cost.delivery)} times as much as the delivery itself` : ''}. A load balancer that sends the members of a room to the same worker avoids it ([placement](../guide/placement.md)).`,
     );
   }
   if (known.includes('rooms') && Number.isFinite(cost.framed + cost.frame)) lines.push(framesLine(base));

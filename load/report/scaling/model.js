@@ -10,6 +10,7 @@
  *   fixed: number, messages per second on the bus however many users there are
  *   size: number, bytes of a message on the bus
  *   readers: (workers: number) => number, how many of these workers or machines have members that a message is for
+ *   elsewhere?: number, how many workers have such members besides the one that a proxy brings them to
  *   store: number, seconds of a Redis per user and second for what is kept
  * }} Demand
  */
@@ -30,6 +31,7 @@ export function demands(p, cost) {
       messages: p.rooms.perSecond / p.rooms.members,
       size: p.rooms.size,
       readers: spread,
+      elsewhere: p.rooms.elsewhere,
     })),
     direct: needing(['heartbeat', 'direct', 'memory', 'bus', 'redis', 'store'], () => ({
       ...none,
@@ -74,6 +76,13 @@ function wireBytes({ segment, overhead, frame, window }, perSecond, size) {
 }
 
 /**
+ * How messages cross: every worker reads everything (classic); the rooms that it has members of, one message at a time
+ * (sharded); these in frames, one for each machine and window; or, one at a time, those of rooms that have members besides
+ * the worker that a proxy brings them to (placed).
+ * @typedef {'classic' | 'sharded' | 'frames' | 'placed'} Bus
+ */
+
+/**
  * What workers have for each other, each second.
  * @typedef {{
  *   messages: number, that each worker reads
@@ -84,16 +93,16 @@ function wireBytes({ segment, overhead, frame, window }, perSecond, size) {
  */
 
 /**
- * @param {'classic' | 'sharded' | 'frames'} bus every worker reads everything; the rooms that it has members of, one
- *   message at a time; or these in frames, one for each machine and window
+ * @param {Bus} bus
  * @returns {Traffic}
  */
-function trafficOf(bus, published, { readers, size }, { machine: { cores }, wire }, machines) {
+function trafficOf(bus, published, { readers, size, elsewhere = 0 }, { machine: { cores }, wire }, machines) {
   // A machine alone needs no bus between machines; its workers have their own, which is not counted.
   if (machines <= 1 || published === 0) return { messages: 0, frames: 0, copies: 0, copySize: 0 };
   const workers = machines * cores;
   if (bus !== 'frames') {
-    const copies = published * (bus === 'classic' ? workers : readers(workers));
+    const readersOn = { classic: () => workers, sharded: () => readers(workers), placed: () => elsewhere };
+    const copies = published * readersOn[bus]();
     return { messages: copies / workers, frames: 0, copies, copySize: size + wire.overhead };
   }
   const others = machines - 1;
@@ -114,7 +123,7 @@ function trafficOf(bus, published, { readers, size }, { machine: { cores }, wire
  * The smallest number of machines that carries `users`, with what limits it.
  * @param {number} users
  * @param {Demand} demand
- * @param {'classic' | 'sharded' | 'frames'} bus
+ * @param {Bus} bus
  * @returns {{
  *   machines: number, limits: Record<string, number>, first: string, perWorker: number, frames: number, shards: number
  * }} `limits` are the machines that each resource alone would need; Infinity where no number of machines is enough

@@ -6,7 +6,7 @@ const USERS = [1, 10, 100].map((millions) => millions * MILLION);
 
 /** The workloads by name, with the buses that make a difference to them. */
 export const workloads = {
-  rooms: { title: 'Chat rooms (workload 1)', buses: ['classic', 'sharded', 'frames'] },
+  rooms: { title: 'Chat rooms (workload 1)', buses: ['classic', 'sharded', 'frames', 'placed'] },
   direct: { title: 'One to one (workload 2)', buses: ['classic', 'sharded', 'frames'] },
   market: { title: 'Market data (workload 3)', buses: ['sharded'] },
   idle: { title: 'Idle connections (workload 4)', buses: ['sharded'] },

@@ -8,16 +8,21 @@ import { end } from '../support/at-exit.js';
 
 const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
-/** Workers that share the state room `quotes`: on two machines over Redis, or on one machine without Redis. */
+/** Workers that share the state room `quotes`: on two machines over a bus, or on one machine without one. */
 export class Cluster {
   workers = [];
   #directories;
   #bus;
+  #store;
   #ids = 0;
 
-  /** @param {string | undefined} bus the URL of Redis */
-  constructor(bus) {
+  /**
+   * @param {string | undefined} bus the URL of Redis or NATS
+   * @param {string | undefined} store the URL of the Redis that the room is stored in
+   */
+  constructor(bus, store) {
     this.#bus = bus;
+    this.#store = store;
     this.#directories = (bus ? [0, 1] : [0]).map(() => mkdtempSync(join(tmpdir(), 'gjallar-state-')));
   }
 
@@ -29,8 +34,15 @@ export class Cluster {
   async start(machine) {
     const id = ++this.#ids;
     const others = this.workers.filter((worker) => worker.machine === machine).map((worker) => `${worker.id}`);
-    const args = [this.#directories[machine], `${id}`, `machine${machine}`, this.#bus ?? '-', ...others];
-    const child = fork(script, args);
+    const args = [
+      this.#directories[machine],
+      `${id}`,
+      `machine${machine}`,
+      this.#bus ?? '-',
+      this.#store ?? '-',
+      ...others,
+    ];
+    const child = fork(script, args, { execArgv: ['--no-warnings'] });
     child.setMaxListeners(0);
     const worker = new Worker(child, id, machine);
     child.once('exit', () => {

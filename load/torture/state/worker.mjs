@@ -1,6 +1,6 @@
 // A worker with a state room, in a process that can be stopped and killed. Its parent tells it over IPC what to do.
-// Arguments: the folder of the machine's mesh, the worker's id, its machine, the URL of Redis (or `-`), and the ids of the
-// machine's other workers.
+// Arguments: the folder of the machine's mesh, the worker's id, its machine, the URL of Redis or NATS (or `-`), the URL of
+// the Redis that stores the room (or `-`), and the ids of the machine's other workers.
 
 import { Server } from 'socket.io';
 import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
@@ -9,11 +9,15 @@ import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/red
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/compat/uws.js';
 import { Engine } from '../../../build/index.js';
+import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
+import { ownWindow } from '../../../build/backplanes/frames/window.js';
+import { natsBackplane } from '../../../build/backplanes/nats/nats.js';
+import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
 import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';
 import { stateRoom } from '../../../build/state/index.js';
 
-const [directory, id, machine, url, ...others] = process.argv.slice(2);
+const [directory, id, machine, url, store, ...others] = process.argv.slice(2);
 process.once('disconnect', () => process.exit());
 
 const mesh = new Mesh(Number(id), directory);
@@ -21,16 +25,19 @@ await mesh.listen();
 await mesh.join(others.map(Number));
 const links = linksOf(mesh);
 const events = { onDown: () => {}, onUp: () => {} };
+const openFrames = url.startsWith('nats:') ? natsBackplane : redisFramesBackplane;
 const bus =
   url === '-'
     ? embeddedBackplane(links)
-    : redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events });
+    : openFrames({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events });
 const app = App();
 const engine = new Engine().attach(app);
 const io = new Server({ adapter: withNativeRooms(bus.factory, engine) });
 io.bind(engine);
 await bus.ready();
-const room = stateRoom(io, 'quotes', { event: 'quote', maxKeys: 1000 });
+const stored = store === '-' ? {} : { store: 'redis', redis: store };
+const room = stateRoom(io, 'quotes', { event: 'quote', maxKeys: 1000, ...stored });
+
 io.on('connection', (socket) => {
   socket.on('watch', (options, ack) => ack(room.join(socket, options)));
 });
@@ -42,14 +49,15 @@ const commands = {
   delete: (key) => room.delete(key),
   entries: () => [...room.entries()],
   stats: () => room.stats(),
+  stored: () => room.stored(),
   batch: (operations) => {
     for (const [operation, ...args] of operations) room[operation](...args);
   },
 };
 
-process.on('message', ({ number, name, args }) => {
+process.on('message', async ({ number, name, args }) => {
   try {
-    process.send({ number, result: commands[name](...args) });
+    process.send({ number, result: await commands[name](...args) });
   } catch (error) {
     process.send({ number, error: error.code ?? String(error) });
   }

@@ -6,8 +6,8 @@ import { ticksNow } from './interest/remote-clock.js';
 import { keyOf, type RoomKey } from './interest/room-key.js';
 import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
+import { KeyArrivals } from './key-arrivals.js';
 import type { FrameLinks, Route } from './links.js';
-import { PlaceClaims } from './place-claims.js';
 import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
@@ -53,8 +53,8 @@ export class FrameBus {
   readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, BusMember>();
-  /** The claims of placement. */
-  readonly places: PlaceClaims;
+  /** The arrivals of placement. */
+  readonly places: KeyArrivals;
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
@@ -77,11 +77,11 @@ export class FrameBus {
       },
       onAdded: (peer, keys, since) => {
         this.sendLate(peer, keys, since);
-        this.places.onClaim?.(peer.id, keys);
+        this.places.onArrival?.(peer.id, keys);
       },
       onCheck: () => this.withheld.expire(ticksNow()),
     });
-    this.places = new PlaceClaims(this.interest);
+    this.places = new KeyArrivals(this.interest);
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(malformed(error)),

@@ -1,5 +1,6 @@
 import { GjallarError } from '../../errors.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
+import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 
 /** The bounds of the state rooms of the chat service. */
@@ -24,8 +25,8 @@ export interface Watcher {
   empty(): void;
 }
 
-/** No room of a user has a control character in its name. */
-const DIRECTORY = '\x1fstate rooms';
+/** No room of a user has a control character in its name. Warnings name the directory if it is nearly full. */
+const DIRECTORY = 'the list of state rooms\x1f';
 /** A room's name has up to 128 characters, of up to three bytes each. */
 const MAX_NAME_BYTES = 384;
 
@@ -49,9 +50,7 @@ export class StateRooms {
     private readonly limits: StateLimits,
     private readonly onWatched: (name: string) => void = () => {},
   ) {
-    // Twice as many: it remembers removed rooms too, and workers may create rooms at the same time.
-    const maxKeys = 2 * limits.rooms;
-    this.directory = stateRoom(io, DIRECTORY, { maxKeys, maxKeyLength: MAX_NAME_BYTES });
+    this.directory = stateRoom(io, DIRECTORY, { maxKeys: limits.rooms, maxKeyLength: MAX_NAME_BYTES });
     this.directory.on('change', (names) => {
       for (const name of names) this.follow(name);
     });
@@ -77,7 +76,10 @@ export class StateRooms {
       const room = this.listed(name) ?? this.create(name);
       await room.ready();
       // It may have been removed meanwhile.
-      if (this.open.get(name) === room) return change(room);
+      if (this.open.get(name) !== room) continue;
+      change(room);
+      if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
+      return;
     }
   }
 
@@ -159,6 +161,13 @@ export class StateRooms {
     for (const [name, room] of this.open) if (room.size === 0) this.directory.delete(name);
   }
 
+  /** A room that was removed has keys: another worker has set them meanwhile. */
+  private relist(name: string): void {
+    if (this.directory.size >= this.limits.rooms) this.removeEmpty();
+    // At the bound, the room stays as it is, and is listed with its next key.
+    if (this.directory.size < this.limits.rooms) this.directory.set(name, 1);
+  }
+
   private full(what: string): GjallarError {
     return new GjallarError('STATE_FULL', `This server has ${what}, the maximum. Delete keys or rooms first.`);
   }
@@ -175,13 +184,22 @@ export class StateRooms {
   private follow(name: string): void {
     const room = this.open.get(name);
     if (this.directory.get(name) !== undefined) {
-      if (!room) this.openHere(name);
-    } else if (room && room.size > 0) this.directory.set(name, 1);
+      if (!room && isRoom(name)) this.openHere(name);
+    } else if (room && room.size > 0) this.relist(name);
     else if (room) {
       this.open.delete(name);
       room.close();
       for (const watcher of this.watchers.get(name) ?? []) watcher.empty();
     }
+  }
+}
+
+/** Other programs may publish on the backplane too. */
+function isRoom(name: string): boolean {
+  try {
+    return readRoom(name) === name;
+  } catch {
+    return false;
   }
 }
 

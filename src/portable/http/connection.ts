@@ -9,13 +9,15 @@ export type Serve = (response: PortableResponse, request: PortableRequest) => vo
 
 /** How many requests may wait on a connection for the response to an earlier one. */
 const MAX_WAITING = 16;
+/** A request waits if responses with more bytes than this have not been written yet. */
+const MAX_UNWRITTEN_BYTES = 262_144;
 /** A client that sends less of a body than this in this time is disconnected. */
 const MIN_BODY_BYTES = 10_000;
 const BODY_MS = 10_000;
 
 /**
  * The requests of a connection. node:http passes on each request as soon as it has read it. Here, a request waits for the
- * response to the one before, and after the last response, none is served.
+ * response to the one before, and for a client that does not read. After the last response, none is served.
  */
 export class HttpConnection {
   private isBusy = false;
@@ -24,6 +26,8 @@ export class HttpConnection {
   private waiting: [IncomingMessage, ServerResponse][] = [];
   private message: IncomingMessage | undefined;
   private response: PortableResponse | undefined;
+  /** Responses that node:http may still hold, because the client does not read. */
+  private unwritten: PortableResponse[] = [];
   private bytesRead = 0;
   private progressAt = 0;
 
@@ -44,8 +48,9 @@ export class HttpConnection {
 
   onRequest(message: IncomingMessage, response: ServerResponse): void {
     if (this.isOver || this.socket.destroyed) ignoreRest(this.socket);
-    else if (!this.isBusy) this.begin(message, response);
+    else if (!this.isBusy && this.unwrittenBytes() <= MAX_UNWRITTEN_BYTES) this.begin(message, response);
     else if (this.waiting.push([message, response]) > MAX_WAITING) this.response!.close();
+    else if (!this.isBusy) this.awaitReader();
   }
 
   /**
@@ -67,7 +72,18 @@ export class HttpConnection {
     this.isBusy = true;
     this.message = message;
     this.response = new PortableResponse(message, this.socket, response, this.onEnd);
+    this.unwritten.push(this.response);
     this.serve(this.response, new PortableRequest(message));
+  }
+
+  private unwrittenBytes(): number {
+    this.unwritten = this.unwritten.filter(({ isWritten }) => !isWritten);
+    return this.unwritten.reduce((bytes, response) => bytes + response.getWriteOffset(), 0);
+  }
+
+  private awaitReader(): void {
+    this.isBusy = true;
+    this.response!.whenWritten(this.next);
   }
 
   private readonly onEnd = (isLast: boolean): void => {
@@ -79,6 +95,7 @@ export class HttpConnection {
   };
 
   private readonly next = (): void => {
+    if (this.unwrittenBytes() > MAX_UNWRITTEN_BYTES) return this.awaitReader();
     const first = this.waiting.shift();
     if (first && !this.socket.destroyed) this.begin(...first);
   };

@@ -41,6 +41,15 @@ export class PortableResponse implements HttpResponse {
     return this.made;
   }
 
+  /** Whether node:http has written all of a response that is complete. */
+  get isWritten(): boolean {
+    return this.response.writableFinished;
+  }
+
+  whenWritten(then: () => void): void {
+    this.response.once('finish', then);
+  }
+
   /** Gives the connection up to a WebSocket. */
   protected detach(): void {
     this.finish();

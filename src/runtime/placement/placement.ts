@@ -1,4 +1,4 @@
-import type { PlaceClaims } from '../../backplanes/frames/place-claims.js';
+import type { KeyArrivals } from '../../backplanes/frames/key-arrivals.js';
 import type { Engine } from '../../engine/engine.js';
 import type { PlaceBy } from '../../engine/options.js';
 import type { Session } from '../../engine/session/session.js';
@@ -19,18 +19,18 @@ const FORGET_TURNS_MS = 600_000;
 
 /**
  * Knows by which keys a proxy has placed the clients of this worker, and where the proxy sends each key now: to the worker
- * that has claimed it last. Exists only with PLACE or the option `placeBy`.
+ * where a client of it has arrived last. Exists only with PLACE or the option `placeBy`.
  */
 export class Placement {
   /** By the hash that workers announce. Two names with one hash count as one key. */
   readonly keys = new Map<number, PlacedKey>();
   /** Clients without a key. */
   withoutKey = 0;
-  private claims: PlaceClaims | undefined;
+  private arrivals: KeyArrivals | undefined;
 
-  /** @param claimsOf finds the claims once the backplane is open; undefined on a backplane without them */
+  /** @param arrivalsOf finds the arrivals once the backplane is open; undefined on a backplane without them */
   constructor(
-    private readonly claimsOf: () => PlaceClaims | undefined,
+    private readonly arrivalsOf: () => KeyArrivals | undefined,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -45,7 +45,7 @@ export class Placement {
 
   /** Whether the clients of a key are where the proxy sends it now. */
   isInPlace(hash: number, { newer }: PlacedKey): boolean {
-    return !newer || !this.claims?.isAt(newer.worker, hash);
+    return !newer || !this.arrivals?.isAt(newer.worker, hash);
   }
 
   /** Clients by whether they are in their place. */
@@ -56,17 +56,17 @@ export class Placement {
   }
 
   private enter(name: string, session: Session): void {
-    const claims = this.openClaims();
-    if (!claims) return;
-    const hash = claims.hashOf(name);
+    const arrivals = this.openArrivals();
+    if (!arrivals) return;
+    const hash = arrivals.hashOf(name);
     let key = this.keys.get(hash);
     if (!key) {
       key = { name, sessions: new Set(), newer: undefined, turns: 0, turnedAt: 0 };
       this.keys.set(hash, key);
-      claims.claim(name);
+      arrivals.enter(name);
     } else if (key.newer) {
       // The proxy sends the key here after all, or again.
-      if (!this.isInPlace(hash, key)) claims.reclaim(name);
+      if (!this.isInPlace(hash, key)) arrivals.repeat(name);
       key.newer = undefined;
     }
     const { sessions } = key;
@@ -75,15 +75,15 @@ export class Placement {
       sessions.delete(session);
       if (sessions.size > 0) return;
       this.keys.delete(hash);
-      claims.leave(name);
+      arrivals.leave(name);
     });
   }
 
-  private openClaims(): PlaceClaims | undefined {
-    if (this.claims) return this.claims;
-    this.claims = this.claimsOf();
-    if (!this.claims) return undefined;
-    this.claims.onClaim = (worker, hashes) => {
+  private openArrivals(): KeyArrivals | undefined {
+    if (this.arrivals) return this.arrivals;
+    this.arrivals = this.arrivalsOf();
+    if (!this.arrivals) return undefined;
+    this.arrivals.onArrival = (worker, hashes) => {
       for (const hash of hashes) {
         const key = this.keys.get(hash);
         if (!key) continue;
@@ -94,7 +94,7 @@ export class Placement {
         key.newer = { worker, since: now };
       }
     };
-    return this.claims;
+    return this.arrivals;
   }
 }
 

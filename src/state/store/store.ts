@@ -221,7 +221,10 @@ export class RoomStore implements ConnectedRoom {
       });
       return;
     }
-    if (!this.isLoaded || this.room.entries.seq === this.written) return;
+    const { seq, forgottenSeq } = this.room.entries;
+    if (!this.isLoaded || seq === this.written) return;
+    // Deletions that are forgotten already are found by comparing.
+    if (forgottenSeq > this.written) return this.syncSoon();
     const wait = this.lastWrite + MIN_INTERVAL_MS - performance.now();
     if (wait > 0) return this.later(wait);
     void this.turn(() => this.write());

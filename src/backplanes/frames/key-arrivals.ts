@@ -5,12 +5,12 @@ import { keyOf, type RoomKey } from './interest/room-key.js';
 const NAMESPACE = 'place';
 
 /**
- * Tells the workers which keys of placement have clients where, in the announcements of rooms. A worker claims a key when
- * a proxy sends it a client. The newest claim shows where the proxy sends the key now, whatever function it computes.
+ * Tells the workers which keys of placement have clients where, in the announcements of rooms. A worker announces a key
+ * when a proxy sends it a client. The newest arrival shows where the proxy sends the key now, whatever function it computes.
  */
-export class PlaceClaims {
-  /** Called with a worker that claims keys. Set it before the first claim. */
-  onClaim: ((worker: string, keys: readonly RoomKey[]) => void) | undefined;
+export class KeyArrivals {
+  /** Called with a worker where clients of keys have arrived. */
+  onArrival: ((worker: string, keys: readonly RoomKey[]) => void) | undefined;
 
   constructor(private readonly interest: Interest) {}
 
@@ -20,12 +20,12 @@ export class PlaceClaims {
   }
 
   /** The first client of a key has come to this worker. */
-  claim(key: string): void {
+  enter(key: string): void {
     this.interest.rooms.add(NAMESPACE, nameOf(key));
   }
 
   /** The proxy sends clients of the key here again, after it has sent some to another worker. */
-  reclaim(key: string): void {
+  repeat(key: string): void {
     this.interest.repeat(this.hashOf(key));
   }
 

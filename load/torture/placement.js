@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { familyOf } from '../harness/processes.js';
+import { freePort } from '../peers/free-port.js';
+import { startProxy } from '../peers/proxy.js';
+import { Hosted } from './application/hosted.js';
+import { Redis } from './faults/redis.js';
+import { Residents, Speaker } from './placement/residents.js';
+import { atExit, own } from './support/at-exit.js';
+import { progress } from './support/scenario.js';
+
+export const about =
+  'a rolling restart and a killed machine under placed clients: numbers lost and repeated, and who is in place';
+
+export const options = {
+  'times n': 'number of rolling restarts before the machine is killed (3; 1 with --short)',
+  'minutes n': 'has no effect',
+};
+
+const HOST = '127.0.0.1';
+const MACHINES = 2;
+/** How many clients are to be in their place, and within which time. */
+const SHARE = 0.95;
+const WITHIN_MS = 30_000;
+
+export async function run({ short, times = short ? 1 : 3 }) {
+  const clients = short ? 60 : 1000;
+  const rooms = Array.from({ length: clients / 10 }, (_, index) => `room-${index}`);
+  const directory = mkdtempSync(join(tmpdir(), 'gjallar-placement-'));
+  atExit(() => rmSync(directory, { recursive: true, force: true }));
+  const redis = await Redis.start({ directory, host: HOST, port: await freePort(HOST), settings: [] });
+  const machines = [];
+  for (let index = 0; index < MACHINES; index++) {
+    machines.push(await Machine.start({ workers: short ? 1 : 2, redisUrl: redis.url, drain: short ? '1s' : '5s' }));
+  }
+  const ports = machines.flatMap((machine) => machine.ports);
+  const proxy = await startProxy(directory, HOST, ports, 'place');
+  if (!proxy) throw new Error('haproxy is not installed');
+  own(proxy.child);
+  const url = `http://${HOST}:${proxy.port}`;
+  const residents = new Residents(url);
+  await residents.add(clients, rooms);
+  const speaker = new Speaker(url, rooms, 20);
+  const figures = [];
+  try {
+    for (let count = 1; count <= times; count++) {
+      for (const machine of machines) {
+        progress(`rolling restart ${count}`);
+        await machine.restart();
+        await residents.untilConnected(WITHIN_MS);
+      }
+      figures.push(...(await settled(residents, rooms, `after rolling restart ${count}`)));
+    }
+    progress('a machine is killed');
+    machines[1].kill();
+    figures.push(...(await settled(residents, rooms, 'after the death of a machine')));
+    await speaker.stop();
+    await sleep(2000);
+    figures.push(...totals(residents, speaker));
+  } finally {
+    progress('');
+    residents.close();
+    await speaker.stop();
+    await machines[0].stop();
+    machines[1].kill();
+    proxy.child.kill();
+    await redis.kill();
+  }
+  return figures;
+}
+
+/** New clients show where the proxy sends the rooms now. Then the others follow. */
+async function settled(residents, rooms, when) {
+  const start = performance.now();
+  await residents.untilConnected(WITHIN_MS);
+  const before = await residents.inPlace();
+  await residents.add(rooms.length, rooms);
+  let share = 0;
+  while (share < SHARE && performance.now() - start < WITHIN_MS) {
+    await sleep(500);
+    share = await residents.inPlace();
+  }
+  const seconds = Math.round((performance.now() - start) / 100) / 10;
+  return [
+    { name: `in place ${when}, before new clients come`, value: Math.round(before * 100), unit: '%' },
+    { name: `in place ${when}`, value: Math.round(share * 100), unit: '%', least: 100 * SHARE },
+    { name: `time until then`, value: seconds, unit: 's', most: WITHIN_MS / 1000 },
+  ];
+}
+
+function totals(residents, { said }) {
+  return [
+    { name: 'clients', value: residents.size },
+    { name: 'not connected at the end', value: residents.size - residents.connected, most: 0 },
+    { name: 'reconnects', value: residents.reconnects },
+    { name: 'reconnects with the same session', value: residents.recovered },
+    { name: 'deliveries', value: residents.deliveries, least: 1 },
+    { name: 'lost in a session', value: residents.lost(said), most: 0 },
+    { name: 'repeated', value: residents.repeated, most: 0 },
+  ];
+}
+
+const app = fileURLToPath(new URL('placement/app.mjs', import.meta.url));
+
+/** An application on the workers of one machine, each on a port of its own. */
+class Machine {
+  #hosted;
+
+  static async start(options) {
+    const machine = new Machine();
+    machine.options = options;
+    // Ports in a row, which nobody else asks for meanwhile.
+    const first = await freePort(HOST);
+    machine.ports = Array.from({ length: options.workers }, (_, index) => first + index);
+    await machine.#begin();
+    return machine;
+  }
+
+  async #begin() {
+    const { workers, redisUrl, drain } = this.options;
+    const environment = {
+      ...{ REDIS_URL: redisUrl, PLACE: 'room', PLACE_MOVES: 'true', WORKER_PORTS: String(this.ports[0]) },
+      ...{ TRUST_PROXY: '1', DRAIN_TIMEOUT: drain, MAX_CONNECTIONS_PER_IP: '0' },
+    };
+    this.#hosted = await Hosted.start({ app, workers, environment });
+  }
+
+  async restart() {
+    await this.#hosted.stop();
+    await this.#begin();
+  }
+
+  kill() {
+    for (const pid of familyOf(this.#hosted.pid)) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+
+  stop() {
+    return this.#hosted.stop();
+  }
+}
