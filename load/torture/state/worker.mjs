@@ -3,10 +3,10 @@
 // the Redis that stores the room (or `-`), and the ids of the machine's other workers.
 
 import { Server } from 'socket.io';
-import { embeddedBackplane, embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
-import { ownWindow, ownWindow } from '../../../build/backplanes/frames/window.js';
+import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
+import { ownWindow } from '../../../build/backplanes/frames/window.js';
 import { natsBackplane } from '../../../build/backplanes/nats/nats.js';
-import { redisFramesBackplane, redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
+import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/compat/uws.js';
 import { Engine } from '../../../build/index.js';
