@@ -66,7 +66,7 @@ export {
   type ServerDescription,
   type ServerTarget,
   serverSideEmitTo,
-} from './rooms/cluster-servers.js';
+} from './rooms/cluster/servers.js';
 export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
   countSockets,

@@ -8,7 +8,7 @@ import { Departure } from '../runtime/lifecycle/departure.js';
 import { sendToPrimary } from '../runtime/lifecycle/orders.js';
 import { stopListening } from '../runtime/lifecycle/stop-listening.js';
 import { MachineWorker } from '../runtime/machine-worker.js';
-import { namespaceMetrics } from '../runtime/stats.js';
+import { namespaceMetrics } from '../runtime/overview/stats.js';
 import { onServer } from '../server/install.js';
 import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
 import { windowOf } from '../server/server-window.js';

@@ -7,7 +7,7 @@ import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
 import type { Report } from './operator/operator.js';
 import { OverviewSampler } from './overview/sampler.js';
-import { statsOf, type WorkerStats } from './stats.js';
+import { statsOf, type WorkerStats } from './overview/stats.js';
 
 /** The answers of a worker to the primary, by question. */
 export interface Answers {

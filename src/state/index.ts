@@ -26,11 +26,11 @@ import { type StateRoomOptions, settingsOf } from './options.js';
 import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
 
-export type { Chunk, StateMeta } from './chunk.js';
 export type { Joined, JoinOptions, StateRoomStats } from './contract.js';
-export type { StateChange, StateFormat } from './format.js';
+export type { Chunk, StateMeta } from './members/chunk.js';
+export type { StateChange, StateFormat } from './members/format.js';
+export type { StateReader } from './members/reader.js';
 export type { StateRoomOptions } from './options.js';
-export type { StateReader } from './reader.js';
 export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events

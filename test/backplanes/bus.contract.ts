@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
-import { listServers, serverSideEmitTo } from '../../src/rooms/cluster-servers.js';
-import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
+import { listServers, serverSideEmitTo } from '../../src/rooms/cluster/servers.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/clients.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Server } from 'socket.io';
 import { privateParts } from '../../src/compat/socket-io-server.js';
-import { namespaceMetrics } from '../../src/runtime/stats.js';
+import { namespaceMetrics } from '../../src/runtime/overview/stats.js';
 
 test('namespaces that come and go get no more than 100 labels', () => {
   const io = new Server();

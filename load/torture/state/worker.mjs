@@ -5,14 +5,11 @@
 import { Server } from 'socket.io';
 import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
 import { ownWindow } from '../../../build/backplanes/frames/window.js';
+import { natsBackplane } from '../../../build/backplanes/nats/nats.js';
 import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/compat/uws.js';
 import { Engine } from '../../../build/index.js';
-import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
-import { ownWindow } from '../../../build/backplanes/frames/window.js';
-import { natsBackplane } from '../../../build/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
 import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';
 import { stateRoom } from '../../../build/state/index.js';

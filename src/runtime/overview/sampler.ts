@@ -11,9 +11,9 @@ import { roomOfTopic, topicNameOf } from '../../rooms/index.js';
 import { type ApplicationView, ordinaryView } from '../application.js';
 import { atMostEvery } from '../intervals.js';
 import type { MachineWorker } from '../machine-worker.js';
-import { socketsByNamespace } from '../stats.js';
 import { EventLoopDelay } from './event-loop-delay.js';
 import { LargestRooms } from './largest-rooms.js';
+import { socketsByNamespace } from './stats.js';
 
 type Reached = Pick<WorkerCounts, 'stayed' | 'crossedWorkers' | 'crossedMachines'>;
 

@@ -1,7 +1,8 @@
 import type { HybridClock } from '../clock.js';
-import type { Change, Entries } from '../entries.js';
+import type { Change, Entries, Entry } from '../entries.js';
 import type { StateRoomSettings } from '../options.js';
-import type { RoomKeys } from './fields.js';
+import type { About, RoomKeys } from './fields.js';
+import type { StoreClient } from './scripts.js';
 
 /** What a store needs of its room. */
 export interface StoredRoom {
@@ -23,4 +24,25 @@ export interface StoreWorkers {
   readonly isFirst: boolean;
   /** The time up to which this worker has every change. */
   complete(): number;
+}
+
+/** What comparing with Redis and writing to it need of a room's store. */
+export interface RoomInStore {
+  readonly room: StoredRoom;
+  readonly workers: StoreWorkers;
+  /** The number of the change up to which this worker's own changes are in Redis. */
+  written: number;
+  readonly isLoaded: boolean;
+  /** Whether another worker has given the room to this one when it was opened. */
+  readonly isFilled: boolean;
+  /** Whether the other workers have to compare too. */
+  isAnnounceDue: boolean;
+  about: About | undefined;
+  readonly isOwn: (entry: Entry) => boolean;
+  batchAfter(seq: number, isWanted: (entry: Entry) => boolean): { changes: Entry[]; to: number };
+  run<T>(bytes: number, command: (client: StoreClient) => Promise<T>): Promise<T>;
+  noteAbout(about: About): void;
+  countWritten(count: number): void;
+  syncLater(): void;
+  settle(): void;
 }

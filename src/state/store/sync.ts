@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Entry } from '../entries.js';
 import { ABOUT_FIELDS, aboutOf, decodeStored, isNewer, kinds, type Meta, parseMeta } from './fields.js';
-import type { RoomStore } from './store.js';
+import type { RoomInStore } from './hosts.js';
 import { lifeName, writeChanges } from './write.js';
 
 /** How many keys are read at once, and about how many bytes of their values. */
@@ -17,7 +17,7 @@ type Seen = Map<string, Meta>;
 
 /** Compares a room with what Redis has of it: takes what is newer there, and writes what is newer here. */
 export class Sync {
-  constructor(private readonly store: RoomStore) {}
+  constructor(private readonly store: RoomInStore) {}
 
   async run(): Promise<void> {
     const { store } = this;

@@ -1,8 +1,8 @@
-import type { Outbox } from '../engine/delivery/outbox.js';
-import type { NativeWebSocket } from '../engine/http/exchange.js';
-import type { EncodedPackets } from '../rooms/encoded-packet.js';
+import type { Outbox } from '../../engine/delivery/outbox.js';
+import type { NativeWebSocket } from '../../engine/http/exchange.js';
+import type { EncodedPackets } from '../../rooms/encoded-packet.js';
+import type { Entries } from '../entries.js';
 import { type Chunk, NOTHING, type StateMeta, takeChunk } from './chunk.js';
-import type { Entries } from './entries.js';
 import type { StateFormat } from './format.js';
 import type { StateReader } from './reader.js';
 

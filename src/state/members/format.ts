@@ -1,7 +1,7 @@
 import type { Namespace } from 'socket.io';
-import type { EncodedPackets } from '../rooms/encoded-packet.js';
+import type { EncodedPackets } from '../../rooms/encoded-packet.js';
+import { decodeValue } from '../value.js';
 import type { Chunk, StateMeta } from './chunk.js';
-import { decodeValue } from './value.js';
 
 /** How a kind of client gets changes. Clients with the same format share a topic, and what is encoded for it. */
 export interface StateFormat {

@@ -1,4 +1,4 @@
-import type { Entries, Entry } from './entries.js';
+import type { Entries, Entry } from '../entries.js';
 
 /** What a client is told with its changes. */
 export interface StateMeta {

@@ -3,14 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import type { Namespace } from 'socket.io';
-import {
-  type AnyNamespace,
-  type AnyServer,
-  askServers,
-  hasOthers,
-  listenOnce,
-  namespaceOf,
-} from './server-questions.js';
+import { type AnyNamespace, type AnyServer, askServers, hasOthers, listenOnce, namespaceOf } from './questions.js';
 
 /** The event between servers. */
 const EVENT = 'gjallar:servers';

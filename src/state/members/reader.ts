@@ -1,8 +1,8 @@
 import type { Socket } from 'socket.io';
-import { packetStepsOf } from '../compat/socket-io.js';
-import type { NativeWebSocket } from '../engine/http/exchange.js';
-import { Session } from '../engine/session/session.js';
-import type { EncodedPackets } from '../rooms/encoded-packet.js';
+import { packetStepsOf } from '../../compat/socket-io.js';
+import type { NativeWebSocket } from '../../engine/http/exchange.js';
+import { Session } from '../../engine/session/session.js';
+import type { EncodedPackets } from '../../rooms/encoded-packet.js';
 
 /** A client of a room, of any kind. */
 export interface StateReader {

@@ -1,7 +1,7 @@
 import type { Namespace, RemoteSocket, Socket } from 'socket.io';
 import type { Room } from 'socket.io-adapter';
-import { remoteSocketsOf, type SocketDetails } from '../compat/socket-io.js';
-import { type AnyNamespace, type AnyServer, askServers, listenOnce, namespaceOf } from './server-questions.js';
+import { remoteSocketsOf, type SocketDetails } from '../../compat/socket-io.js';
+import { type AnyNamespace, type AnyServer, askServers, listenOnce, namespaceOf } from './questions.js';
 
 /** The event between servers. */
 const EVENT = 'gjallar:sockets';

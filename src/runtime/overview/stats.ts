@@ -1,7 +1,7 @@
 import type { Server } from 'socket.io';
-import { privateParts } from '../compat/socket-io-server.js';
-import type { Metric } from '../operations/metrics/metric.js';
-import type { MachineWorker } from './machine-worker.js';
+import { privateParts } from '../../compat/socket-io-server.js';
+import type { Metric } from '../../operations/metrics/metric.js';
+import type { MachineWorker } from '../machine-worker.js';
 
 /** The largest number of namespaces with a count of their own. Applications may create one for each user. */
 const MAX_NAMESPACES = 100;
