@@ -111,7 +111,7 @@ export class Connection {
   }
 }
 
-export function takeResponse(bytes) {
+function takeResponse(bytes) {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { type ChatClient, connect, connected, disconnectAll, upgraded } from '../../support/clients.js';
+import { HaProxy } from '../../support/haproxy.js';
+import { RedisProcess, until } from '../../support/redis.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import { RelaySpy } from '../support/relay-spy.js';
+
+const CLIENTS = 20;
+const MESSAGES = 20;
+/** Of all three machines together. */
+const WORKERS = 4;
+
+let redis: RedisProcess;
+let servers: RunningServer[];
+let proxy: HaProxy;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  servers = await Promise.all(
+    ['2', '1', '1'].map((WORKERS) =>
+      startServer({ WORKERS, REDIS_URL: redis.url, HISTORY_TTL: '0', DRAIN_TIMEOUT: '0' }),
+    ),
+  );
+  proxy = await HaProxy.start(servers.map(({ port }) => port));
+});
+afterEach(disconnectAll);
+afterAll(async () => {
+  await proxy.stop();
+  await Promise.all(servers.map((server) => server.stop()));
+  await redis.remove();
+});
+
+/** Clients of the proxy, and what goes wrong with them. */
+function connectAll(options: Parameters<typeof connect>[1] = {}) {
+  const errors: string[] = [];
+  const clients = Array.from({ length: CLIENTS }, () => {
+    const client = connect(proxy.url, { reconnectionDelay: 10, reconnectionDelayMax: 100, ...options });
+    client.on('connect_error', (error) => errors.push(error.message));
+    client.on('disconnect', (reason) => errors.push(reason));
+    return client;
+  });
+  return { clients, errors };
+}
+
+/** Each client sends messages, one after the other, and each is acknowledged. */
+async function talk(clients: readonly ChatClient[]): Promise<void> {
+  await Promise.all(
+    clients.map(async (client) => {
+      for (let number = 0; number < MESSAGES; number++) expect(await client.emitWithAck('echo', number)).toBe(number);
+    }),
+  );
+}
+
+/** Waits until each client is connected again and gets a message acknowledged. */
+async function talkAgain(clients: readonly ChatClient[]): Promise<void> {
+  await Promise.all(
+    clients.map((client) =>
+      until(async () => {
+        await connected(client).catch(() => {});
+        return client
+          .timeout(5000)
+          .emitWithAck('echo', 'again')
+          .then(
+            (answer) => answer === 'again',
+            () => false,
+          );
+      }),
+    ),
+  );
+}
+
+/** The messages between machines meanwhile. */
+async function relayedDuring(act: () => Promise<void>): Promise<number> {
+  const spy = await RelaySpy.start(redis.url);
+  try {
+    await act();
+    return await spy.messages();
+  } finally {
+    spy.close();
+  }
+}
+
+/** The sum of a metric over the workers of the machines that run. */
+async function sumOf(name: string, label = ''): Promise<number> {
+  const running = servers.filter(({ process }) => process.exitCode === null && process.signalCode === null);
+  const texts = await Promise.all(running.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+  const lines = texts.flatMap((text) => text.split('\n'));
+  const values = lines.filter((line) => line.startsWith(`${name}{`) && line.includes(label));
+  return values.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+/** How often the workers have said that they reach other machines. */
+const timesUp = () =>
+  servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the relay to other machines is up').length;
+
+test('a session id names the worker and the machine, and has 120 random bits besides', async () => {
+  const url = `${proxy.url}/socket.io/?EIO=4&transport=polling`;
+  const answers = await Promise.all(Array.from({ length: 30 }, async () => (await fetch(url)).text()));
+  const ids = answers.map((answer) => (JSON.parse(answer.slice(1)) as { sid: string }).sid);
+  for (const id of ids) expect(id).toMatch(/^[12]\.[\w-]{8}\.[\w-]{20}$/);
+  expect(new Set(ids.map((id) => id.split('.')[1])).size).toBe(3);
+});
+
+test('for clients that begin with a WebSocket, nothing is relayed', async () => {
+  const { clients, errors } = connectAll({ transports: ['websocket'] });
+  const messages = await relayedDuring(async () => {
+    await Promise.all(clients.map(connected));
+    await talk(clients);
+  });
+  expect(errors).toEqual([]);
+  expect(messages).toBe(0);
+});
+
+test('default clients connect through a proxy without affinity, and nothing is relayed after their upgrade', async () => {
+  const { clients, errors } = connectAll();
+  const messages = await relayedDuring(async () => {
+    await Promise.all(clients.map(upgraded));
+    await talk(clients);
+  });
+  expect(messages).toBeGreaterThan(CLIENTS);
+  // The end of an upgrade may still be told between machines.
+  await until(async () => (await relayedDuring(() => talk(clients))) === 0);
+  expect(errors).toEqual([]);
+  // Two of three WebSockets come to another machine than the handshake.
+  await until(async () => (await sumOf('gjallar_relay_moved_sessions_total', 'from="machine"')) > CLIENTS / 4);
+});
+
+test('clients that stay on polling are served by whichever machine their requests come to', async () => {
+  const { clients, errors } = connectAll({ transports: ['polling'] });
+  await Promise.all(clients.map(connected));
+  await talk(clients);
+  expect(errors).toEqual([]);
+  disconnectAll();
+  await until(async () => (await sumOf('gjallar_relayed_connections')) === 0);
+});
+
+test('without its Redis a request for another machine is rejected, its own clients stay, and all is well later', async () => {
+  const onWebSocket = connectAll();
+  const onPolling = connectAll({ transports: ['polling'] });
+  await Promise.all([...onWebSocket.clients.map(upgraded), ...onPolling.clients.map(connected)]);
+  const workersDown = () => {
+    const lines = servers
+      .flatMap(({ log }) => log)
+      .filter(({ relay, level }) => relay === 'redis' && level === 'error');
+    return new Set(lines.map(({ pid }) => pid)).size;
+  };
+  await redis.stop();
+  await until(() => workersDown() === WORKERS);
+  await talk(onWebSocket.clients);
+  const { problems } = (await (await fetch(`${servers[1]!.url}/readyz`)).json()) as { problems: string[] };
+  expect(problems).toContainEqual('Redis is unreachable: requests for sessions of other machines fail');
+  await until(() => onPolling.errors.length > 0);
+  const before = timesUp();
+  await redis.start();
+  await until(() => timesUp() >= before + WORKERS);
+  await talkAgain(onPolling.clients);
+  expect(onWebSocket.errors).toEqual([]);
+});
+
+test('the clients of a killed machine reconnect to the others', async () => {
+  const onWebSocket = connectAll();
+  const onPolling = connectAll({ transports: ['polling'] });
+  const clients = [...onWebSocket.clients, ...onPolling.clients];
+  await Promise.all([...onWebSocket.clients.map(upgraded), ...onPolling.clients.map(connected)]);
+  const exit = once(servers[2]!.process, 'exit');
+  servers[2]!.process.kill('SIGKILL');
+  await exit;
+  await talkAgain(clients);
+  expect(clients.length).toBeGreaterThan(onWebSocket.errors.length);
+});

@@ -1,0 +1,123 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { isClusterNode } from '../../../src/backplanes/redis/topology.js';
+import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { freePort } from '../../support/ports.js';
+import { RedisCluster, RedisProcess } from '../../support/redis.js';
+import { runToEnd, startServer } from '../../support/server.js';
+
+let cluster: RedisCluster;
+let node: string;
+
+beforeAll(async () => {
+  cluster = await RedisCluster.start();
+  node = cluster.processes[1]!.url;
+});
+afterEach(disconnectAll);
+afterAll(() => cluster.remove());
+
+/** A client on polling connects, all of whose requests but the handshake come to another server. */
+async function expectRelayed(here: string, there: string): Promise<void> {
+  const path = '/socket.io/?EIO=4&transport=polling';
+  const { sid } = JSON.parse((await (await fetch(here + path)).text()).slice(1)) as { sid: string };
+  const url = `${there}${path}&sid=${sid}`;
+  expect(await (await fetch(url, { method: 'POST', body: '40' })).text()).toBe('ok');
+  expect(await (await fetch(url)).text()).toMatch(/^40\{/);
+  await fetch(url, { method: 'POST', body: '1' });
+}
+
+test.each([
+  ['auto', 'redis-frames-sharded'],
+  ['redis-frames', 'redis-frames-sharded'],
+  ['redis', 'redis'],
+])('with one node of a cluster in REDIS_URL and BUS=%s, every room keeps its messages', async (bus, used) => {
+  // A sharded bus also accepts several nodes.
+  const urls = [node, used.endsWith('sharded') ? cluster.url : node];
+  const servers = await Promise.all(urls.map((url) => startServer({ WORKERS: '1', REDIS_URL: url, BUS: bus })));
+  try {
+    for (const { greeting } of servers) expect(greeting).toMatch(new RegExp(` on the ${used} bus$`));
+    const [here, there] = servers.map(({ url }) => connect(url)) as [
+      ReturnType<typeof connect>,
+      ReturnType<typeof connect>,
+    ];
+    await Promise.all([upgraded(here), upgraded(there)]);
+    // Rooms enough for each master to have some.
+    const rooms = Array.from({ length: 30 }, (_, number) => `${bus} ${number}`);
+    const missing = new Set(rooms);
+    const allHeard = new Promise<void>((resolve) => {
+      there.on('message', ({ room }) => {
+        missing.delete(room);
+        if (missing.size === 0) resolve();
+      });
+    });
+    for (const room of rooms) {
+      expectOk(await there.emitWithAck('join', room));
+      expectOk(await here.emitWithAck('join', room));
+      expectOk(await here.emitWithAck('message', { room, text: 'hello' }));
+    }
+    await allHeard;
+    await expectRelayed(servers[0]!.url, servers[1]!.url);
+    const { state } = (await (await fetch(`${servers[0]!.url}/readyz`)).json()) as { state: string };
+    expect(state).toBe('ready');
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+});
+
+test('a server whose cluster is unreachable at the start changes its backplane when it comes', async () => {
+  // A cluster of one does not learn its address from the others.
+  const address = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', `${await freePort()}`];
+  const redis = await RedisProcess.start('--cluster-enabled', 'yes', ...address);
+  const observer = new Redis(redis.url);
+  await observer.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+  observer.disconnect();
+  await redis.stop();
+  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
+  try {
+    expect(server.greeting).toMatch(/ on the redis-frames bus$/);
+    await redis.start();
+    await server.logged(({ bus, level }) => bus === 'redis-frames-sharded' && level === 'info');
+  } finally {
+    await server.stop();
+    await redis.remove();
+  }
+});
+
+test('the doctor tries the commands of the bus that the server would use', async () => {
+  const admin = new Redis(node);
+  const REDIS_URL = node.replace('//', '//lacking:secret@');
+  await admin.call('ACL', 'SETUSER', 'lacking', 'on', '>secret', '~*', '&*', '+@all');
+  const failures = async () => {
+    const { stdout } = await runToEnd(['doctor'], { REDIS_URL, BUS: 'redis-frames', HISTORY_TTL: '0', PORT: '0' });
+    return [...stdout.matchAll(/^fail .* rejects (\w+): NOPERM/gm)].map(([, command]) => command).sort();
+  };
+  try {
+    expect(await failures()).toEqual([]);
+    await admin.call('ACL', 'SETUSER', 'lacking', '-ssubscribe', '-spublish', '-cluster');
+    expect(await failures()).toEqual(['CLUSTER', 'SPUBLISH', 'SSUBSCRIBE']);
+  } finally {
+    admin.disconnect();
+  }
+});
+
+test('Redis says whether it is a node of a cluster, even without the right to INFO', async () => {
+  const redis = await RedisProcess.start();
+  try {
+    for (const [url, isNode] of [
+      [node, true],
+      [redis.url, false],
+    ] as const) {
+      expect(await isClusterNode(url)).toBe(isNode);
+      const admin = new Redis(url);
+      await admin.call('ACL', 'SETUSER', 'chat', 'on', '>secret', '+@all', '-info');
+      expect(await isClusterNode(url.replace('//', '//chat:secret@'))).toBe(isNode);
+      await admin.call('ACL', 'SETUSER', 'chat', '-cluster');
+      expect(await isClusterNode(url.replace('//', '//chat:secret@'))).toBe(undefined);
+      admin.disconnect();
+    }
+    await redis.stop();
+    expect(await isClusterNode(redis.url)).toBe(undefined);
+  } finally {
+    await redis.remove();
+  }
+});

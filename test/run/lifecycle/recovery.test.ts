@@ -1,0 +1,94 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { nextEvent } from '../../support/clients.js';
+import { until } from '../../support/until.js';
+import { type RunningApplication, runApp, stopAll } from '../support/application.js';
+
+interface Listener {
+  readonly socket: Socket;
+  readonly said: string[];
+}
+
+interface State {
+  pid: number;
+  recovered: boolean;
+  /** The worker on which the client joined the room. */
+  since: number;
+}
+
+const open: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.disconnect();
+  await stopAll();
+});
+
+async function listen(app: RunningApplication, options: object = {}): Promise<Listener> {
+  const socket = io(app.url, { forceNew: true, reconnectionDelay: 50, reconnectionDelayMax: 200, ...options });
+  open.push(socket);
+  const said: string[] = [];
+  socket.on('said', (text: string) => said.push(text));
+  await nextEvent(socket, 'connect');
+  await socket.emitWithAck('join');
+  await until(() => said.length === 1);
+  return { socket, said };
+}
+
+const stateOf = (socket: Socket) => socket.emitWithAck('state') as Promise<State>;
+
+test('clients of any application recover after a reload, with what they missed', async () => {
+  const app = await runApp('recovery.mjs', { args: ['--workers', '3'], env: { DRAIN_TIMEOUT: '1s' } });
+  const away = await listen(app, { reconnection: false });
+  const listeners = [await listen(app), await listen(app, { transports: ['polling'] }), await listen(app)];
+  const { id } = away.socket;
+  away.socket.io.engine.close();
+  listeners[0]!.socket.emit('say', 'before');
+  await until(() => listeners.every(({ said }) => said.length === 2));
+  const returned = listeners.map(({ socket }) => nextEvent(socket, 'connect'));
+  app.process.kill('SIGHUP');
+  await app.logged(({ msg }) => msg === 'reload finished');
+  await Promise.all(returned);
+  listeners[1]!.socket.emit('say', 'after');
+  const back = nextEvent(away.socket, 'connect');
+  away.socket.connect();
+  await back;
+  for (const { socket, said } of [away, ...listeners]) {
+    await until(() => said.length === 3);
+    expect(said).toEqual(['welcome', 'before', 'after']);
+    const { pid, recovered, since } = await stateOf(socket);
+    expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
+  }
+  expect(away.socket.id).toBe(id);
+  const metrics = await (await fetch(`${app.admin}/metrics`)).text();
+  const sumOf = (name: string) =>
+    metrics
+      .split('\n')
+      .filter((line) => line.startsWith(name))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  expect(sumOf('gjallar_recovery_attempts_total{result="recovered"')).toBe(4);
+  expect(sumOf('gjallar_recovery_kept{kind="packets"')).toBeGreaterThan(0);
+});
+
+test('clients of a killed worker recover on another one', async () => {
+  const app = await runApp('recovery.mjs', { args: ['--workers', '3'] });
+  const listeners = [await listen(app), await listen(app, { transports: ['polling'] }), await listen(app)];
+  const [first, ...others] = listeners as [Listener, ...Listener[]];
+  const pids = await Promise.all(listeners.map(async ({ socket }) => (await stateOf(socket)).pid));
+  const [killed] = pids as [number];
+  // A worker that a session's connection is on may notice late that the worker of the session was killed.
+  const cut = listeners.filter((_, at) => pids[at] === killed);
+  const returned = cut.map(({ socket }) => nextEvent(socket, 'connect'));
+  for (const { socket } of others) await socket.emitWithAck('say', 'before');
+  first.socket.emit('die');
+  await Promise.all(returned);
+  await until(() => listeners.every(({ socket }) => socket.connected));
+  for (const { socket } of others) await socket.emitWithAck('say', 'after');
+  for (const { socket, said } of listeners) {
+    await until(() => said.length === 5);
+    expect(said).toEqual(['welcome', 'before', 'before', 'after', 'after']);
+    const { pid, recovered, since } = await stateOf(socket);
+    expect(pid).not.toBe(killed);
+    // The WebSocket of another client may have been on the killed worker, too. `said` shows that it has lost nothing.
+    if (since === killed) expect(recovered).toBe(true);
+  }
+});
