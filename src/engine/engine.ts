@@ -1,52 +1,26 @@
-import { EventEmitter } from 'node:events';
 import cors from 'cors';
 import type { TemplatedApp } from '../sockets.js';
 import { type Clock, systemClock } from './clock.js';
-import { EngineCounters } from './counters.js';
-import { DeadlineQueue } from './deadlines.js';
-import { BufferBudget, type Buffering } from './delivery/buffer-budget.js';
-import { Closing } from './delivery/closing.js';
-import { Apps, Outbox } from './delivery/outbox.js';
-import { SlowClients } from './delivery/slow-clients.js';
+import { EngineParts } from './engine-parts.js';
 import { Admission } from './http/admission.js';
 import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
 import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
-import type { IncomingBytes } from './incoming/incoming-bytes.js';
-import { IncompletePackets } from './incoming/incomplete-packets.js';
-import { AddressLimits } from './limits/address-limits.js';
-import { ConnectionGuard } from './limits/connection-guard.js';
-import { FrameGuard } from './limits/frame-guard.js';
-import { LoadMonitor } from './limits/load-monitor.js';
-import { MessageLimits } from './limits/message-limits.js';
-import { RequestGuard } from './limits/request-guard.js';
-import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
-import { RoundTrips } from './round-trips.js';
+import type { EngineOptions, EngineSettings } from './options.js';
+import type { Relay } from './relay.js';
 import { announce } from './session/announced.js';
 import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
-import { LatePolls } from './session/late-polls.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
-import { UnusedSessions } from './session/unused-sessions.js';
-import { TopKeys } from './top-keys.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
 import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
 import { corkHolder } from './uws/cork-holder.js';
 
+export type { Relay } from './relay.js';
 export type { AttachOptions } from './uws/attach.js';
-
-/** Passes requests on to the worker with their session. Returns false if no worker has the session. */
-export interface Relay {
-  request(sid: string, exchange: HttpExchange): boolean;
-  upgrade(sid: string, exchange: UpgradeExchange): boolean;
-  /** Whether there is another worker that a session could move to. */
-  readonly hasOthers: boolean;
-  /** A session of this worker is on a WebSocket or has ended, so no more requests for it are expected. */
-  noMoreRequests(sid: string): void;
-}
 
 /** The process that engines are created in, if it is a worker that shares its port with others. */
 export interface EngineHost {
@@ -69,17 +43,11 @@ export interface EngineHost {
  * io.bind(engine);
  * ```
  */
-export class Engine extends EventEmitter implements HandshakeHost, Attached {
+export class Engine extends EngineParts implements HandshakeHost, Attached {
   /** Set in a worker that shares its port with others. */
   static host: EngineHost | undefined;
-  /** The options with all defaults in place. */
-  readonly settings: EngineSettings;
   /** Set if several workers share a port. */
   relay: Relay | undefined;
-  readonly pingQueue: DeadlineQueue<Session>;
-  readonly silenceQueue: DeadlineQueue<Session>;
-  readonly silenceQueueV3: DeadlineQueue<Session>;
-
   /** Called with the error code of each request that is rejected outside of `connection_error`. */
   onRefused: ((code: string, request: EngineRequest) => void) | undefined;
   /** Called with a request whose connection is closed because its address has made too many in one turn. */
@@ -87,79 +55,15 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** The session that has received a message last. While the message is handled, it is the sender. */
   sender: Session | undefined;
 
-  /** Counts of its sessions since the start. */
-  readonly counters = new EngineCounters();
-  /** Applies `slowPolicy` to slow clients. */
-  readonly slow: SlowClients;
-  /** Closes WebSockets once their client has read the waiting bytes. */
-  readonly closing: Closing;
-  /** Keeps the frames of one client from occupying the worker. */
-  readonly frameGuard: FrameGuard;
-  /** Keeps the requests of one client from occupying the worker. */
-  readonly requestGuard: RequestGuard;
-  /** Limits the messages of each client; undefined without limits. */
-  readonly messageLimits: MessageLimits | undefined;
-  /** Limits the connections of each address; undefined without limits. */
-  readonly addresses: AddressLimits | undefined;
-  /** The addresses that send the most messages. */
-  readonly talkers: TopKeys;
-  /** The rooms with the most broadcasts, by the name of their topic. */
-  readonly busyRooms: TopKeys;
-  readonly roundTrips: RoundTrips;
-  /** Holds messages to WebSockets, and sends them together. */
-  readonly outbox: Outbox;
-
   private readonly pending = new PendingSessions((session) => announce(session, this));
   private isRunning = false;
-  /** Counts the connections on the port. */
-  readonly connectionGuard = new ConnectionGuard();
-  /** Decides what the worker rejects when it is overloaded. */
-  readonly load: LoadMonitor;
-  /** The packets of which some attachments are missing. */
-  readonly incompletePackets: IncompletePackets;
-  /** Bounds the bytes that wait for and from all clients together. */
-  readonly bufferBudget: BufferBudget;
-  /** Clients besides the sessions for which output may wait. */
-  readonly otherClients: (() => Iterable<Buffering>)[] = [];
-
-  /** The sessions with a listener of `packetCreate`. */
-  readonly packetListeners = new Set<object>();
-
-  private readonly unused: UnusedSessions;
-  private readonly latePolls: LatePolls;
-  private readonly apps: TemplatedApp[] = [];
-  private readonly sessions = new Map<string, Session>();
   private readonly admission: Admission;
   private readonly handshake: Handshake;
   private readonly openings: Readonly<Record<TransportName, string>>;
 
   /** @param clock the clock of all timers and limits */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
-    super();
-    this.settings = settingsFrom(Engine.host?.optionsFor(options) ?? options);
-    const { pingInterval, pingTimeout, flushMs, cookie, rateLimit, maxConnectionsPerIp } = this.settings;
-    this.pingQueue = new DeadlineQueue(pingInterval, (session) => this.onPingDue(session), clock);
-    const silent = (session: Session) => session.onDeadline(true);
-    this.silenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
-    this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
-    this.slow = new SlowClients(this.settings);
-    this.closing = new Closing(clock);
-    this.requestGuard = new RequestGuard(clock);
-    // How late the event loop is, a test's clock cannot tell.
-    this.load = new LoadMonitor(systemClock);
-    const { maxBuffered, maxIncoming, maxPacketSize } = this.settings;
-    this.bufferBudget = new BufferBudget(maxBuffered, () => this.bufferingClients(), clock, maxIncoming);
-    this.frameGuard = new FrameGuard(clock, this.incoming);
-    // No packet of a WebSocket takes longer: its client's answer to a ping waits behind it.
-    this.incompletePackets = new IncompletePackets(maxPacketSize, pingInterval + pingTimeout, this.incoming, clock);
-    this.talkers = new TopKeys(clock);
-    this.busyRooms = new TopKeys(clock);
-    this.roundTrips = new RoundTrips(clock);
-    this.unused = new UnusedSessions(clock);
-    this.latePolls = new LatePolls(clock);
-    this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow);
-    this.messageLimits = MessageLimits.of(rateLimit, clock);
-    this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
+    super(Engine.host?.optionsFor(options) ?? options, clock);
     this.openings = openingsFor(this.settings);
     this.admission = new Admission(
       this.settings,
@@ -169,7 +73,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
       this.counters,
       (event, details) => this.emit(event, details),
     );
-    const headers = new HeaderMaker(cookie, (event, added, request) => this.emit(event, added, request));
+    const headers = new HeaderMaker(this.settings.cookie, (event, added, request) => this.emit(event, added, request));
     const make = new TransportRegistry(this.settings, this, headers);
     this.handshake = new Handshake(this, this.sessions, this.pending, this.unused, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
@@ -179,11 +83,6 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   /** The options under their name in engine.io. */
   get opts(): EngineSettings {
     return this.settings;
-  }
-
-  /** The bytes that came in and wait. */
-  get incoming(): IncomingBytes {
-    return this.bufferBudget.incoming;
   }
 
   get isWatchingPackets(): boolean {
@@ -260,16 +159,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     this.isRunning = false;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
-    this.load.close();
-    this.bufferBudget.close();
-    this.unused.close();
-    this.latePolls.close();
-    this.pingQueue.close();
-    this.silenceQueue.close();
-    this.silenceQueueV3.close();
-    this.incompletePackets.close();
-    this.closing.close();
-    this.addresses?.close();
+    this.closeParts();
     return this;
   }
 
@@ -297,11 +187,6 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
     });
   }
 
-  private *bufferingClients(): Iterable<Buffering> {
-    yield* this.sessions.values();
-    for (const clients of this.otherClients) yield* clients();
-  }
-
   private findSession(sid: string): Session | undefined {
     this.unused.remove(sid);
     const session = this.sessions.get(sid);
@@ -324,7 +209,7 @@ export class Engine extends EventEmitter implements HandshakeHost, Attached {
   }
 
   /** A client that is so late with its WebSocket hardly requests one, and its answer to the ping may not wait. */
-  private onPingDue(session: Session): void {
+  protected onPingDue(session: Session): void {
     this.pending.claim(session.id);
     session.onDeadline(false);
   }

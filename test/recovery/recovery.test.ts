@@ -10,7 +10,7 @@ import { inMemory } from '../../src/rooms/in-memory.js';
 import type { AdapterFactory } from '../../src/rooms/native-rooms.js';
 import { startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
-import { RedisProcess, until } from '../support/redis.js';
+import { RedisProcess, until, untilAlone } from '../support/redis.js';
 
 const server = { connectionStateRecovery: {} };
 const closers: (() => unknown)[] = [];
@@ -96,12 +96,7 @@ test('on Redis streams a client recovers on another worker', async () => {
   const observer = new Redis(redis.url);
   closers.push(async () => {
     // The adapter closes its own connections when it pleases, and would go on trying if Redis went first.
-    await until(
-      async () =>
-        String(await observer.client('LIST'))
-          .trim()
-          .split('\n').length === 1,
-    );
+    await untilAlone(observer);
     observer.disconnect();
   });
   const nodes: TestNode[] = [];

@@ -124,3 +124,13 @@ function clusterPort(reply: unknown): number[] {
     .slice(1)
     .map(Number);
 }
+
+/** Resolves when a connection to Redis is the only one. */
+export async function untilAlone(observer: Redis): Promise<void> {
+  await until(
+    async () =>
+      String(await observer.client('LIST'))
+        .trim()
+        .split('\n').length === 1,
+  );
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { Watch } from './watch.js';
 
-const INTERVAL = 200;
 /** USER_HZ, in which Linux counts: ticks in a second. */
 const TICKS = 100;
 
@@ -29,29 +29,17 @@ function procStat() {
 }
 
 /** What the whole machine uses, looked at every now and then. */
-export class MachineWatch {
-  #readings = [];
-  #timer;
-
+export class MachineWatch extends Watch {
   constructor() {
-    this.#look();
-    this.#timer = setInterval(() => this.#look(), INTERVAL);
-  }
-
-  stop() {
-    clearInterval(this.#timer);
+    super(() => readMachine());
   }
 
   /** Cores that were in use, and stolen, between two moments, in ms since 1970. NaN where the kernel does not tell. */
   share(from, to) {
-    const within = this.#readings.filter(({ at }) => at >= from && at <= to);
-    const [first, last] = [within.at(0), within.at(-1)];
-    if (within.length < 2) return { cores: availableParallelism(), used: Number.NaN, stolen: Number.NaN };
+    const readings = this.between(from, to);
+    if (!readings) return { cores: availableParallelism(), used: Number.NaN, stolen: Number.NaN };
+    const [first, last] = readings;
     const cores = (key) => (last[key] - first[key]) / 1000 / (last.at - first.at);
     return { cores: availableParallelism(), used: cores('used'), stolen: cores('stolen') };
-  }
-
-  #look() {
-    this.#readings.push({ at: Date.now(), ...readMachine() });
   }
 }

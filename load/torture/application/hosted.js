@@ -1,58 +1,39 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { program, startService } from '../../harness/service.js';
 import { own } from '../support/at-exit.js';
+import { LogLines } from '../support/log-lines.js';
 import { bareEnvironment } from '../support/service.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const rooms = fileURLToPath(new URL('app.mjs', import.meta.url));
 
 /** An application under `gjallar run`. */
 export class Hosted {
-  #child;
-  #lines = [];
-  #watchers = new Set();
+  #running;
+  #log = new LogLines();
 
   /** @param {{ workers: number, environment?: Record<string, string>, app?: string }} options */
   static async start({ workers, environment = {}, app = rooms }) {
     const hosted = new Hosted();
-    const env = { ...bareEnvironment(), ADMIN_PORT: '0', RATE_LIMIT: 'off', ...environment };
-    const child = own(
-      spawn(process.execPath, [main, 'run', app, '--workers', String(workers)], {
-        env,
-        stdio: ['ignore', 'pipe', 'inherit'],
-      }),
-    );
-    hosted.#child = child;
-    createInterface(child.stdout).on('line', (line) => {
-      hosted.#lines.push(line);
-      for (const watcher of [...hosted.#watchers]) watcher();
+    hosted.#running = await startService({
+      env: { ...bareEnvironment(), ADMIN_PORT: '0', RATE_LIMIT: 'off', ...environment },
+      nodeOptions: [program, 'run'],
+      main: app,
+      args: ['--workers', String(workers)],
+      onLine: (line, stream) => (stream === 'stderr' ? console.error(line) : hosted.#log.add(line)),
+      onSpawn: own,
     });
-    const greeting = await hosted.#until((line) => line.includes('"gjallar: '));
-    hosted.url = `http://127.0.0.1:${/on port (\d+)/.exec(greeting)[1]}`;
-    const admin = await hosted.#until((line) => line.includes('the admin port is open'));
+    const admin = await hosted.#log.until((line) => line.includes('the admin port is open'));
     hosted.admin = `http://127.0.0.1:${JSON.parse(admin).port}`;
     return hosted;
   }
 
-  /** Resolves with the first line, from the given one on, that fits. */
-  #until(fits, from = 0) {
-    return new Promise((resolve) => {
-      const check = () => {
-        const line = this.#lines.slice(from).find(fits);
-        if (line === undefined) return;
-        this.#watchers.delete(check);
-        resolve(line);
-      };
-      this.#watchers.add(check);
-      check();
-    });
+  get url() {
+    return this.#running.url;
   }
 
   /** The process id of the primary. */
   get pid() {
-    return this.#child.pid;
+    return this.#running.pid;
   }
 
   /** The workers that respond, each with its id and its process id. */
@@ -62,16 +43,13 @@ export class Hosted {
   }
 
   async reload() {
-    const from = this.#lines.length;
-    this.#child.kill('SIGHUP');
-    const line = await this.#until((line) => /"msg":"reload (finished|aborted)/.test(line), from);
+    const from = this.#log.length;
+    process.kill(this.#running.pid, 'SIGHUP');
+    const line = await this.#log.until((line) => /"msg":"reload (finished|aborted)/.test(line), from);
     if (line.includes('reload aborted')) throw new Error(line);
   }
 
   async stop() {
-    if (this.#child.exitCode !== null) return;
-    const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await exit;
+    await this.#running.stop();
   }
 }

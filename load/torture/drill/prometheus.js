@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../peers/free-port.js';
-import { own } from '../support/at-exit.js';
+import { end, own } from '../support/at-exit.js';
 
 const PROGRAM = '/usr/bin/prometheus';
 const rules = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url);
@@ -90,9 +89,7 @@ export class Prometheus {
   }
 
   async stop() {
-    const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await exit;
+    await end(this.#child, 'SIGTERM');
   }
 }
 

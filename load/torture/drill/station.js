@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startService } from '../../harness/service.js';
 import { own } from '../support/at-exit.js';
-import { bareEnvironment } from '../support/service.js';
+import { bareEnvironment, RunningService } from '../support/service.js';
 
 /** A server that faults are injected into, one after the other. */
-export class Station {
+export class Station extends RunningService {
   /** The log: objects with the time at which the line came. */
   lines = [];
   /** The process ids of the workers. */
   pids = new Map();
-  #running;
 
   /** @param {{ name: string, environment?: Record<string, string>, prefix?: string[] }} options */
   static async start({ name, environment = {}, prefix }) {
     const station = new Station();
     station.name = name;
-    station.#running = await startService({
+    station.running = await startService({
       env: { ...bareEnvironment(), WORKERS: '1', ADMIN_PORT: '0', DRAIN_TIMEOUT: '0', ...environment },
       prefix,
       onLine: (line) => station.#hear(line),
@@ -31,19 +30,6 @@ export class Station {
     this.lines.push({ ...line, heardAt: Date.now() });
     if (line.msg === 'listening') this.pids.set(line.worker, line.pid);
     if (line.msg === 'the admin port is open') this.adminPort = line.port;
-  }
-
-  get url() {
-    return this.#running.url;
-  }
-
-  get port() {
-    return this.#running.port;
-  }
-
-  /** The primary's process id. */
-  get primary() {
-    return this.#running.pid;
   }
 
   get admin() {
@@ -70,9 +56,5 @@ export class Station {
       if (Date.now() > end) throw new Error(`${this.name} did not recover: ${problems}`);
       await sleep(200);
     }
-  }
-
-  stop() {
-    return this.#running.stop();
   }
 }

@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { own } from '../support/at-exit.js';
+import { end, own } from '../support/at-exit.js';
 
 const installed = '/usr/lib/postgresql';
 
@@ -46,10 +45,7 @@ export class Postgres {
 
   /** As if its machine had failed. */
   async kill() {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGQUIT');
-    await exit;
+    await end(this.#child, 'SIGQUIT');
   }
 }
 

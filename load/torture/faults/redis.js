@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { own } from '../support/at-exit.js';
+import { end, own } from '../support/at-exit.js';
 
 const KEPT = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
@@ -42,11 +41,7 @@ export class Redis {
   }
 
   async kill() {
-    const child = this.#child;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
+    await end(this.#child);
   }
 
   async restart() {

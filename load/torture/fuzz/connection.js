@@ -11,18 +11,22 @@ export class Connection {
   isClosed = false;
   /** Whether it has said that the response was its last one, as behind a proxy. */
   isLast = false;
-  #socket;
+  socket;
+  /** Whether what comes is thrown away. */
+  isDiscarding = false;
   #bytes = Buffer.alloc(0);
   #wake;
 
-  constructor(port) {
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    this.#socket.on('data', (chunk) => {
+  /** @param {number} port @param {string} [address] where it comes from */
+  constructor(port, address) {
+    this.socket = connect({ port, host: '127.0.0.1', localAddress: address, noDelay: true });
+    this.socket.on('data', (chunk) => {
+      if (this.isDiscarding) return;
       this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
       this.#wake?.();
     });
-    this.#socket.on('error', () => {});
-    this.#socket.on('close', () => {
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
       this.isClosed = true;
       this.#wake?.();
     });
@@ -30,23 +34,23 @@ export class Connection {
 
   /** @param {string | Buffer} bytes a string is taken for one byte per character */
   write(bytes) {
-    if (!this.isClosed) this.#socket.write(bytes, 'latin1');
+    if (!this.isClosed) this.socket.write(bytes, 'latin1');
     return this;
   }
 
   /** Cuts the connection off without a word. */
   vanish() {
-    this.#socket.resetAndDestroy();
+    this.socket.resetAndDestroy();
   }
 
   end() {
     this.isClosed = true;
-    this.#socket.destroy();
+    this.socket.destroy();
   }
 
   /** Ends the own half; the other one may go on. */
   endHalf() {
-    this.#socket.end();
+    this.socket.end();
   }
 
   /**
@@ -93,11 +97,11 @@ export class Connection {
   }
 
   /** The next WebSocket frame; undefined where the connection ends instead. */
-  frame() {
+  frame(patience) {
     return this.read((bytes) => {
       const frame = takeFrame(bytes);
       return frame && { value: frame, length: frame.length };
-    });
+    }, patience);
   }
 
   /** Resolves when the other side has ended the connection, whatever it sends before. */

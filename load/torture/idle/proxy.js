@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../peers/free-port.js';
-import { own } from '../support/at-exit.js';
+import { end, own } from '../support/at-exit.js';
 
 /**
  * HAProxy in front of one server, on two ports. Behind `own`, each client's connection has a connection to the server of its
@@ -45,9 +45,7 @@ ${section('shared', this.shared, 'always')}
   }
 
   async stop() {
-    const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await exit;
+    await end(this.#child, 'SIGTERM');
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

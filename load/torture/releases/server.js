@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
 import { own } from '../support/at-exit.js';
+import { LogLines } from '../support/log-lines.js';
 import { bareEnvironment } from '../support/service.js';
 
 const fault = fileURLToPath(new URL('fault.cjs', import.meta.url));
@@ -12,8 +13,7 @@ const app = fileURLToPath(new URL('../application/app.mjs', import.meta.url));
 /** The chat service, or an application under `gjallar run`, whose next release may be at fault. */
 export class ReleasedServer {
   #folder = mkdtempSync(join(tmpdir(), 'torture-release-'));
-  #lines = [];
-  #watchers = new Set();
+  #log = new LogLines();
   #running;
 
   /** @param {{ isHosted: boolean, environment: Record<string, string> }} options */
@@ -27,7 +27,7 @@ export class ReleasedServer {
       onLine: (line) => server.#hear(line),
       onSpawn: own,
     });
-    const { port } = await server.#logged(({ msg }) => msg === 'the admin port is open');
+    const { port } = await server.#log.until(({ msg }) => msg === 'the admin port is open');
     server.admin = `http://127.0.0.1:${port}`;
     return server;
   }
@@ -47,29 +47,14 @@ export class ReleasedServer {
 
   #hear(text) {
     if (!text.startsWith('{"level"')) return;
-    this.#lines.push(JSON.parse(text));
-    for (const watcher of [...this.#watchers]) watcher();
-  }
-
-  /** Resolves with the first log line, from the given one on, that fits. */
-  #logged(fits, from = 0) {
-    return new Promise((resolve) => {
-      const check = () => {
-        const line = this.#lines.slice(from).find(fits);
-        if (line === undefined) return;
-        this.#watchers.delete(check);
-        resolve(line);
-      };
-      this.#watchers.add(check);
-      check();
-    });
+    this.#log.add(JSON.parse(text));
   }
 
   /** Reloads the workers. Resolves with the log line that the reload ends with. */
   reload(signals = 1) {
-    const from = this.#lines.length;
+    const from = this.#log.length;
     for (let n = 0; n < signals; n++) process.kill(this.#running.pid, 'SIGHUP');
-    return this.#logged(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
+    return this.#log.until(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
   }
 
   /** The process ids of the workers that respond, in order. */

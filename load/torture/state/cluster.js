@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { end } from '../support/at-exit.js';
 
 const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
@@ -93,10 +94,6 @@ class Worker {
   }
 
   async kill() {
-    const child = this.#child;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
+    await end(this.#child);
   }
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 const undoing = new Set();
 
 process.on('exit', () => {
@@ -18,4 +20,12 @@ export function own(child) {
     atExit(() => child.kill('SIGKILL')),
   );
   return child;
+}
+
+/** Ends a child process, if it has not ended, and resolves once it is gone. */
+export async function end(child, signal = 'SIGKILL') {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  await exit;
 }

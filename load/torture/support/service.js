@@ -22,13 +22,40 @@ export const MAX_SESSION_REST_MS = 75_000;
 /** The levels that say that something went wrong that should not. */
 const BAD = new Set(['error', 'fatal']);
 
+/** A service that `startService()` has started. */
+export class RunningService {
+  running;
+
+  get url() {
+    return this.running.url;
+  }
+
+  get port() {
+    return this.running.port;
+  }
+
+  /** The primary's process id. */
+  get primary() {
+    return this.running.pid;
+  }
+
+  /** The folder of its data. */
+  get data() {
+    return this.running.data;
+  }
+
+  /** Stops it in order. Resolves with its exit code. */
+  stop() {
+    return this.running.stop();
+  }
+}
+
 /** The service as `npm start` runs it, with a folder and a port of its own on the loopback interface. */
-export class Service {
+export class Service extends RunningService {
   /** Log lines of level error or fatal, and whatever was written to the standard error. */
   complaints = [];
   /** The processes that are or were workers, by worker. */
   pids = new Map();
-  #running;
 
   /**
    * @param {Record<string, string>} environment
@@ -38,7 +65,7 @@ export class Service {
    */
   static async start(environment = {}, nodeOptions = [], main = undefined, args = []) {
     const service = new Service();
-    service.#running = await startService({
+    service.running = await startService({
       env: { ...bareEnvironment(), WORKERS: '2', ...WITHOUT_LIMITS, ...environment },
       ...{ nodeOptions, main, args },
       onLine: (line, stream) => service.#hear(line, stream),
@@ -58,24 +85,6 @@ export class Service {
     if (BAD.has(level)) this.complaints.push(line);
   }
 
-  get url() {
-    return this.#running.url;
-  }
-
-  get port() {
-    return this.#running.port;
-  }
-
-  /** The primary's process id. */
-  get primary() {
-    return this.#running.pid;
-  }
-
-  /** The folder of its data. */
-  get data() {
-    return this.#running.data;
-  }
-
   /** How many descriptors the workers have open; one that is no more has none. */
   get descriptors() {
     return [...this.pids.values()].reduce((sum, pid) => sum + (descriptorsOf(pid) || 0), 0);
@@ -91,7 +100,7 @@ export class Service {
   async resources() {
     const sums = {};
     for (const pid of this.pids.values()) {
-      const told = await readAll(connect(join(this.#running.data, `resources-${pid}.sock`)));
+      const told = await readAll(connect(join(this.running.data, `resources-${pid}.sock`)));
       for (const [name, value] of Object.entries(JSON.parse(told))) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;
@@ -103,11 +112,6 @@ export class Service {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     return { descriptors: this.descriptors };
-  }
-
-  /** Stops it in order. Resolves with its exit code. */
-  stop() {
-    return this.#running.stop();
   }
 }
 

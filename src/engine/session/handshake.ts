@@ -10,11 +10,12 @@ import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/re
 import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
 import { announce } from './announced.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
-import { Session, type SessionHost } from './session.js';
+import { Session } from './session.js';
+import type { SessionHost } from './session-host.js';
 import type { UnusedSessions } from './unused-sessions.js';
 
 /** The parts of the engine that a handshake uses. */
-export interface HandshakeHost extends SessionHost {
+export interface HandshakeHost extends SessionHost<Session> {
   readonly settings: EngineSettings;
   readonly addresses: AddressLimits | undefined;
   readonly relay: { readonly hasOthers: boolean } | undefined;

@@ -5,40 +5,12 @@ import type { IncompletePackets, PacketOwner } from '../incoming/incomplete-pack
 import type { MessageLimits } from '../limits/message-limits.js';
 import { type CloseReason, closeErrors } from '../protocol/close-reasons.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
-import type { RoundTrips } from '../round-trips.js';
-import type { TopKeys } from '../top-keys.js';
 import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
-import { PacketSender, type SenderHost } from './packet-sender.js';
+import { PacketSender } from './packet-sender.js';
+import type { SessionHost } from './session-host.js';
 import { UpgradeProbe } from './upgrade-probe.js';
-
-/** The parts of the engine that a session uses. */
-export interface SessionHost extends SenderHost {
-  readonly settings: {
-    readonly pingInterval: number;
-    readonly pingTimeout: number;
-    readonly upgradeTimeout: number;
-    readonly initialPacket: string | Buffer | undefined;
-  };
-  readonly messageLimits: MessageLimits | undefined;
-  readonly incompletePackets: IncompletePackets;
-  /** Sessions that wait for their next ping. */
-  readonly pingQueue: DeadlineQueue<Session>;
-  /** Sessions whose client must answer a ping. */
-  readonly silenceQueue: DeadlineQueue<Session>;
-  /** Sessions of revision 3, whose client must send a ping. */
-  readonly silenceQueueV3: DeadlineQueue<Session>;
-  /** The session that has received a message last. */
-  sender: unknown;
-  /** The addresses that send the most messages. */
-  readonly talkers: TopKeys;
-  readonly roundTrips: RoundTrips;
-  /** The JSON that follows the session's id in the `open` packet. */
-  openingFor(transport: Transport): string;
-  onSessionClosed(session: Session): void;
-  onSessionUpgraded(session: Session): void;
-}
 
 /**
  * One Engine.IO session: what socket.io calls `conn`.
@@ -47,7 +19,10 @@ export interface SessionHost extends SenderHost {
  * buffer), `drain`, `heartbeat`, `upgrading`, `upgrade` (transport), `close` (reason, description).
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
-export class Session extends PacketSender<SessionHost> implements TransportOwner, PacketOwner, Waiting<Session> {
+export class Session
+  extends PacketSender<SessionHost<Session>>
+  implements TransportOwner, PacketOwner, Waiting<Session>
+{
   /** The upgrade in progress. */
   probe: UpgradeProbe | undefined = undefined;
 
@@ -62,7 +37,7 @@ export class Session extends PacketSender<SessionHost> implements TransportOwner
    */
   constructor(
     readonly id: string,
-    host: SessionHost,
+    host: SessionHost<Session>,
     transport: Transport,
     readonly request: EngineRequest,
   ) {

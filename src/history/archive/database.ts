@@ -2,8 +2,8 @@ import { dirname, resolve } from 'node:path';
 import type { Knex } from 'knex';
 import type Database from 'libsql';
 import { requirePackages } from '../../compat/optional-packages.js';
-import { retryWhileBusy } from '../busy.js';
-import { createFolder } from '../private-file.js';
+import { retryWhileBusy } from '../files/busy.js';
+import { createFolder } from '../files/private-file.js';
 
 export type Dialect = 'sqlite' | 'postgres' | 'mysql';
 

@@ -1,7 +1,6 @@
-import type { Packet } from 'socket.io-parser';
 import { Decoder, Encoder, PacketType } from '../../compat/socket-io-parser.js';
 import { MalformedMessage } from '../../errors.js';
-import type { EncodedPackets } from '../../rooms/encoded-packet.js';
+import { decodePackets, type EncodedPackets } from '../../rooms/encoded-packet.js';
 import type { StoredMessage } from '../store.js';
 
 /** An event to a room, as clients receive it. */
@@ -41,21 +40,10 @@ export function eventOf({ from, text }: Pick<StoredMessage, 'from' | 'text'>): D
   if (from === '') return undefined;
   try {
     const { p, b = [], x = [] } = JSON.parse(text) as Kept;
-    const [event, ...values] = dataOf([p, ...b.map((attachment) => Buffer.from(attachment, 'base64'))]);
+    const [event, ...values] = decodePackets([p, ...b.map((attachment) => Buffer.from(attachment, 'base64'))], Decoder);
     if (typeof event === 'string') return { event, values, except: x };
   } catch {
     // It is no event.
   }
   throw new MalformedMessage('a message of a durable room is no event');
-}
-
-function dataOf(packets: EncodedPackets): unknown[] {
-  const decoder = new Decoder();
-  let data: unknown[] = [];
-  decoder.on('decoded', (packet: Packet) => {
-    data = packet.data as unknown[];
-  });
-  for (const packet of packets) decoder.add(packet);
-  decoder.destroy();
-  return data;
 }

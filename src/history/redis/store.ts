@@ -1,21 +1,17 @@
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { CheckedStore, type EraseJob } from '../checked-store.js';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
-import { checkAppend, checkCount, checkErase, checkName, checkQuery } from '../input.js';
+import type { AppendJob } from '../input.js';
 import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
-  type AppendOptions,
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
-  DEFAULT_TTL_MS,
   type FormerEpoch,
   type HistoryLimits,
-  type HistoryStore,
-  type NewMessage,
   type Page,
   type PageQuery,
-  type Position,
 } from '../store.js';
 import { RedisAppender } from './append.js';
 import { readChanges } from './changes.js';
@@ -63,21 +59,20 @@ export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
  * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history, and `maxmemory-policy
  * noeviction`, with which Redis rejects appends when it is full.
  */
-export class RedisHistoryStore implements HistoryStore {
+export class RedisHistoryStore extends CheckedStore {
   private readonly client: (Redis | Cluster) & Scripts;
   private readonly owned: boolean;
   private readonly keys: Keys;
-  private readonly ttlMs: number;
   private readonly appender: RedisAppender;
   private readonly hangs: Hangs;
-  private closed = false;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
-    const { ttlMs = DEFAULT_TTL_MS, maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
+    super(options);
+    const { ttlMs } = this;
+    const { maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
     this.client = withScripts(client);
     this.owned = typeof options.redis === 'string';
     this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
-    this.ttlMs = ttlMs;
     this.hangs = new Hangs(this.client, this.keys);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
@@ -111,26 +106,17 @@ export class RedisHistoryStore implements HistoryStore {
     });
   }
 
-  async append(
-    conversation: string,
-    messages: readonly NewMessage[],
-    options?: AppendOptions,
-  ): Promise<AppendResult[]> {
-    const job = { conversation, messages, ...options };
-    checkAppend(job);
-    this.opened();
-    if (messages.length === 0) return [];
-    if (this.hangs.isAny) await this.hangs.pass(conversation);
+  protected async keep(job: AppendJob): Promise<AppendResult[]> {
+    if (this.hangs.isAny) await this.hangs.pass(job.conversation);
     try {
       return await this.appender.append(job);
     } catch (error) {
-      this.hangs.note(conversation, (error as Error).cause);
+      this.hangs.note(job.conversation, (error as Error).cause);
       throw error;
     }
   }
 
-  async read(conversation: string, query: PageQuery): Promise<Page> {
-    checkQuery(conversation, query);
+  protected async page(conversation: string, query: PageQuery): Promise<Page> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const page = await this.tryRead(conversation, query);
       if (page) return page;
@@ -154,40 +140,27 @@ export class RedisHistoryStore implements HistoryStore {
     return buildPage(state, query, withErased(found, state.epoch, first, last), isCut);
   }
 
-  async head(conversation: string): Promise<Position> {
-    checkName('conversation', conversation);
-    const { epoch, offset } = await this.state(conversation);
-    return { epoch, offset };
-  }
-
-  async erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
-    checkErase(conversation, epoch, offsets);
-    if (offsets.length === 0) return 0;
+  protected blank({ conversation, epoch, offsets }: EraseJob): Promise<number> {
     const { meta, stream, seed, low, generation } = this.keys.of(conversation);
     const args = [conversation, freshEpoch(), epoch, ...offsets];
     return this.ask(() => this.client.gjallarErase(5, meta, stream, seed, low, generation, ...args));
   }
 
-  async trim(now: number): Promise<number> {
-    checkCount('now', now, 0);
+  protected async removeOld(now: number): Promise<number> {
     const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.trimBucket(bucket, now)));
     return removed.reduce((sum, count) => sum + count, 0);
   }
 
-  async check(conversation: string): Promise<void> {
-    checkName('conversation', conversation);
+  protected async probe(conversation: string): Promise<void> {
     const { check } = this.keys.of(conversation);
     await this.ask(() => this.client.gjallarCheck(1, check));
   }
 
-  async changes(after: string | undefined, limit: number): Promise<Changes> {
-    checkCount('limit', limit, 1);
+  protected tail(after: string | undefined, limit: number): Promise<Changes> {
     return this.ask(() => readChanges(this.client, this.keys, after, limit));
   }
 
-  async close(): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
+  protected async end(): Promise<void> {
     this.hangs.close();
     await this.appender.idle();
     // Not quit(): that would wait for a Redis that does not answer.
@@ -211,7 +184,7 @@ export class RedisHistoryStore implements HistoryStore {
     }
   }
 
-  private async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
+  protected async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
     if (this.hangs.isAny) await this.hangs.pass(conversation);
     const { meta, stream, seed, low, generation } = this.keys.of(conversation);
     const keys = [meta, stream, seed, low, generation];
@@ -226,16 +199,12 @@ export class RedisHistoryStore implements HistoryStore {
   }
 
   private async ask<Result>(command: () => Promise<Result>): Promise<Result> {
-    this.opened();
+    this.expectOpen();
     try {
       return await command();
     } catch (error) {
       throw readError(error);
     }
-  }
-
-  private opened(): void {
-    if (this.closed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the store is closed'));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { EraseJob } from '../checked-store.js';
 import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
 
 const statements = {
@@ -5,12 +6,6 @@ const statements = {
   erase: `UPDATE messages SET sender = '', text = ''
     WHERE conversation = ? AND offset = ? AND (sender <> '' OR text <> '')`,
 } as const;
-
-export interface EraseJob {
-  conversation: string;
-  epoch: string;
-  offsets: readonly number[];
-}
 
 /** Erases messages inside a transaction that the caller begins and commits. */
 export class Eraser {

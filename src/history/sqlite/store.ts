@@ -1,25 +1,21 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { requirePackages } from '../../compat/optional-packages.js';
-import { retryWhileBusy } from '../busy.js';
+import { CheckedStore, type EraseJob } from '../checked-store.js';
 import { epochFrom } from '../epoch.js';
 import { HistoryError } from '../errors.js';
-import { checkAppend, checkCount, checkErase, checkName, checkQuery } from '../input.js';
+import { retryWhileBusy } from '../files/busy.js';
+import { createPrivately } from '../files/private-file.js';
+import type { AppendJob } from '../input.js';
 import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
-import { createPrivately } from '../private-file.js';
 import {
-  type AppendOptions,
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
-  DEFAULT_TTL_MS,
   type HistoryLimits,
-  type HistoryStore,
   MAX_PAGE_BYTES,
-  type NewMessage,
   type Page,
   type PageQuery,
-  type Position,
   retentionOf,
   type StoredMessage,
 } from '../store.js';
@@ -97,27 +93,23 @@ interface MessageRow {
  * Reads have a connection of their own, which never waits for the writer; a page of 50 takes a tenth of a millisecond of this
  * thread. For writing see {@link SqliteWriter}.
  */
-export class SqliteHistoryStore implements HistoryStore {
-  private readonly writer: SqliteWriter;
+export class SqliteHistoryStore extends CheckedStore {
+  private readonly dataDir: string;
   private readonly sql: Record<keyof typeof queries, Reader>;
-  private readonly ttlMs: number;
   private readonly mark: MarkWriter;
-  private file: SqliteFile | undefined;
 
   private constructor(
-    file: SqliteFile,
-    writer: SqliteWriter,
-    private readonly dataDir: string,
-    ttlMs: number,
+    private readonly file: SqliteFile,
+    private readonly writer: SqliteWriter,
+    options: SqliteOptions,
     onLost: () => void,
   ) {
-    this.file = file;
-    this.writer = writer;
-    this.ttlMs = ttlMs;
+    super(options);
+    this.dataDir = options.dataDir;
     const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
     this.sql = Object.fromEntries(prepared) as Record<keyof typeof queries, Reader>;
     const newest = () => (this.sql.newestSerial.all([])[0] as { serial: number } | undefined)?.serial ?? 0;
-    this.mark = new MarkWriter(join(dataDir, FILE), file.logId, newest, onLost);
+    this.mark = new MarkWriter(join(options.dataDir, FILE), file.logId, newest, onLost);
   }
 
   /**
@@ -141,29 +133,20 @@ export class SqliteHistoryStore implements HistoryStore {
         busyTimeoutMs,
       });
       if (file.hasLost) onLost();
-      return new SqliteHistoryStore(file, writer, dataDir, options.ttlMs ?? DEFAULT_TTL_MS, onLost);
+      return new SqliteHistoryStore(file, writer, options, onLost);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
   }
 
-  async append(
-    conversation: string,
-    messages: readonly NewMessage[],
-    options?: AppendOptions,
-  ): Promise<AppendResult[]> {
-    const job = { conversation, messages, ...options };
-    checkAppend(job);
-    this.opened();
+  protected async keep(job: AppendJob): Promise<AppendResult[]> {
     this.mark.check();
-    if (messages.length === 0) return [];
     const results = await this.writer.append(job);
     this.mark.committed();
     return results;
   }
 
-  async read(conversation: string, query: PageQuery): Promise<Page> {
-    checkQuery(conversation, query);
+  protected page(conversation: string, query: PageQuery): Page {
     const state = this.state(conversation);
     const { from, to } = planPage(state, query);
     const range = this.fit(state.id, from, to, isForwards(query));
@@ -172,38 +155,27 @@ export class SqliteHistoryStore implements HistoryStore {
     return buildPage(state, query, messages, range.from > from || range.to < to);
   }
 
-  async head(conversation: string): Promise<Position> {
-    checkName('conversation', conversation);
-    const { epoch, offset } = this.state(conversation);
-    return { epoch, offset };
+  protected blank(job: EraseJob): Promise<number> {
+    return this.writer.erase(job);
   }
 
-  async erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
-    checkErase(conversation, epoch, offsets);
-    this.opened();
-    return this.writer.erase({ conversation, epoch, offsets });
-  }
-
-  async trim(now: number): Promise<number> {
-    checkCount('now', now, 0);
+  protected async removeOld(now: number): Promise<number> {
     const job = { horizon: now - this.ttlMs, forgetBefore: now - retentionOf(this.ttlMs) };
     let total = 0;
     for (let more = true; more; ) {
-      this.opened();
+      this.expectOpen();
       const outcome = await this.writer.trim(job);
       total += outcome.removed;
       more = outcome.more;
     }
     for (let more = true; more; ) {
-      this.opened();
+      this.expectOpen();
       ({ more } = await this.writer.trimToSize());
     }
     return total;
   }
 
-  async check(conversation: string): Promise<void> {
-    checkName('conversation', conversation);
-    this.opened();
+  protected async probe(): Promise<void> {
     this.mark.check();
     // A small write may still fit where the next message does not.
     const { bavail, bsize } = await statfs(this.dataDir);
@@ -218,14 +190,13 @@ export class SqliteHistoryStore implements HistoryStore {
   }
 
   get bytes(): number | undefined {
-    if (!this.file) return undefined;
+    if (!this.isOpen) return undefined;
     const [row] = this.all<{ bytes: number }>('bytes', []);
     return row!.bytes;
   }
 
-  async changes(after: string | undefined, limit: number): Promise<Changes> {
-    checkCount('limit', limit, 1);
-    const { logId } = this.opened();
+  protected tail(after: string | undefined, limit: number): Changes {
+    const { logId } = this.file;
     // Another file counts from the beginning: a cursor of a lost file means nothing here.
     const [file, serial] = after?.split(':') ?? [];
     const since = file === logId ? Number(serial) : 0;
@@ -242,16 +213,13 @@ export class SqliteHistoryStore implements HistoryStore {
     };
   }
 
-  async close(): Promise<void> {
-    const file = this.file;
-    this.file = undefined;
-    if (!file) return;
+  protected async end(): Promise<void> {
     await this.writer.close();
     this.mark.close();
-    file.reader.close();
+    this.file.reader.close();
   }
 
-  private state(conversation: string): LogState & { id: number } {
+  protected state(conversation: string): LogState & { id: number } {
     type Row = { id: number; epoch: string; offset: number; first: number; former: string | null; shared: number };
     const [row] = this.all<Row>('conversation', [encodeText(conversation)]);
     if (row) {
@@ -278,17 +246,12 @@ export class SqliteHistoryStore implements HistoryStore {
   }
 
   private all<Row>(query: keyof typeof queries, parameters: unknown[]): Row[] {
-    this.opened();
+    this.expectOpen();
     try {
       return this.sql[query].all(parameters) as Row[];
     } catch (error) {
       throw historyError(error);
     }
-  }
-
-  private opened(): SqliteFile {
-    if (!this.file) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the store is closed'));
-    return this.file;
   }
 }
 

@@ -1,11 +1,12 @@
 import { Batcher, type Entry } from '../batcher.js';
-import { isBusy, retryWhileBusy } from '../busy.js';
+import type { EraseJob } from '../checked-store.js';
 import { HistoryError } from '../errors.js';
+import { isBusy, retryWhileBusy } from '../files/busy.js';
 import { type AppendJob, weightOf } from '../input.js';
 import type { AppendResult } from '../store.js';
 import { Appender } from './append.js';
 import type { Statement, Writer } from './connection.js';
-import { type EraseJob, Eraser } from './erase.js';
+import { Eraser } from './erase.js';
 import { Forgetter } from './seed.js';
 import { SizeLimit } from './size.js';
 import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';

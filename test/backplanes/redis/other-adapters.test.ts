@@ -7,7 +7,7 @@ import { createAdapter as createStreamsAdapter } from '@socket.io/redis-streams-
 import { Cluster, Redis } from 'ioredis';
 import { Server } from '../../../src/index.js';
 import { connect, disconnectAll } from '../../support/clients.js';
-import { RedisCluster, RedisProcess, until } from '../../support/redis.js';
+import { RedisCluster, RedisProcess, until, untilAlone } from '../../support/redis.js';
 
 /** The adapters of stock socket.io, passed as docs/fan-out.md describes. */
 
@@ -40,12 +40,7 @@ async function startRedis(): Promise<MakeAdapter> {
   const observer = new Redis(redis.url);
   // The adapter's connections end after those of the application.
   closers.push(async () => {
-    await until(
-      async () =>
-        String(await observer.client('LIST'))
-          .trim()
-          .split('\n').length === 1,
-    );
+    await untilAlone(observer);
     observer.disconnect();
   });
   return async () => {
