@@ -16,6 +16,7 @@ import { nodes, workers } from './nodes.js';
 import portable from './portable.js';
 import sizing from './sizing.js';
 import rooms from './small-rooms.js';
+import start from './start.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
@@ -40,4 +41,5 @@ export const benchmarks = {
   backpressure,
   http,
   express,
+  start,
 };
