@@ -9,7 +9,16 @@ const source = join(root, 'src');
 const dist = join(root, 'dist');
 
 /** The files that package.json names, and those that a process is started with. */
-const entries = ['main', 'index', 'server/register', 'presence/index', 'history/index', 'state/index', 'run/preload'];
+const entries = [
+  'main',
+  'index',
+  'server/register',
+  'presence/index',
+  'history/index',
+  'state/index',
+  'run/preload',
+  'record/preload',
+];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what
  * it does not use. The chat's primary starts with the same module as its workers; `gjallar run` has one of its own.
