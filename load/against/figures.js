@@ -39,4 +39,18 @@ export const figures = {
     unit: 'µs',
     about: 'CPU per message in rooms of 10 at 5,000 messages/s',
   },
+  start: {
+    benchmark: 'start',
+    cell: 'start and reload',
+    key: 'cpuPerWorker',
+    unit: 'ms',
+    about: 'CPU of a worker until it listens',
+  },
+  reload: {
+    benchmark: 'start',
+    cell: 'start and reload',
+    key: 'cpuReload',
+    unit: 'ms',
+    about: 'CPU of a reload of two workers',
+  },
 };

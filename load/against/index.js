@@ -21,11 +21,13 @@ const NOW = 'gjallar';
 export async function runAgainst({ names, against, rounds, quick, out }) {
   console.log(`building ${against} …`);
   const before = `gjallar@${against}`;
-  const peers = { [STOCK]: {}, [before]: { program: 'gjallar', root: buildAt(against) }, [NOW]: {} };
+  const root = buildAt(against);
   let failures = 0;
   const measured = [];
   for (const { benchmark, cell, keys } of runsOf(names)) {
     console.log(`\n${benchmark.name}: ${cell.label}, ${rounds} rounds`);
+    const { [STOCK]: stock, [NOW]: now } = benchmark.peers ?? { [STOCK]: {}, [NOW]: { program: NOW } };
+    const peers = { [STOCK]: stock, [before]: { ...now, root }, [NOW]: now };
     const runs = Object.fromEntries(Object.keys(peers).map((peer) => [peer, []]));
     for (let round = 0; round < rounds; round++) {
       for (const peer of turn(Object.keys(peers), round)) {

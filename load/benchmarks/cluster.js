@@ -66,6 +66,11 @@ export const placement = {
   },
   cells: (quick) => [
     ...(quick ? [1000, 4000] : [1000, 4000, 10_000]).map((perSecond) => placementCell(10, CLIENTS, perSecond)),
+    // What one of two or four nodes has to do where all of them get 4,000 messages/s.
+    ...[250, 125].map((clients) => ({
+      ...placementCell(10, clients, 8 * clients),
+      label: `rooms of 10, ${shown(8 * clients)} messages/s, ${clients} clients`,
+    })),
     // Each room is on one node, so that several rooms share the work.
     ...(quick ? [100] : [100, 1000]).map((perSecond) => placementCell(1000, 8000, perSecond)),
   ],

@@ -16,6 +16,7 @@ import { nodes, workers } from './nodes.js';
 import portable from './portable.js';
 import sizing from './sizing.js';
 import rooms from './small-rooms.js';
+import start from './start.js';
 import state, { stateNodes } from './state.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
@@ -44,4 +45,5 @@ export const benchmarks = {
   'state-nodes': stateNodes,
   http,
   express,
+  start,
 };

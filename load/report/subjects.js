@@ -3,7 +3,7 @@ export const subjects = {
   clients: { title: 'Connecting and holding clients', names: ['connect', 'default-clients', 'idle', 'connections'] },
   messages: { title: 'Messages to single clients', names: ['echo', 'correspondence', 'marketdata'] },
   rooms: { title: 'Rooms', names: ['broadcast', 'fanout', 'rooms', 'windows'] },
-  cluster: { title: 'Workers and nodes', names: ['nodes', 'cluster', 'placement', 'frames', 'workers'] },
+  cluster: { title: 'Workers and nodes', names: ['nodes', 'cluster', 'placement', 'frames', 'workers', 'start'] },
   'slow-clients': { title: 'Slow clients', names: ['backpressure', 'state', 'state-nodes'] },
   history: { title: 'History', names: ['history', 'sizing'] },
   http: { title: 'HTTP', names: ['http', 'express'] },

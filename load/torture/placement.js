@@ -87,7 +87,7 @@ async function settled(residents, rooms, when) {
   return [
     { name: `in place ${when}, before new clients come`, value: Math.round(before * 100), unit: '%' },
     { name: `in place ${when}`, value: Math.round(share * 100), unit: '%', least: 100 * SHARE },
-    { name: `time until then`, value: seconds, unit: 's', most: WITHIN_MS / 1000 },
+    { name: `time until most are in place ${when}`, value: seconds, unit: 's', most: WITHIN_MS / 1000 },
   ];
 }
 

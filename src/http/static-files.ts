@@ -12,12 +12,20 @@ interface FileExchange extends Sender {
 }
 
 /** A file that is served from memory. */
-interface StaticFile {
-  body: Buffer;
-  /** The compressed body, if it is smaller. */
-  gzipped: Buffer | undefined;
-  type: string;
-  etag: string;
+class StaticFile {
+  private compressed: Buffer | undefined;
+
+  constructor(
+    readonly body: Buffer,
+    readonly type: string,
+    readonly etag: string,
+  ) {}
+
+  /** The compressed body, if it is smaller. Compressed on the first request for it: most workers start without one. */
+  get gzipped(): Buffer | undefined {
+    this.compressed ??= gzipSync(this.body);
+    return this.compressed.length < this.body.length ? this.compressed : undefined;
+  }
 }
 
 /** Files by path. They are few and small, and are read once: the event loop must not wait for a disk. */
@@ -60,11 +68,6 @@ export class StaticFiles {
 
 function readStaticFile(path: string, name: string, etag?: string): StaticFile {
   const body = readFileSync(path);
-  const gzipped = gzipSync(body);
-  return {
-    body,
-    gzipped: gzipped.length < body.length ? gzipped : undefined,
-    type: mime.contentType(name) || 'application/octet-stream',
-    etag: etag ?? `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
-  };
+  const type = mime.contentType(name) || 'application/octet-stream';
+  return new StaticFile(body, type, etag ?? `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`);
 }

@@ -100,6 +100,7 @@ export default defineConfig({
           page('Quick start', '/docs/guide/quick-start'),
           page('Which server, when', '/docs/guide/which-server'),
           page('Move an application', '/docs/move'),
+          page('Compare stock and gjallar', '/docs/guide/compare'),
           page('Gallery', '/docs/gallery'),
           page('FAQ', '/docs/guide/faq'),
         ],

@@ -3,6 +3,10 @@ import type { SentEvent } from '../generate.js';
 import type { Activity } from './activity.js';
 import type { Neutral } from './neutral.js';
 
+/** A client that plays waits no longer for its connection, or for an acknowledgement before it leaves, in ms. */
+const MAX_CONNECT_MS = 10_000;
+const MAX_ACK_MS = 1000;
+
 /** What one client received in one namespace, in order; an acknowledgement is filled in at the place of its event. */
 export type Entry = unknown[];
 
@@ -31,16 +35,49 @@ export class PlayedClient {
   readonly answers = new Map<string, unknown[][]>();
   private readonly manager: Manager;
   private readonly sockets = new Map<string, Socket>();
+  /** What is not answered yet, connects and events. */
+  private readonly unanswered = { connects: new Set<Promise<void>>(), events: new Set<Promise<void>>() };
+  private last: Promise<void> = Promise.resolve();
 
   constructor(private readonly given: ClientOptions) {
     this.manager = new given.connect(given.url, { reconnection: false, autoConnect: false, ...given.options });
   }
 
+  /**
+   * Does one thing after the other, as the client did that was recorded: it sent events when it was connected, and left
+   * when it had its acknowledgements.
+   */
+  inTurn(act: () => void, isLeaving: boolean): void {
+    const end = this.given.activity.begin();
+    this.last = this.last.then(async () => {
+      const { connects, events } = this.unanswered;
+      await within(MAX_CONNECT_MS, connects);
+      if (isLeaving) await within(MAX_ACK_MS, events);
+      act();
+      end();
+    });
+  }
+
+  /** Calls the returned function when the answer has come. */
+  private expectAnswer(kind: keyof typeof this.unanswered): () => void {
+    const end = this.given.activity.begin();
+    let answered = () => {};
+    const answer = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    this.unanswered[kind].add(answer);
+    return () => {
+      this.unanswered[kind].delete(answer);
+      answered();
+      end();
+    };
+  }
+
   connect(namespace: string, auth: Record<string, unknown> | undefined): void {
     const { name, activity, neutral } = this.given;
-    const entries: Entry[] = [];
+    const entries = this.received.get(namespace) ?? [];
     this.received.set(namespace, entries);
-    const end = activity.begin();
+    const end = this.expectAnswer('connects');
     const note = (...entry: Entry) => {
       activity.note();
       entries.push(entry);
@@ -74,10 +111,9 @@ export class PlayedClient {
     const socket = this.sockets.get(namespace);
     // Socket.IO would keep it for a connection that never comes.
     if (!socket?.connected) return;
-    const { activity } = this.given;
-    activity.note();
+    this.given.activity.note();
     if (!ack) return void socket.emit(event, ...args);
-    const end = activity.begin();
+    const end = this.expectAnswer('events');
     const began = performance.now();
     const entry: Entry = ['acknowledgement of', event, 'none came'];
     const all = this.acks.get(namespace) ?? [];
@@ -100,4 +136,15 @@ export class PlayedClient {
     for (const socket of this.sockets.values()) socket.disconnect();
     this.manager._close();
   }
+}
+
+/** Resolves when all have, or after `ms`. */
+async function within(ms: number, all: ReadonlySet<Promise<void>>): Promise<void> {
+  if (all.size === 0) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.all(all), late]);
+  clearTimeout(timer);
 }

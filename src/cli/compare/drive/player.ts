@@ -86,18 +86,16 @@ class Player {
     if (!client) return;
     switch (step.do) {
       case 'connect':
-        return client.connect(step.namespace, this.authOf(step.auth));
-      case 'emit':
+        return client.inTurn(() => client.connect(step.namespace, this.authOf(step.auth)), false);
+      case 'emit': {
         this.emitted++;
-        return client.emit(step.namespace, {
-          ...step,
-          args: withBytes(step.args) as unknown[],
-          ack: step.ack === true,
-        });
+        const event = { ...step, args: withBytes(step.args) as unknown[], ack: step.ack === true };
+        return client.inTurn(() => client.emit(step.namespace, event), false);
+      }
       case 'leave':
-        return client.leave(step.namespace);
+        return client.inTurn(() => client.leave(step.namespace), true);
       case 'close':
-        return client.close();
+        return client.inTurn(() => client.close(), true);
     }
   }
 
