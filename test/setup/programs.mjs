@@ -18,6 +18,7 @@ export const PROGRAMS = [
       'backplanes/frames/hosts.test.ts',
       'torture/faults.test.ts',
       'torture/drill.test.ts',
+      'torture/placement.test.ts',
       'deploy/compose.test.ts',
     ],
   },
@@ -81,10 +82,13 @@ export const PROGRAMS = [
     package: name,
     found: () => inPath(program),
     services: name === 'apache2-bin' ? [] : [name],
-    usedBy:
-      name === 'haproxy'
-        ? ['guide/proxies.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
-        : ['guide/proxies.test.ts'],
+    usedBy: [
+      'guide/proxies.test.ts',
+      ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
+      ...(name === 'haproxy'
+        ? ['support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts', 'torture/placement.test.ts']
+        : []),
+    ],
   })),
   // Several hosts on one machine.
   {
