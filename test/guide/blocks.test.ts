@@ -30,6 +30,10 @@ const executed: Record<string, Record<string, string>> = {
     import: 'test/guide/first-client.test.ts',
   },
   'docs/guide/deploy-your-application.md': { node: 'test/guide/commands.test.ts' },
+  'docs/guide/compare.md': {
+    'npm install': 'test/guide/compare.test.ts',
+    'npx gjallar record': 'test/guide/compare.test.ts',
+  },
   'docs/guide/testing.md': { '': 'test/guide/testing.test.ts' },
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
   'docs/guide/durable-rooms.md': { 'import ': 'test/guide/durable-rooms.test.ts' },
