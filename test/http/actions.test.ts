@@ -286,7 +286,10 @@ describe.each([
   });
 
   test('is the only one who may do so', async () => {
+    // What the holder of API_KEY may do.
     const open = ['GET /api/rooms/{room}/messages', 'POST /api/rooms/{room}/messages', 'GET /api/stats'];
+    open.push('GET /api/state/{room}', 'DELETE /api/state/{room}');
+    open.push(...['PUT', 'PATCH', 'DELETE'].map((method) => `${method} /api/state/{room}/{key}`));
     const all = Object.entries(routes).flatMap(([path, methods]) =>
       Object.keys(methods).map((one) => `${one} ${path}`),
     );
