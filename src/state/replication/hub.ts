@@ -359,7 +359,9 @@ export class Hub {
     donor: Answer & Welcome,
     welcomes: readonly (Answer & Welcome)[],
   ): Promise<boolean> {
-    if (!(await this.pull(donor.node, room, 0))) return false;
+    const first = await this.pull(donor.node, room, 0);
+    // It may have closed the room since it was asked for it.
+    if (!first || first.epoch === LAST_EPOCH) return false;
     // A worker that does not answer may be gone: others may have received more of it than the donor.
     for (const { node, sequence, clock } of donor.peers) {
       if (node !== this.node && !this.peers.has(node) && !this.departures.get(node)) {
