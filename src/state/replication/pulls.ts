@@ -7,7 +7,7 @@ import { ANSWER_MS } from './messages.js';
 import { type Outgoing, PAGE_BYTES } from './outgoing.js';
 import type { Replica, Replicas } from './replica.js';
 
-/** Greater than every epoch. */
+/** The epoch of a page about a room that its worker does not have. Greater than every other one. */
 export const NO_ROOM = '~';
 
 /** What pulling needs of the hub. */
