@@ -15,7 +15,7 @@ function read(decoder: { on(event: 'decoded', listener: (packet: object) => void
     } catch {
       return 'error';
     }
-    return { ...packet };
+    return { ...(packet as object | undefined) };
   };
 }
 
