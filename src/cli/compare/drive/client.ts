@@ -53,8 +53,11 @@ export class PlayedClient {
       const { connects, events } = this.unanswered;
       await within(MAX_CONNECT_MS, connects);
       if (isLeaving) await within(MAX_ACK_MS, events);
-      act();
-      end();
+      try {
+        act();
+      } finally {
+        end();
+      }
     });
   }
 
