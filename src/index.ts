@@ -70,6 +70,7 @@ export {
   type SocketCount,
 } from './rooms/cluster-sockets.js';
 export type { AdapterClass, AdapterFactory } from './rooms/native-rooms.js';
+export { type ExpiredSession, onSessionExpired } from './rooms/recovery/session-expiry.js';
 export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
 export { type Attachable, Server } from './server/server.js';
 export type { TemplatedApp } from './sockets.js';

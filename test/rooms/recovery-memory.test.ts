@@ -64,7 +64,13 @@ test.each<[string, (number: number) => Varying]>([
 ])('what a session takes with %s is what is counted', (_name, of) => {
   const memory = new PacketMemory(1e9);
   const sessionMemory = new SessionMemory<KeptSession>(1e9);
-  const sessions = new Sessions(sessionMemory, 1e9, () => 1e9, { covers: () => false });
+  const sessions = new Sessions(
+    sessionMemory,
+    1e9,
+    () => 1e9,
+    { covers: () => false },
+    { add: () => {}, shrink: () => {} },
+  );
   const before = used();
   for (let number = 0; number < COUNT; number++) {
     const session: SessionState = {
@@ -120,7 +126,8 @@ const median = (values: number[]): number => values.sort((one, other) => one - o
 test('the bound of sessions holds for all namespaces together, and the oldest are dropped', () => {
   const memory = new PacketMemory(1e9);
   const sessionMemory = new SessionMemory<KeptSession>(20_000);
-  const start = () => new Sessions(sessionMemory, 8, () => 1e9, { covers: () => false });
+  const start = () =>
+    new Sessions(sessionMemory, 8, () => 1e9, { covers: () => false }, { add: () => {}, shrink: () => {} });
   const [first, second] = [start(), start()];
   const put = (sessions: Sessions, pid: string, size: number) => {
     const state = { pid, sid: pid, rooms: [], data: 'x'.repeat(size), worker: '2', resumedFrom: undefined };
