@@ -74,6 +74,7 @@ export {
   type ReachableSockets,
   type SocketCount,
 } from './rooms/index.js';
+export { type ExpiredSession, onSessionExpired } from './recovery/session-expiry.js';
 export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
 export { type Attachable, Server } from './server/server.js';
 export type { TemplatedApp } from './sockets.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import type { Backplane } from '../../src/backplanes/backplane.js';
-import { encodeOffset } from '../../src/recovery/kept/offset.js';
+import { encodeOffset } from '../../src/recovery/offset.js';
 import { PacketLog } from '../../src/recovery/kept/packet-log.js';
 import { PacketMemory } from '../../src/recovery/kept/stream.js';
 import { Gate } from '../../src/recovery/returns/gate.js';
