@@ -14,7 +14,7 @@ const MIN_INTERVAL_MS = 10;
 /** Approximate size of one write. */
 const BATCH_BYTES = 262_144;
 const BATCH_CHANGES = 1000;
-/** Another worker's change may still be on its way here. After this time it is not, in ms. */
+/** Another worker's change may still be on its way to this worker or to Redis. After this time it is not, in ms. */
 const RECHECK_MS = 2000;
 
 /**
@@ -41,6 +41,7 @@ export class RoomStore implements ConnectedRoom {
   private hasBegun = false;
   private failures = 0;
   private isSyncDue = false;
+  private hasWaited = false;
   private isWorking = false;
   private isClosed = false;
   private command: Promise<unknown> | undefined;
@@ -126,10 +127,11 @@ export class RoomStore implements ConnectedRoom {
     this.work();
   }
 
-  /** Compares again once no change that this worker lacks can be on its way to it. */
+  /** Compares again once what was on its way, to this worker or to Redis, has arrived. */
   syncLater(): void {
     this.recheck ??= setTimeout(() => {
       this.recheck = undefined;
+      this.hasWaited = true;
       this.syncSoon();
     }, RECHECK_MS).unref();
   }
@@ -215,8 +217,10 @@ export class RoomStore implements ConnectedRoom {
     if (this.isWorking || this.isClosed || this.timer || !this.hasBegun) return;
     if (this.isSyncDue) {
       this.isSyncDue = false;
+      const { hasWaited } = this;
+      this.hasWaited = false;
       void this.turn(async () => {
-        await this.sync.run();
+        await this.sync.run(hasWaited);
         this.loadedNow();
       });
       return;
