@@ -38,7 +38,7 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
-import { stateStoreHost } from './state-store.js';
+import { stateStoreHost } from './operator/state-store.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';

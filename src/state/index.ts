@@ -27,9 +27,8 @@ import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
 
 export type { Chunk, StateMeta } from './chunk.js';
-export type { Joined, JoinOptions, StateRoomStats } from './contract.js';
 export type { StateChange, StateFormat } from './format.js';
-export type { StateRoomOptions } from './options.js';
+export type { Joined, JoinOptions, StateRoomOptions, StateRoomStats } from './options.js';
 export type { StateReader } from './reader.js';
 export { StateRoom } from './room.js';
 

@@ -2,12 +2,18 @@ import { EventEmitter } from 'node:events';
 import type { Namespace, Socket } from 'socket.io';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
-import type { Joined, JoinOptions, StateRoomEvents, StateRoomStats } from './contract.js';
 import { RoomCore } from './core.js';
 import { bytesOf, type Change } from './entries.js';
 import { type StateFormat, socketIoFormat } from './format.js';
 import { Member } from './members.js';
-import type { StateRoomSettings, StoreSettings } from './options.js';
+import type {
+  Joined,
+  JoinOptions,
+  StateRoomEvents,
+  StateRoomSettings,
+  StateRoomStats,
+  StoreSettings,
+} from './options.js';
 import { SocketReader, type StateReader } from './reader.js';
 import type { Hub } from './replication/hub.js';
 import { keysOf } from './store/fields.js';

@@ -1,7 +1,7 @@
 import type { Entry } from '../entries.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
 import { ABOUT_FIELDS, type About, aboutOf, markOf } from './fields.js';
-import type { StoredRoom, StoreWorkers } from './hosts.js';
+import type { StoredRoom, StoreWorkers, WritingStore } from './hosts.js';
 import type { StoreClient } from './scripts.js';
 import { Sync } from './sync.js';
 import { writeChanges } from './write.js';
@@ -28,7 +28,7 @@ const RECHECK_MS = 2000;
  *   Redis has lost something, and all workers compare again.
  * - At most one command is on its way. While Redis does not answer, nothing more is sent.
  */
-export class RoomStore implements ConnectedRoom {
+export class RoomStore implements ConnectedRoom, WritingStore {
   /** The number of the change up to which this worker's own changes are in Redis. */
   written = 0;
   /** Whether this worker has read everything that Redis had, once. */

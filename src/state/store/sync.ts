@@ -1,6 +1,6 @@
 import type { Entry } from '../entries.js';
 import { ABOUT_FIELDS, aboutOf, decodeStored, isNewer, kinds, type Meta, parseMeta } from './fields.js';
-import type { RoomStore } from './store.js';
+import type { WritingStore } from './hosts.js';
 import { lifeName, writeChanges } from './write.js';
 
 /** How many keys are read at once, and about how many bytes of their values. */
@@ -13,7 +13,7 @@ type Seen = Map<string, Meta>;
 
 /** Compares a room with what Redis has of it: takes what is newer there, and writes what is newer here. */
 export class Sync {
-  constructor(private readonly store: RoomStore) {}
+  constructor(private readonly store: WritingStore) {}
 
   /** @param hasWaited whether this is a second look, after what was on its way has arrived */
   async run(hasWaited: boolean): Promise<void> {
