@@ -18,7 +18,6 @@ export const PROGRAMS = [
       'rooms/hosts.test.ts',
       'torture/faults.test.ts',
       'torture/drill.test.ts',
-      'torture/placement.test.ts',
       'deploy/compose.test.ts',
     ],
   },
@@ -86,7 +85,7 @@ export const PROGRAMS = [
       'guide/proxies.test.ts',
       ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
       ...(name === 'haproxy'
-        ? ['support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts', 'torture/placement.test.ts']
+        ? ['support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
         : []),
     ],
   })),
