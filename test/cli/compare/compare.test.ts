@@ -84,7 +84,7 @@ test('each deliberate difference is found: exit code 1', async () => {
     { where: 'acknowledgements of websocket on /: 1: 3', stock: 1, gjallar: 2 },
     { where: 'acknowledgements of websocket on /: 2: 3', stock: 'answer', gjallar: 'none came' },
   ]);
-});
+}, 240_000);
 
 test('the report has the costs, and says what differs', async () => {
   const costs = ['--clients', '10', '--seconds', '1', '--rate', '100', '--messages', '2000', '--connects', '5'];
