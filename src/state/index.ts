@@ -28,8 +28,8 @@ import { StateRoom } from './room.js';
 
 export type { Chunk, StateMeta } from './members/chunk.js';
 export type { StateChange, StateFormat } from './members/format.js';
-export type { Joined, JoinOptions, StateRoomOptions, StateRoomStats } from './options.js';
 export type { StateReader } from './members/reader.js';
+export type { Joined, JoinOptions, StateRoomOptions, StateRoomStats } from './options.js';
 export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events

@@ -6,6 +6,7 @@ import { RoomCore } from './core.js';
 import { bytesOf, type Change } from './entries.js';
 import { type StateFormat, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
+import { SocketReader, type StateReader } from './members/reader.js';
 import type {
   Joined,
   JoinOptions,
@@ -14,7 +15,6 @@ import type {
   StateRoomStats,
   StoreSettings,
 } from './options.js';
-import { SocketReader, type StateReader } from './members/reader.js';
 import type { Hub } from './replication/hub.js';
 import { keysOf } from './store/fields.js';
 import { connectionTo } from './store/open.js';

@@ -6,10 +6,10 @@ import type { Backplane } from '../../src/backplanes/backplane.js';
 import { Expiries } from '../../src/recovery/kept/expiries.js';
 import { type ExpiredSession, onSessionExpired } from '../../src/recovery/session-expiry.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
+import { startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';
 import { until } from '../support/until.js';
-import { startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { joinMesh, joinNats, joinRedis, Wanderer } from './support/recovering.js';
 
 interface Worker extends TestNode {
