@@ -185,6 +185,13 @@ export default defineConfig({
         text: 'Benchmarks',
         items: [
           page('Summary', '/docs/benchmarks'),
+          page('Connections', '/docs/benchmarks/clients'),
+          page('Messages to single clients', '/docs/benchmarks/messages'),
+          page('Rooms', '/docs/benchmarks/rooms'),
+          page('Workers and nodes', '/docs/benchmarks/cluster'),
+          page('Slow clients', '/docs/benchmarks/slow-clients'),
+          page('History', '/docs/benchmarks/history'),
+          page('HTTP', '/docs/benchmarks/http'),
           page('Capacity planning', '/docs/benchmarks/capacity'),
           page('Method', '/docs/benchmarks/method'),
           page('Running them', '/load/README'),
