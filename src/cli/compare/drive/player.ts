@@ -72,6 +72,8 @@ class Player {
     for (const step of this.steps) {
       const late = speed === undefined ? 0 : step.at / speed - (performance.now() - began);
       if (late > 1) await wait(late);
+      // A slower server must not lose what it has still to say.
+      if (step.do === 'leave' || step.do === 'close') await this.activity.settled(MAX_SETTLE_MS);
       this.perform(step);
       if (speed === undefined && step.do !== 'open') await this.activity.settled(MAX_SETTLE_MS);
     }
