@@ -191,7 +191,7 @@ const list = {
   PACKET_TOO_LARGE: {
     status: 413,
     message:
-      'A packet with its attachments is larger than this server accepts (maxPacketSize). Send fewer attachments.',
+      'A packet is larger, or has more attachments, than this server accepts (maxPacketSize, maxAttachments). Send fewer.',
   },
   PACKET_INCOMPLETE: {
     status: 408,

@@ -60,6 +60,7 @@ export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
+export { type ExpiredSession, onSessionExpired } from './recovery/session-expiry.js';
 export {
   listServers,
   type ReachableServers,

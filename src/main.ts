@@ -6,10 +6,16 @@ import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';
 
+/** By then, a worker has loaded what it needs to listen. */
+const FLUSH_AFTER_MS = 2000;
+
 // Stack traces name the lines of the sources.
 process.setSourceMapsEnabled(true);
-// Where Node.js has it: the next processes need not compile the code again.
-(module as { enableCompileCache?(): void }).enableCompileCache?.();
+// Where Node.js has it: the next processes need not compile the code again. By itself, Node.js writes the cache when a
+// process ends. The first reload would come before that.
+const { enableCompileCache, flushCompileCache } = module as { enableCompileCache?(): void; flushCompileCache?(): void };
+enableCompileCache?.();
+if (flushCompileCache) setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
 
 try {
   await main(process.argv.slice(2));

@@ -4,6 +4,8 @@ import { childrenOf, cpuOf } from '../harness/processes.js';
 const WORKERS = 2;
 /** How often the processes of a reload are looked at, in ms. */
 const POLL_MS = 5;
+/** How long the service has run before it reloads, in ms. Node.js 22 has written its compile cache by then. */
+const SETTLE_MS = 3000;
 const MAX_RELOAD_MS = 60_000;
 
 /** CPU from the fork of a process until it listens: of each worker, and of the process that has started them. */
@@ -22,6 +24,7 @@ async function start({ peer, cell }) {
  * ended.
  */
 async function reload(primary, former) {
+  await sleep(SETTLE_MS);
   const before = sum([primary, ...former]);
   const used = new Map();
   const at = performance.now();

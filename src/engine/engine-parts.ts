@@ -85,11 +85,11 @@ export abstract class EngineParts extends EventEmitter {
     this.requestGuard = new RequestGuard(clock);
     // How late the event loop is, a test's clock cannot tell.
     this.load = new LoadMonitor(systemClock);
-    const { maxBuffered, maxIncoming, maxPacketSize } = this.settings;
+    const { maxBuffered, maxIncoming } = this.settings;
     this.bufferBudget = new BufferBudget(maxBuffered, () => this.bufferingClients(), clock, maxIncoming);
     this.frameGuard = new FrameGuard(clock, this.incoming);
     // No packet of a WebSocket takes longer: its client's answer to a ping waits behind it.
-    this.incompletePackets = new IncompletePackets(maxPacketSize, pingInterval + pingTimeout, this.incoming, clock);
+    this.incompletePackets = new IncompletePackets(this.settings, pingInterval + pingTimeout, this.incoming, clock);
     this.talkers = new TopKeys(clock);
     this.busyRooms = new TopKeys(clock);
     this.roundTrips = new RoundTrips(clock);

@@ -22,6 +22,12 @@ export interface EngineOptions {
    * reason "packet too large". Applies with gjallar's parser. @default 4 * maxHttpBufferSize
    */
   maxPacketSize?: number;
+  /**
+   * Maximum number of attachments of a Socket.IO packet. A client that announces more is closed with the reason "packet too
+   * large". Applies with gjallar's parser. socket.io-client itself reads at most 10, unless its `parser` allows more.
+   * @default 10
+   */
+  maxAttachments?: number;
   /** The transports that are enabled. @default ["polling", "websocket"] */
   transports?: readonly TransportName[];
   /** Whether clients may upgrade from polling to WebSocket. @default true */
@@ -126,6 +132,7 @@ export interface EngineSettings {
   readonly upgradeTimeout: number;
   readonly maxHttpBufferSize: number;
   readonly maxPacketSize: number;
+  readonly maxAttachments: number;
   readonly transports: readonly TransportName[];
   readonly allowUpgrades: boolean;
   readonly allowRequest: EngineOptions['allowRequest'];
@@ -156,6 +163,8 @@ const DEFAULT_THRESHOLD = 1024;
 const DEFAULT_MAX_HTTP_BUFFER_SIZE = 1e6;
 /** How many messages of the maximum size a packet may consist of by default. */
 const MESSAGES_IN_A_PACKET = 4;
+/** As in socket.io-parser. */
+const MAX_ATTACHMENTS = 10;
 
 /** Fills in the defaults. */
 export function settingsFrom(options: EngineOptions): EngineSettings {
@@ -167,6 +176,7 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     upgradeTimeout: options.upgradeTimeout ?? 10_000,
     maxHttpBufferSize,
     maxPacketSize: options.maxPacketSize ?? MESSAGES_IN_A_PACKET * maxHttpBufferSize,
+    maxAttachments: options.maxAttachments ?? MAX_ATTACHMENTS,
     transports: options.transports ?? ['polling', 'websocket'],
     allowUpgrades: options.allowUpgrades ?? true,
     allowRequest: options.allowRequest,

@@ -2,8 +2,8 @@ import type { Room } from 'socket.io-adapter';
 import type { PacketType as Type } from 'socket.io-parser';
 import type { BroadcastPacket } from '../compat/socket-io.js';
 import { PacketType } from '../compat/socket-io-parser.js';
-import { isWorkerName } from './kept/offset.js';
 import type { Mark } from './kept/packet-log.js';
+import { isWorkerName } from './offset.js';
 
 /** The packet of an event, as socket.io passes them to the adapter. */
 export interface EventPacket extends BroadcastPacket {

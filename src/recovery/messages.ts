@@ -2,9 +2,9 @@ import { DefaultDeserializer, serialize } from 'node:v8';
 import { MalformedMessage } from '../errors.js';
 import type { EncodedPackets } from '../rooms/index.js';
 import type { RoomsFloor } from './kept/floors.js';
-import { isWorkerName } from './kept/offset.js';
 import type { KeptPacket } from './kept/stream.js';
 import type { StreamState } from './kept/stream-state.js';
+import { isWorkerName } from './offset.js';
 
 /** A disconnected session as workers exchange it. */
 export interface SessionState {

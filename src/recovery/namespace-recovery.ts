@@ -5,6 +5,7 @@ import { isMember } from '../rooms/index.js';
 import { Broadcasting } from './broadcasting.js';
 import { OffsetWriter } from './encoding.js';
 import type { RecoveryHost } from './host.js';
+import { Expiries } from './kept/expiries.js';
 import { Floors } from './kept/floors.js';
 import { PacketLog } from './kept/packet-log.js';
 import { Removals, type RemovalTarget } from './kept/removals.js';
@@ -17,6 +18,11 @@ import { Peers } from './peers/peers.js';
 import type { ForeignMessage } from './returns/missed.js';
 import { type Home, Returns } from './returns/returns.js';
 
+/** How long the worker that has served a session has to report that it has expired, in ms: longer than between two sweeps. */
+const EXPIRY_DELAY_MS = 8000;
+/** Within this time after that, in ms, each other worker has a moment of its own to report it. */
+const EXPIRY_TURNS_MS = 30_000;
+
 /** By how much longer than packets are kept the floors of sessions are, in ms. */
 const FLOOR_SLACK_MS = 30_000;
 
@@ -26,8 +32,10 @@ export class NamespaceRecovery implements Owner, Home {
   readonly sessions: Sessions;
   readonly live: LiveSessions;
   readonly removals: Removals;
+  readonly expiries: Expiries;
   readonly peers: Peers;
   readonly writer: OffsetWriter;
+  private readonly expiryTurnMs = Math.random() * EXPIRY_TURNS_MS;
   private readonly returns: Returns;
   private readonly broadcasting: Broadcasting;
 
@@ -40,11 +48,18 @@ export class NamespaceRecovery implements Owner, Home {
     const isWorker = (name: string) => host.spansMachines || host.members.some((id) => host.nameOf(id) === name);
     this.log = new PacketLog(host.name, memory, () => this.retentionMs, isWorker);
     this.removals = new Removals(host.naming);
+    this.expiries = new Expiries({
+      durationMs: () => this.times.durationMs,
+      maxSessions: host.bounds.maxSessions,
+      delayOf: ({ worker }) => this.delayOf(worker),
+      tell: (session) => this.peers.expired(session),
+    });
     this.sessions = new Sessions(
       host.sessionMemory,
       host.bounds.maxSessions,
       () => this.times.durationMs,
       this.removals,
+      this.expiries,
     );
     this.peers = new Peers(this, host);
     this.live = new LiveSessions(
@@ -146,6 +161,16 @@ export class NamespaceRecovery implements Owner, Home {
     live.direct = undefined;
   }
 
+  /** How long the expiry of a session is left to other workers, in ms: first of all, to the one that has served it. */
+  private delayOf(worker: string): number {
+    const { host } = this;
+    if (worker === host.name) return 0;
+    // Which workers of other machines are there is not known. The first one tells the others.
+    if (host.spansMachines) return EXPIRY_DELAY_MS + this.expiryTurnMs;
+    const reporter = host.members.find((id) => host.nameOf(id) === worker) ?? Math.min(host.id, ...host.members);
+    return reporter === host.id ? 0 : Number.POSITIVE_INFINITY;
+  }
+
   /** Keeps a session and tells the other workers. */
   keepSession(state: LiveState, worker: string, direct: Stream): void {
     const disconnectedAt = Date.now();
@@ -209,6 +234,7 @@ export class NamespaceRecovery implements Owner, Home {
     const oldest = Date.now() - this.retentionMs;
     this.broadcasting.sweep(oldest);
     this.sessions.sweep();
+    this.expiries.sweep();
     this.live.sweep(oldest - FLOOR_SLACK_MS);
     this.removals.sweep(Date.now() - this.times.durationMs);
     this.peers.sweep(Date.now() - this.times.durationMs);
@@ -223,6 +249,7 @@ export class NamespaceRecovery implements Owner, Home {
   close(): void {
     this.live.close();
     this.sessions.close();
+    this.expiries.close();
     this.log.close();
     this.peers.close();
   }

@@ -7,6 +7,7 @@ import { MalformedMessage } from '../errors.js';
 import type { AdapterFactory } from '../rooms/index.js';
 import type { WorkerLinks } from '../worker-links.js';
 import type { RecoveryBounds, RecoveryHost } from './host.js';
+import type { ExpiryListener } from './kept/expiries.js';
 import type { Naming, RemovalTarget } from './kept/removals.js';
 import { SessionMemory } from './kept/session-memory.js';
 import type { KeptSession } from './kept/sessions.js';
@@ -80,6 +81,15 @@ export function openRecovery(options: RecoveryOptions = {}): Recovery {
 }
 
 const installed = new WeakMap<Adapter, NamespaceRecovery>();
+
+/**
+ * Listens to the sessions of a namespace that expire.
+ * @returns what ends it; undefined if the adapter has no recovery of gjallar
+ */
+export function listenToExpiries(adapter: Adapter, listener: ExpiryListener): (() => void) | undefined {
+  const namespace = installed.get(adapter);
+  return namespace?.expiries.listen(listener, namespace.sessions.all());
+}
 
 /** What a client that has received everything would send to recover a socket; undefined if it cannot be recovered. */
 export function recoveryKeyOf(socket: Socket): { pid: string; offset: string } | undefined {

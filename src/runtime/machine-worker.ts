@@ -39,9 +39,9 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
+import { stateStoreHost } from './operator/state-store.js';
 import { PlaceMover } from './placement/mover.js';
 import { Placement } from './placement/placement.js';
-import { stateStoreHost } from './state-store.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
 const UNSETTLED =

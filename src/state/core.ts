@@ -110,16 +110,25 @@ export class RoomCore implements MembersHost, Replica {
       this.members.serveSoon();
     };
     const begin = () => {
+      if (member.isGone) return;
       if (!known || !this.canContinue(known)) return serve();
-      // The client may come from a worker that had changes which are still on their way here.
-      this.hub.reach(this, known, (isReached) => {
-        if (isReached && this.canContinue(known)) {
-          member.seq = Math.min(this.entries.seqBefore(known.complete), this.published);
-        }
-        serve();
-      });
+      // A socket that joins again and again in one turn costs one search.
+      setImmediate(() => this.resume(member, known, serve));
     };
     this.whenReady(begin);
+  }
+
+  /** Has a member continue from a version if that is possible. */
+  private resume(member: Member, known: ClientVersion, serve: () => void): void {
+    if (member.isGone) return;
+    const isWanted = () => !member.isGone;
+    // The client may come from a worker that had changes which are still on their way here.
+    this.hub.reach(this, known, isWanted, (isReached) => {
+      if (isReached && this.canContinue(known)) {
+        member.seq = Math.min(this.entries.seqBefore(known.complete), this.published);
+      }
+      serve();
+    });
   }
 
   /** Calls back once the state of the other workers is here. */

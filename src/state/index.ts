@@ -26,11 +26,10 @@ import { type StateRoomOptions, settingsOf } from './options.js';
 import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
 
-export type { Joined, JoinOptions, StateRoomStats } from './contract.js';
 export type { Chunk, StateMeta } from './members/chunk.js';
 export type { StateChange, StateFormat } from './members/format.js';
 export type { StateReader } from './members/reader.js';
-export type { StateRoomOptions } from './options.js';
+export type { Joined, JoinOptions, StateRoomOptions, StateRoomStats } from './options.js';
 export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events

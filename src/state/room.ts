@@ -2,13 +2,19 @@ import { EventEmitter } from 'node:events';
 import type { Namespace, Socket } from 'socket.io';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
-import type { Joined, JoinOptions, StateRoomEvents, StateRoomStats } from './contract.js';
 import { RoomCore } from './core.js';
 import { bytesOf, type Change } from './entries.js';
 import { type StateFormat, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
 import { SocketReader, type StateReader } from './members/reader.js';
-import type { StateRoomSettings, StoreSettings } from './options.js';
+import type {
+  Joined,
+  JoinOptions,
+  StateRoomEvents,
+  StateRoomSettings,
+  StateRoomStats,
+  StoreSettings,
+} from './options.js';
 import type { Hub } from './replication/hub.js';
 import { keysOf } from './store/fields.js';
 import { connectionTo } from './store/open.js';

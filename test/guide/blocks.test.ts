@@ -36,6 +36,7 @@ const executed: Record<string, Record<string, string>> = {
   },
   'docs/guide/testing.md': { '': 'test/guide/testing.test.ts' },
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
+  'docs/guide/authentication.md': { 'import ': 'test/guide/authentication.test.ts' },
   'docs/guide/durable-rooms.md': { 'import ': 'test/guide/durable-rooms.test.ts' },
   'docs/guide/emitter.md': { '': 'test/emitter/emitter.test.ts' },
   'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },

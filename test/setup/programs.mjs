@@ -18,7 +18,6 @@ export const PROGRAMS = [
       'backplanes/frames/hosts.test.ts',
       'torture/faults.test.ts',
       'torture/drill.test.ts',
-      'torture/placement.test.ts',
       'deploy/compose.test.ts',
     ],
   },
@@ -85,9 +84,7 @@ export const PROGRAMS = [
     usedBy: [
       'guide/proxies.test.ts',
       ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
-      ...(name === 'haproxy'
-        ? ['support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts', 'torture/placement.test.ts']
-        : []),
+      ...(name === 'haproxy' ? ['support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts'] : []),
     ],
   })),
   // Several hosts on one machine.

@@ -172,6 +172,7 @@ export default defineConfig({
           page('Engine', '/docs/engine'),
           page('Fan-out', '/docs/fan-out'),
           page('Connection state recovery', '/docs/internals/recovery'),
+          page('Cost from version to version', '/docs/internals/performance'),
           page('Evidence for the guarantees', '/docs/internals/evidence'),
           page('Tests of the threat model', '/docs/internals/threat-tests'),
           page('Blocks that no test executes', '/docs/internals/unexecuted-blocks'),

@@ -41,7 +41,7 @@ export class Residents {
       if (hasConnected) this.reconnects++;
       if (hasConnected && socket.recovered) this.recovered++;
       // What was sent before a new session is not for it.
-      if (!socket.recovered) client.isNew = true;
+      if (!socket.recovered) Object.assign(client, { isNew: true, from: undefined });
       hasConnected = true;
     });
     socket.on('home', (pid) => {

@@ -79,6 +79,8 @@ export class FrameBus {
         this.sendLate(peer, keys, since);
         this.places.onArrival?.(peer.id, keys);
       },
+      // A worker that starts has keys before it can announce each of them.
+      onListed: (peer, keys) => this.places.onArrival?.(peer.id, keys),
       onCheck: () => this.withheld.expire(ticksNow()),
     });
     this.places = new KeyArrivals(this.interest);

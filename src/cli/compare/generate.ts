@@ -8,6 +8,11 @@ export interface SentEvent {
   ack: boolean;
 }
 
+const reserved = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
+
+/** Whether clients may not send an event of this name, because Socket.IO emits it itself. */
+export const isReserved = (event: string) => reserved.has(event);
+
 export interface Generated {
   namespaces: readonly string[];
   events: readonly SentEvent[];

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { GjallarError } from '../../errors.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from '../application-arguments.js';
-import type { SentEvent } from './generate.js';
+import { isReserved, type SentEvent } from './generate.js';
 
 export const usage =
   "FILE [--workers N] [--traffic FILE | --get PATH --emit 'EVENT,JSON' --ask 'EVENT,JSON'] [options] [-- arguments]";
@@ -95,6 +95,7 @@ function number(name: string, given: string, least: number, most: number): numbe
 function eventOf(option: 'emit' | 'ask', given: string): SentEvent {
   const comma = given.indexOf(',');
   const event = comma === -1 ? given : given.slice(0, comma);
+  if (isReserved(event)) throw wrong(`--${option} cannot send "${event}", which Socket.IO reserves`);
   try {
     const args = comma === -1 ? [] : (JSON.parse(`[${given.slice(comma + 1)}]`) as unknown[]);
     return { event, args, ack: option === 'ask' };

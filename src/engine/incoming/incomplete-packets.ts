@@ -27,16 +27,22 @@ export class IncompletePackets {
   /** How many bytes a packet must grow by until its next deadline. */
   readonly minGrowth: number;
 
+  /** The most bytes of a packet with its attachments. */
+  readonly maxBytes: number;
+  readonly maxAttachments: number;
+
   /**
-   * @param maxBytes the most bytes of a packet with its attachments
+   * @param limits of a packet
    * @param delay the time within which a packet must be complete, in ms; longer only if it arrives fast
    */
   constructor(
-    readonly maxBytes: number,
+    limits: { readonly maxPacketSize: number; readonly maxAttachments: number },
     delay: number,
     readonly incoming: IncomingBytes,
     clock: Clock,
   ) {
+    this.maxBytes = limits.maxPacketSize;
+    this.maxAttachments = limits.maxAttachments;
     this.queue = new DeadlineQueue<IncompletePacket>(delay, (packet) => packet.onDeadline(), clock);
     this.minGrowth = (delay / 1000) * MIN_BYTES_PER_SECOND;
   }
@@ -75,6 +81,16 @@ export class IncompletePacket extends IncomingHolder implements Waiting<Incomple
     // A short attachment keeps the larger block of memory that it is a part of.
     this.hold(isText ? data.length * factor + PACKET_OVERHEAD : data.buffer.byteLength + ATTACHMENT_OVERHEAD);
     return this.queue !== undefined;
+  }
+
+  /** The most attachments that the packet may have. */
+  get maxAttachments(): number {
+    return this.packets.maxAttachments;
+  }
+
+  /** The packet announces more attachments than it may have. */
+  onTooMany(): void {
+    this.giveUp('packet too large');
   }
 
   /** The packet is complete, or its session has ended. */

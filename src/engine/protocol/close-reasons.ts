@@ -14,7 +14,7 @@ export type CloseReason =
   | 'slow client'
   /** The client kept sending more than `rateLimit` allows. */
   | 'rate limit'
-  /** A packet had more bytes, with its attachments, than `maxPacketSize`. */
+  /** A packet had more bytes, with its attachments, than `maxPacketSize`, or more attachments than `maxAttachments`. */
   | 'packet too large'
   /** The attachments of a packet did not arrive in time, or the process needed the memory of those that had. */
   | 'incomplete packet';

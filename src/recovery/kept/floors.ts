@@ -1,4 +1,4 @@
-import { numbersIn } from './offset.js';
+import { numbersIn } from '../offset.js';
 import type { KeptPacket } from './stream.js';
 
 /**

@@ -1,5 +1,5 @@
+import { encodeNumbers, encodeOffset, type Offset, offsetWith } from '../offset.js';
 import type { Floor } from './floors.js';
-import { encodeNumbers, encodeOffset, type Offset, offsetWith } from './offset.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
 import { parted, type StreamState } from './stream-state.js';
 import { Waits } from './waits.js';

@@ -34,6 +34,13 @@ export interface KeptSession {
   readonly direct: Stream;
 }
 
+/** What is told of kept sessions. */
+interface SessionWatch {
+  add(session: KeptSession): void;
+  /** A bound has dropped the session. */
+  shrink(pid: string): void;
+}
+
 /** Approximate memory of a kept session besides its contents, with an empty stream, in bytes. */
 const SESSION_BYTES = 700;
 
@@ -53,6 +60,7 @@ export class Sessions {
     private readonly maxSessions: number,
     private readonly durationMs: () => number,
     private readonly removals: Pick<Removals, 'covers'>,
+    private readonly expiries: SessionWatch,
   ) {}
 
   get size(): number {
@@ -63,6 +71,7 @@ export class Sessions {
     this.take(session.pid)?.direct.release();
     if (this.removals.covers(session)) return session.direct.release();
     this.sessions.set(session.pid, session);
+    this.expiries.add(session);
     this.memory.add(session, bytesOf(session), this.dropOld);
     const [oldest] = this.sessions.values();
     if (this.sessions.size > this.maxSessions) this.dropOld(oldest!);
@@ -72,6 +81,7 @@ export class Sessions {
   private readonly dropOld = ({ pid }: KeptSession): void => {
     this.drop(pid);
     this.dropped++;
+    this.expiries.shrink(pid);
   };
 
   /** Removes a session and returns it, unless it has expired. */

@@ -1,3 +1,4 @@
+import type { Expiries } from '../kept/expiries.js';
 import type { PacketLog } from '../kept/packet-log.js';
 import type { Removals } from '../kept/removals.js';
 import type { Sessions } from '../kept/sessions.js';
@@ -10,6 +11,7 @@ export interface Owner {
   readonly nsp: { readonly name: string };
   readonly log: PacketLog;
   readonly sessions: Sessions;
+  readonly expiries: Pick<Expiries, 'forget' | 'endWhere' | 'failed'>;
   readonly removals: Pick<Removals, 'covers'>;
   readonly live: LiveSessions;
   /** Delivers a broadcast that this worker should have received, but only another one has. */

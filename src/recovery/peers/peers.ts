@@ -62,7 +62,10 @@ export class Peers {
 
   /** Keeps a session, here and on the other workers. */
   share(session: KeptSession): void {
-    if (this.recovery.removals.covers(session)) return session.direct.release();
+    if (this.recovery.removals.covers(session)) {
+      this.recovery.expiries.failed(session);
+      return session.direct.release();
+    }
     const message = { type: 'session', nsp: this.nsp, session: sessionState(session) } as const;
     this.host.tellAll(message);
     this.recovery.sessions.put(session);
@@ -76,6 +79,7 @@ export class Peers {
     // Their own workers disconnect the sockets that are connected, or take them out of the room.
     if ('room' in target) this.replicas.closeRoom(target.room);
     else this.replicas.removeWhere(matches);
+    this.recovery.expiries.endWhere(matches);
     return [...this.recovery.sessions.removeWhere(matches), ...this.taken.removeWhere(matches)];
   }
 
@@ -108,12 +112,19 @@ export class Peers {
     if (!session) return undefined;
     const recoveries = (session.recoveries ?? 0) + 1;
     this.taken.add({ pid, recoveries });
+    this.recovery.expiries.forget(pid);
     const message = { type: 'taken', nsp: this.nsp, pid, recoveries } as const;
     const buddy = this.buddies.current;
     // Before the others drop their copies. This worker may be killed while it recovers the session.
     if (buddy !== undefined) this.host.send(buddy, { ...message, isBuddy: true });
     this.host.tellAll(message);
     return { ...session, recoveries };
+  }
+
+  /** This worker has reported that the session has expired. To the others, it is as if the client had returned. */
+  expired({ pid, recoveries = 0 }: Pick<KeptSession, 'pid' | 'recoveries'>): void {
+    this.recovery.sessions.drop(pid);
+    this.host.tellAll({ type: 'taken', nsp: this.nsp, pid, recoveries: recoveries + 1 });
   }
 
   /**
@@ -146,6 +157,7 @@ export class Peers {
       case 'session':
         return this.keep(sessionOf(message.session, this.host.memory));
       case 'taken':
+        this.recovery.expiries.forget(message.pid);
         if (message.isBuddy && from !== undefined) {
           return this.taken.addFor(from, message, sessions.take(message.pid));
         }

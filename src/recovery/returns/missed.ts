@@ -1,8 +1,8 @@
 import { FloorCheck } from '../kept/floors.js';
-import { decodeOffset, type Offset } from '../kept/offset.js';
 import type { PacketLog } from '../kept/packet-log.js';
 import type { KeptSession } from '../kept/sessions.js';
 import type { KeptPacket } from '../kept/stream.js';
+import { decodeOffset, type Offset } from '../offset.js';
 
 /** A client that is being recovered. */
 export interface Returning {

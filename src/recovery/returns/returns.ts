@@ -4,11 +4,12 @@ import { packetStepsOf } from '../../compat/socket-io.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
 import type { OffsetWriter } from '../encoding.js';
 import type { RecoveryHost } from '../host.js';
-import { decodeOffset, MAX_LENGTH } from '../kept/offset.js';
+import type { Expiries } from '../kept/expiries.js';
 import type { PacketLog } from '../kept/packet-log.js';
 import type { Described, Removals } from '../kept/removals.js';
 import { type KeptSession, NO_WORKER } from '../kept/sessions.js';
 import type { LiveSession, LiveSessions } from '../live-sessions.js';
+import { decodeOffset, MAX_LENGTH } from '../offset.js';
 import type { RecoveryOutcome } from '../outcomes.js';
 import type { Peers } from '../peers/peers.js';
 import { type ForeignMessage, type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
@@ -23,6 +24,7 @@ export interface Home {
   readonly log: PacketLog;
   readonly live: LiveSessions;
   readonly peers: Peers;
+  readonly expiries: Pick<Expiries, 'failed'>;
   readonly removals: Pick<Removals, 'covers'>;
   readonly writer: OffsetWriter;
   readonly foreign: readonly ForeignMessage[];
@@ -63,6 +65,7 @@ export class Returns {
     const failure = await this.prepare(session, resumedFrom);
     if (failure) {
       session.direct.release();
+      this.home.expiries.failed(session);
       return this.fail(failure);
     }
     const { sid, rooms, data } = session;
@@ -113,6 +116,7 @@ export class Returns {
   isRemoved({ session }: Returning): boolean {
     if (!this.home.removals.covers(session)) return false;
     session.direct.release();
+    this.home.expiries.failed(session);
     this.fail('session unknown');
     return true;
   }

@@ -55,6 +55,8 @@ export class Member {
   isLive = false;
   /** Whether it may be served: what it has is known. */
   isReady = true;
+  /** Whether it has left. */
+  isGone = false;
   /** Since when bytes have waited for it while it lacked something, in ms; 0 if it has been served since. */
   behindSince = 0;
 
@@ -119,6 +121,7 @@ export class Members {
   }
 
   remove(member: Member): void {
+    member.isGone = true;
     this.others.delete(member);
     const webSocket = member.isLive ? member.reader.topicSocket : undefined;
     this.live.get(member.format)?.delete(member);

@@ -110,9 +110,12 @@ export class Hub {
     return complete;
   }
 
-  /** Calls back once this worker has every change that a client may have seen, or as soon as it cannot get them. */
-  reach(room: Replica, version: ClientVersion, done: (isReached: boolean) => void): void {
-    this.waiters.add(() => this.standing(room, version), done);
+  /**
+   * Calls back once this worker has every change that a client may have seen, or as soon as it cannot get them.
+   * @param isWanted whether the client is still there; once it is not, nothing is called
+   */
+  reach(room: Replica, version: ClientVersion, isWanted: () => boolean, done: (isReached: boolean) => void): void {
+    this.waiters.add(() => this.standing(room, version), isWanted, done);
   }
 
   /** A room has a change of this worker. */

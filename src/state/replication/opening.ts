@@ -6,7 +6,7 @@ import type { Answer, Progress, Welcome } from './messages.js';
 import { ANSWER_MS } from './messages.js';
 import type { Outgoing } from './outgoing.js';
 import { Peer } from './peer.js';
-import type { Pulls } from './pulls.js';
+import { NO_ROOM, type Pulls } from './pulls.js';
 import type { Replica, Replicas } from './replica.js';
 
 /** How often a room that finds no other worker asks again, and how many times: adapters need a moment to find the others. */
@@ -126,7 +126,9 @@ export class Opening {
     welcomes: readonly (Answer & Welcome)[],
   ): Promise<boolean> {
     const { pulls, node: self, peers, departures } = this.host;
-    if (!(await pulls.pull(donor.node, room, 0))) return false;
+    const first = await pulls.pull(donor.node, room, 0);
+    // It may have closed the room since it was asked for it.
+    if (!first || first.epoch === NO_ROOM) return false;
     // A worker that does not answer may be gone: others may have received more of it than the donor.
     for (const { node, sequence, clock } of donor.peers) {
       if (node !== self && !peers.has(node) && !departures.get(node)) peers.set(node, new Peer(sequence, clock));

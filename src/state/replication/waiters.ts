@@ -2,12 +2,16 @@
 const MAX_WAIT_MS = 5000;
 /** How long changes that were announced are waited for before the others are asked again, in ms. */
 const ASK_AGAIN_MS = 200;
+/** More clients than this do not wait: they get a snapshot. */
+const MAX_WAITERS = 10_000;
 
 /** Whether this worker has what a client has seen: yes, not yet, or never. */
 export type Standing = 'reached' | 'open' | 'lost';
 
 interface Waiter {
   standing(): Standing;
+  /** Whether the client still wants to know. */
+  isWanted(): boolean;
   readonly until: number;
   done(isReached: boolean): void;
 }
@@ -21,10 +25,10 @@ export class Waiters {
   /** @param askOthers asks the other workers how far they are */
   constructor(private readonly askOthers: () => Promise<void>) {}
 
-  add(standing: () => Standing, done: (isReached: boolean) => void): void {
+  add(standing: () => Standing, isWanted: () => boolean, done: (isReached: boolean) => void): void {
     const now = standing();
-    if (now !== 'open') return done(now === 'reached');
-    this.list.push({ standing, done, until: performance.now() + MAX_WAIT_MS });
+    if (now !== 'open' || this.list.length >= MAX_WAITERS) return done(now === 'reached');
+    this.list.push({ standing, isWanted, done, until: performance.now() + MAX_WAIT_MS });
     void this.ask();
   }
 
@@ -34,6 +38,8 @@ export class Waiters {
     const now = performance.now();
     const left: Waiter[] = [];
     for (const waiter of this.list.splice(0)) {
+      // A client that joins again and again waits once.
+      if (!waiter.isWanted()) continue;
       const standing = waiter.standing();
       if (standing === 'open' && now < waiter.until) left.push(waiter);
       else waiter.done(standing === 'reached');

@@ -26,23 +26,29 @@ export interface StoreWorkers {
   complete(): number;
 }
 
-/** What comparing with Redis and writing to it need of a room's store. */
-export interface RoomInStore {
+/** What comparing and writing need of the store of a room. */
+export interface WritingStore {
   readonly room: StoredRoom;
   readonly workers: StoreWorkers;
   /** The number of the change up to which this worker's own changes are in Redis. */
   written: number;
+  about: About | undefined;
+  /** Whether this worker has read everything that Redis had, once. */
   readonly isLoaded: boolean;
   /** Whether another worker has given the room to this one when it was opened. */
   readonly isFilled: boolean;
   /** Whether the other workers have to compare too. */
   isAnnounceDue: boolean;
-  about: About | undefined;
   readonly isOwn: (entry: Entry) => boolean;
-  batchAfter(seq: number, isWanted: (entry: Entry) => boolean): { changes: Entry[]; to: number };
+  /** Sends a command. While the last one has no answer, it rejects. */
   run<T>(bytes: number, command: (client: StoreClient) => Promise<T>): Promise<T>;
+  /** Takes what Redis says of the room, and notices what it has lost. */
   noteAbout(about: About): void;
   countWritten(count: number): void;
+  /** Compares again once what was on its way has arrived. */
   syncLater(): void;
+  /** Resolves what waits for changes that are written. */
   settle(): void;
+  /** The entries after a number that are wanted, until they are enough for one write. */
+  batchAfter(seq: number, isWanted: (entry: Entry) => boolean): { changes: Entry[]; to: number };
 }

@@ -1,7 +1,7 @@
 import type { Entry } from '../entries.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
 import { ABOUT_FIELDS, type About, aboutOf, markOf } from './fields.js';
-import type { RoomInStore, StoredRoom, StoreWorkers } from './hosts.js';
+import type { StoredRoom, StoreWorkers, WritingStore } from './hosts.js';
 import type { StoreClient } from './scripts.js';
 import { Sync } from './sync.js';
 import { writeChanges } from './write.js';
@@ -14,7 +14,7 @@ const MIN_INTERVAL_MS = 10;
 /** Approximate size of one write. */
 const BATCH_BYTES = 262_144;
 const BATCH_CHANGES = 1000;
-/** Another worker's change may still be on its way here. After this time it is not, in ms. */
+/** Another worker's change may still be on its way to this worker or to Redis. After this time it is not, in ms. */
 const RECHECK_MS = 2000;
 
 /**
@@ -28,7 +28,7 @@ const RECHECK_MS = 2000;
  *   Redis has lost something, and all workers compare again.
  * - At most one command is on its way. While Redis does not answer, nothing more is sent.
  */
-export class RoomStore implements ConnectedRoom, RoomInStore {
+export class RoomStore implements ConnectedRoom, WritingStore {
   /** The number of the change up to which this worker's own changes are in Redis. */
   written = 0;
   /** Whether this worker has read everything that Redis had, once. */
@@ -41,6 +41,7 @@ export class RoomStore implements ConnectedRoom, RoomInStore {
   private hasBegun = false;
   private failures = 0;
   private isSyncDue = false;
+  private hasWaited = false;
   private isWorking = false;
   private isClosed = false;
   private command: Promise<unknown> | undefined;
@@ -126,10 +127,11 @@ export class RoomStore implements ConnectedRoom, RoomInStore {
     this.work();
   }
 
-  /** Compares again once no change that this worker lacks can be on its way to it. */
+  /** Compares again once what was on its way, to this worker or to Redis, has arrived. */
   syncLater(): void {
     this.recheck ??= setTimeout(() => {
       this.recheck = undefined;
+      this.hasWaited = true;
       this.syncSoon();
     }, RECHECK_MS).unref();
   }
@@ -215,8 +217,10 @@ export class RoomStore implements ConnectedRoom, RoomInStore {
     if (this.isWorking || this.isClosed || this.timer || !this.hasBegun) return;
     if (this.isSyncDue) {
       this.isSyncDue = false;
+      const { hasWaited } = this;
+      this.hasWaited = false;
       void this.turn(async () => {
-        await this.sync.run();
+        await this.sync.run(hasWaited);
         this.loadedNow();
       });
       return;

@@ -1,25 +1,22 @@
-import { setTimeout as after } from 'node:timers/promises';
 import type { Entry } from '../entries.js';
 import { ABOUT_FIELDS, aboutOf, decodeStored, isNewer, kinds, type Meta, parseMeta } from './fields.js';
-import type { RoomInStore } from './hosts.js';
+import type { WritingStore } from './hosts.js';
 import { lifeName, writeChanges } from './write.js';
 
 /** How many keys are read at once, and about how many bytes of their values. */
 const SCAN_COUNT = 500;
 const PAGE_BYTES = 1_048_576;
 const PAGE_KEYS = 1000;
-/** Other workers than the first wait so long before they write what Redis lacks of others, in ms. */
-const MIN_PATIENCE_MS = 500;
-const MAX_PATIENCE_MS = 2000;
 
 /** What Redis has, by key. */
 type Seen = Map<string, Meta>;
 
 /** Compares a room with what Redis has of it: takes what is newer there, and writes what is newer here. */
 export class Sync {
-  constructor(private readonly store: RoomInStore) {}
+  constructor(private readonly store: WritingStore) {}
 
-  async run(): Promise<void> {
+  /** @param hasWaited whether this is a second look, after what was on its way has arrived */
+  async run(hasWaited: boolean): Promise<void> {
     const { store } = this;
     const { room, workers } = store;
     const isFirstTime = !store.isLoaded;
@@ -35,10 +32,9 @@ export class Sync {
     store.written = Math.max(store.written, seq);
     store.settle();
     if (!this.lacks(seen)) return;
-    if (!workers.isFirst) {
-      await after(MIN_PATIENCE_MS + Math.random() * (MAX_PATIENCE_MS - MIN_PATIENCE_MS));
-      await this.push(await this.readMetas(), () => true);
-    } else await this.push(seen, () => true);
+    // What others have changed may be on its way to Redis, and one worker is enough to write what is not.
+    if (workers.isFirst || hasWaited) await this.push(seen, () => true);
+    else store.syncLater();
   }
 
   /** Has all workers compare, and gives clients that return snapshots. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Entry } from '../entries.js';
 import { aboutOf, encodeMeta } from './fields.js';
-import type { RoomInStore } from './hosts.js';
+import type { WritingStore } from './hosts.js';
 
 /** A name for a new life of a room in Redis. */
 export function lifeName(): string {
@@ -9,7 +9,7 @@ export function lifeName(): string {
 }
 
 /** Writes changes to Redis. Older ones than it has change nothing. */
-export async function writeChanges(store: RoomInStore, changes: readonly Entry[]): Promise<void> {
+export async function writeChanges(store: WritingStore, changes: readonly Entry[]): Promise<void> {
   const { room, workers } = store;
   const { keys, settings } = room;
   const args: (string | number | Buffer)[] = [

@@ -84,7 +84,7 @@ test('each deliberate difference is found: exit code 1', async () => {
     { where: 'acknowledgements of websocket on /: 1: 3', stock: 1, gjallar: 2 },
     { where: 'acknowledgements of websocket on /: 2: 3', stock: 'answer', gjallar: 'none came' },
   ]);
-});
+}, 240_000);
 
 test('the report has the costs, and says what differs', async () => {
   const costs = ['--clients', '10', '--seconds', '1', '--rate', '100', '--messages', '2000', '--connects', '5'];
@@ -147,6 +147,7 @@ test.each([
   ['an unknown option', [app('crashes.cjs'), '--fast'], "Unknown option '--fast'"],
   ['a number that is none', [app('crashes.cjs'), '--rate', 'x'], '--rate must be a number from 1 to 20000, not "x"'],
   ['an event that is no JSON', [app('crashes.cjs'), '--emit', 'say,hello'], 'such as \'say,"hello"\', not "say,hello"'],
+  ['an event that is reserved', [app('crashes.cjs'), '--emit', 'disconnect'], 'which Socket.IO reserves'],
   ['traffic and events', [app('crashes.cjs'), '--traffic', 'a', '--emit', 'a'], '--traffic replaces'],
   ['a file without traffic', [app('crashes.cjs'), '--traffic', app('crashes.cjs')], 'is no file of gjallar record'],
 ])('a call with %s: exit code 2', async (_name, args, message) => {

@@ -143,6 +143,8 @@ test.each([
   ['a step that is unknown', '{"at":1,"client":"a","do":"format"}'],
   ['a request to another host', '{"at":1,"do":"request","method":"GET","path":"http://example.com/"}'],
   ['a request with a line of its own', '{"at":1,"do":"request","method":"GET","path":"/ HTTP/1.1\\r\\nHost: a"}'],
+  ['an unknown transport', '{"at":1,"client":"b","do":"open","transport":"pigeon"}'],
+  ['a reserved event', '{"at":1,"client":"a","do":"emit","namespace":"/","event":"connect","args":[]}'],
   ['an event without arguments', '{"at":1,"client":"a","do":"emit","namespace":"/","event":"a"}'],
 ])('a file with %s is named with its line: exit code 2', async (_name, line) => {
   const file = join(folder, 'bad.jsonl');

@@ -120,6 +120,33 @@ test('a packet with its attachments is not larger than maxPacketSize', async () 
   expect(served.engine.incoming.total).toBe(0);
 });
 
+test('a packet has no more attachments than maxAttachments, by default 10', async () => {
+  for (const [options, most] of [
+    [{}, 10],
+    [{ maxAttachments: 2 }, 2],
+    [{ maxAttachments: 30 }, 30],
+  ] as const) {
+    const served = await start(options);
+    const client = await member(served.url);
+    const closed = closeOf(client);
+    client.send(head(most));
+    for (let count = 0; count < most; count++) client.send(Buffer.of(count));
+    await until(() => served.received.length === 1);
+    client.send(head(most + 1));
+    expect(await closed).toEqual([1009, 'PACKET_TOO_LARGE']);
+    // A long text is read in another way.
+    const other = await member(served.url);
+    const end = closeOf(other);
+    other.send(head(most).replace(/]$/, `,"${'x'.repeat(2000)}"]`));
+    for (let count = 0; count < most; count++) other.send(Buffer.of(count));
+    await until(() => served.received.length === 2);
+    other.send(head(most + 1).replace(/]$/, `,"${'x'.repeat(2000)}"]`));
+    expect(await end).toEqual([1009, 'PACKET_TOO_LARGE']);
+    expect(served.engine.counters.closed['packet too large']).toBe(2);
+    expect(served.engine.incoming.total).toBe(0);
+  }
+});
+
 test('by default, a packet may consist of four messages of the maximum size', async () => {
   const { engine } = await start({ maxHttpBufferSize: 5000 });
   expect(engine.settings.maxPacketSize).toBe(20_000);

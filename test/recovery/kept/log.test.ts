@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeOffset, encodeOffset } from '../../../src/recovery/kept/offset.js';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
 import { Waits } from '../../../src/recovery/kept/waits.js';
+import { decodeOffset, encodeOffset } from '../../../src/recovery/offset.js';
 import { missedBy, returningOf } from '../../../src/recovery/returns/missed.js';
 
 const content = { rooms: [], except: [], packets: ['2["x"]'] };

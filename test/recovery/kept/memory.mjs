@@ -48,7 +48,13 @@ const ofSessions = {
 function measureSessions(of) {
   const memory = new PacketMemory(1e9);
   const sessionMemory = new SessionMemory(1e9);
-  const sessions = new Sessions(sessionMemory, 1e9, () => 1e9, { covers: () => false });
+  const sessions = new Sessions(
+    sessionMemory,
+    1e9,
+    () => 1e9,
+    { covers: () => false },
+    { add: () => {}, shrink: () => {} },
+  );
   const before = used();
   for (let number = 0; number < COUNT; number++) {
     const session = {

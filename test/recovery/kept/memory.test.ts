@@ -59,7 +59,8 @@ test.each(['text', 'long text', 'wide text', 'a small part of what was received'
 test('the bound of sessions holds for all namespaces together, and the oldest are dropped', () => {
   const memory = new PacketMemory(1e9);
   const sessionMemory = new SessionMemory<KeptSession>(20_000);
-  const start = () => new Sessions(sessionMemory, 8, () => 1e9, { covers: () => false });
+  const start = () =>
+    new Sessions(sessionMemory, 8, () => 1e9, { covers: () => false }, { add: () => {}, shrink: () => {} });
   const [first, second] = [start(), start()];
   const put = (sessions: Sessions, pid: string, size: number) => {
     const state = { pid, sid: pid, rooms: [], data: 'x'.repeat(size), worker: '2', resumedFrom: undefined };

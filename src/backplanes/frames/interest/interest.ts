@@ -21,6 +21,8 @@ interface InterestEvents {
    * @param since when a message must have left, at the earliest, that reaches these members
    */
   onAdded(peer: Peer, keys: readonly RoomKey[], since: number): void;
+  /** A worker has told its rooms for the first time. */
+  onListed(peer: Peer, keys: readonly RoomKey[]): void;
   /** Every two seconds. */
   onCheck(): void;
 }
@@ -152,8 +154,12 @@ export class Interest {
       }
       case types.removed:
         return peer.delete(numbers);
-      case types.rooms:
-        return peer.replace(numbers);
+      case types.rooms: {
+        const isFirst = !peer.hasListed;
+        peer.replace(numbers);
+        if (isFirst) this.events.onListed(peer, numbers);
+        return;
+      }
       case types.checksum:
         return this.compare(peer, numbers);
       case types.missing:

@@ -5,7 +5,7 @@ import type { Neutral } from './neutral.js';
 
 /** A client that plays waits no longer for its connection, or for an acknowledgement before it leaves, in ms. */
 const MAX_CONNECT_MS = 10_000;
-const MAX_ACK_MS = 1000;
+const MAX_ACK_MS = 3000;
 
 /** What one client received in one namespace, in order; an acknowledgement is filled in at the place of its event. */
 export type Entry = unknown[];
@@ -53,8 +53,11 @@ export class PlayedClient {
       const { connects, events } = this.unanswered;
       await within(MAX_CONNECT_MS, connects);
       if (isLeaving) await within(MAX_ACK_MS, events);
-      act();
-      end();
+      try {
+        act();
+      } finally {
+        end();
+      }
     });
   }
 
@@ -66,7 +69,10 @@ export class PlayedClient {
       answered = resolve;
     });
     this.unanswered[kind].add(answer);
+    // An answer that never comes must not delay each later step.
+    const late = setTimeout(end, MAX_ACK_MS);
     return () => {
+      clearTimeout(late);
       this.unanswered[kind].delete(answer);
       answered();
       end();

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { redisNamesOf } from '../config/redis-names.js';
-import type { RunConfig } from '../config/run-options.js';
-import type { Warnings } from '../operations/warnings.js';
-import type { StateStoreHost } from '../rooms/state-store.js';
+import { redisNamesOf } from '../../config/redis-names.js';
+import type { RunConfig } from '../../config/run-options.js';
+import type { Warnings } from '../../operations/warnings.js';
+import type { StateStoreHost } from '../../rooms/state-store.js';
 
 /** How long `/readyz` shows that Redis has lost what it had, in ms. */
 const LOST_MS = 600_000;

@@ -1,0 +1,65 @@
+import type { Namespace } from 'socket.io';
+import type { Adapter, Session } from 'socket.io-adapter';
+import { recoveryTimesOf, wantsRecovery } from '../compat/socket-io.js';
+import { GjallarError } from '../errors.js';
+import { type AnyNamespace, type AnyServer, namespaceOf } from '../rooms/cluster/questions.js';
+import { type ExpiredSession, Expiries, type ExpiryListener } from './kept/expiries.js';
+import { listenToExpiries } from './recovery.js';
+
+export type { ExpiredSession };
+
+/** How often sessions are looked through that one process keeps alone, in ms. */
+const SWEEP_INTERVAL_MS = 5000;
+/** The same bound as with several workers. */
+const MAX_SESSIONS = 100_000;
+
+/**
+ * Tells the application that the session of a client can no longer be recovered: the time of `connectionStateRecovery` is
+ * over, the client has returned too late or lacks packets that are gone, or the operator has ended the session.
+ *
+ * ```
+ * onSessionExpired(io, ({ id, data }) => leaveGame(data.player));
+ * ```
+ *
+ * Call it on every worker, before clients connect. One of the workers is told, up to 5 s after the end of the time. If the
+ * worker that served the client is gone, another one is told. With several machines, that takes up to 43 s more.
+ *
+ * @param of a server, whose namespace `/` is meant, or a namespace
+ * @returns what ends it
+ * @throws GjallarError BAD_INPUT without the option `connectionStateRecovery`
+ */
+export function onSessionExpired(of: AnyServer | AnyNamespace, listener: ExpiryListener): () => void {
+  const nsp = namespaceOf(of);
+  if (!wantsRecovery(nsp)) {
+    throw new GjallarError('BAD_INPUT', 'No session can be recovered. Set the option connectionStateRecovery.');
+  }
+  return listenToExpiries(nsp.adapter, listener) ?? alone(nsp).listen(listener, []);
+}
+
+const known = new WeakMap<Adapter, Expiries>();
+
+/** Socket.IO itself keeps the sessions of a process that has no other workers. */
+function alone(nsp: Namespace): Expiries {
+  const { adapter } = nsp;
+  const watched = known.get(adapter);
+  if (watched) return watched;
+  const { persistSession, restoreSession } = adapter;
+  const expiries = new Expiries({
+    durationMs: () => recoveryTimesOf(nsp).durationMs,
+    maxSessions: MAX_SESSIONS,
+    delayOf: () => 0,
+    tell: () => {},
+  });
+  known.set(adapter, expiries);
+  adapter.persistSession = (session: Session & { pid: string }) => {
+    persistSession.call(adapter, session);
+    expiries.add({ ...session, rooms: session.rooms.map(String), worker: '', disconnectedAt: Date.now() });
+  };
+  adapter.restoreSession = async (pid, offset) => {
+    const session = await restoreSession.call(adapter, pid, offset);
+    if (session) expiries.forget(pid);
+    return session;
+  };
+  setInterval(() => expiries.sweep(), SWEEP_INTERVAL_MS).unref();
+  return expiries;
+}

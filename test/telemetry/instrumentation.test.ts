@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { afterEach, expect, test } from '@jest/globals';
+import { io } from 'socket.io-client';
+import { blockOf } from '../guide/support/blocks.js';
+import { applicationWith, root } from '../server/support/package.js';
+import { endWithFile } from '../support/children.js';
+import { nextEvent } from '../support/clients.js';
+import { cleanEnvironment } from '../support/server.js';
+import { until } from '../support/until.js';
+import { TelemetryReceiver } from './support/receiver.js';
+
+const PAGE = 'docs/operations/opentelemetry.md';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const body = `
+  const http = createServer();
+  const io = new Server(http);
+  io.on('connection', (socket) => {
+    socket.join('room');
+    socket.on('say', (text) => io.to('room').emit('said', text));
+  });
+  http.listen(0, '127.0.0.1', () => console.log('port', http.address().port));
+`;
+const files = {
+  'tracing.mjs': blockOf(PAGE, 'import { register }'),
+  'stock.cjs': `const { createServer } = require('node:http'); const { Server } = require('socket.io'); ${body}`,
+  'stock.mjs': `import { createServer } from 'node:http'; import { Server } from 'socket.io'; ${body}`,
+  'swapped.mjs': `import { createServer } from 'node:http'; import { Server } from 'gjallar'; ${body}`,
+};
+const [, register, run] = blockOf(PAGE, 'node --import ./tracing.mjs server.js').trim().split('\n') as [
+  string,
+  string,
+  string,
+];
+
+test.each([
+  ['with gjallar/register, CommonJS', register.replace('server.js', 'stock.cjs')],
+  ['with gjallar/register, ES modules', register.replace('server.js', 'stock.mjs')],
+  ['with the library', 'node --import ./tracing.mjs swapped.mjs'],
+  ['with gjallar run', run.replace('server.js', 'stock.mjs')],
+  ['with gjallar run, CommonJS', run.replace('server.js', 'stock.cjs')],
+])(
+  '@opentelemetry/instrumentation-socket.io sends its spans to a collector: %s',
+  async (_name, command) => {
+    const receiver = await TelemetryReceiver.start();
+    cleanUps.push(() => receiver.stop());
+    const { folder, remove } = applicationWith(files);
+    cleanUps.push(remove);
+    const [, ...args] = command.replace('npx gjallar', `node ${root}/dist/main.js`).split(' ');
+    const telemetry = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
+    const child = endWithFile(
+      spawn(process.execPath, args, {
+        cwd: folder,
+        env: { ...cleanEnvironment(), DRAIN_TIMEOUT: '0', ...telemetry },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    );
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    cleanUps.push(async () => {
+      child.kill('SIGTERM');
+      await ended;
+    });
+    let port = '';
+    createInterface(child.stdout!).on('line', (line) => {
+      port ||= /^port (\d+)$/.exec(line)?.[1] ?? '';
+    });
+    await until(() => port !== '');
+    const client = io(`http://127.0.0.1:${port}`, { forceNew: true, transports: ['websocket'] });
+    cleanUps.push(() => client.disconnect());
+    await nextEvent(client, 'connect');
+    const said = nextEvent(client, 'said');
+    client.emit('say', 'hello');
+    expect(await said).toEqual(['hello']);
+    const events = () => receiver.spans.map(({ attributes }) => attributes['messaging.socket.io.event_name']);
+    await until(() => ['connection', 'say', 'said'].every((name) => events().includes(name)));
+    const [say, toRoom] = ['say', 'said'].map((name) => receiver.spans[events().indexOf(name)]!);
+    // What the application emits while it handles an event belongs to the event's span.
+    expect(toRoom).toMatchObject({ name: 'send /', traceId: say!.traceId, parentSpanId: say!.spanId });
+    expect(say).toMatchObject({ name: 'receive /', attributes: { 'messaging.system': 'socket.io' } });
+  },
+  60_000,
+);
