@@ -160,7 +160,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   /**
    * Resolves once this worker has what the other workers and the store have. That takes at most a few seconds more than the
    * others need to answer: 5 s for a Redis that does not. Members that join earlier wait for it; `get()` and `entries()`
-   * do not.
+   * do not. It also resolves when the room is closed.
    */
   ready(): Promise<void> {
     return new Promise((resolve) => this.core.whenReady(resolve));

@@ -2,6 +2,7 @@ import { GjallarError } from '../../errors.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
+import { Writers } from './writers.js';
 
 /** The bounds of the state rooms of the chat service. */
 export interface StateLimits {
@@ -43,6 +44,8 @@ export class StateRooms {
   private readonly watchers = new Map<string, Set<Watcher>>();
   private readonly directory: StateRoom;
   private readonly isKnown: Promise<void>;
+  private readonly writers = new Writers();
+  private isClosed = false;
 
   /** @param onWatched called with the name of a room whose first watcher on this worker has come */
   constructor(
@@ -60,26 +63,35 @@ export class StateRooms {
   /** The room, once this worker has its state; undefined if there is none. */
   async find(name: string): Promise<StateRoom | undefined> {
     await this.isKnown;
-    const room = this.listed(name);
-    await room?.ready();
-    return room;
+    for (;;) {
+      const room = this.listed(name);
+      await room?.ready();
+      // It may have been removed meanwhile.
+      if (this.open.get(name) === room) return room;
+    }
   }
 
   /**
    * Changes a room, which is created if there is none.
    * @param change is done in one turn, on a room that has its state
-   * @throws GjallarError STATE_FULL if there are too many rooms, and what `change` throws
+   * @throws GjallarError STATE_FULL if there are too many rooms, OVERLOADED if the worker stops, and what `change` throws
    */
   async write(name: string, change: (room: StateRoom) => void): Promise<void> {
     await this.isKnown;
-    for (;;) {
-      const room = this.listed(name) ?? this.create(name);
-      await room.ready();
-      // It may have been removed meanwhile.
-      if (this.open.get(name) !== room) continue;
-      change(room);
-      if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
-      return;
+    this.writers.begin(name);
+    try {
+      for (let isFirst = true; ; isFirst = false) {
+        // Two workers whose rooms make way for each other's would never come to an end.
+        const room = this.listed(name) ?? this.create(name, isFirst);
+        await room.ready();
+        // It may have been removed meanwhile.
+        if (this.open.get(name) !== room) continue;
+        change(room);
+        if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
+        return;
+      }
+    } finally {
+      this.writers.end(name);
     }
   }
 
@@ -129,7 +141,9 @@ export class StateRooms {
   }
 
   close(): void {
+    this.isClosed = true;
     for (const room of this.open.values()) room.close();
+    this.open.clear();
     this.directory.close();
   }
 
@@ -146,11 +160,14 @@ export class StateRooms {
   }
 
   private listed(name: string): StateRoom | undefined {
+    if (this.isClosed) return undefined;
     return this.open.get(name) ?? (this.directory.get(name) === undefined ? undefined : this.openHere(name));
   }
 
-  private create(name: string): StateRoom {
-    if (this.directory.size >= this.limits.rooms) this.removeEmpty();
+  /** @param mayReplace whether rooms without keys may make way for it */
+  private create(name: string, mayReplace: boolean): StateRoom {
+    if (this.isClosed) throw new GjallarError('OVERLOADED', 'This worker is about to stop. Send the request again.');
+    if (mayReplace && this.directory.size >= this.limits.rooms) this.removeEmpty();
     if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
     this.directory.set(name, 1);
     return this.openHere(name);
@@ -158,7 +175,9 @@ export class StateRooms {
 
   /** Makes place for a new room. */
   private removeEmpty(): void {
-    for (const [name, room] of this.open) if (room.size === 0) this.directory.delete(name);
+    for (const [name, room] of this.open) {
+      if (room.size === 0 && !this.writers.has(name)) this.directory.delete(name);
+    }
   }
 
   /** A room that was removed has keys: another worker has set them meanwhile. */
