@@ -4,6 +4,7 @@ import type { GjallarError } from '../../src/errors.js';
 import { stateRoom } from '../../src/state/index.js';
 import { disconnectAll } from '../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
+import { until } from '../support/until.js';
 
 let machine: Machine;
 const nodes: TestNode[] = [];
@@ -69,4 +70,23 @@ test('a room that is closed before it has its state is waited for no longer', as
   room.close();
   await ready;
   await room.ready();
+});
+
+test('a room whose first keys are all rejected does not begin', async () => {
+  const [one, two] = await start(2);
+  const tooLong = 'x'.repeat(300);
+  expect(await Promise.all([put(one!, 'a', tooLong), put(one!, 'a', tooLong)])).toEqual([
+    'BAD_STATE_KEY',
+    'BAD_STATE_KEY',
+  ]);
+  expect(await one!.find('a')).toBeUndefined();
+  await put(one!, 'fence');
+  await until(async () => (await two!.find('fence')) !== undefined);
+  expect(await two!.find('a')).toBeUndefined();
+  // Nor does it end with a rejected key.
+  expect(await Promise.all([put(one!, 'b', tooLong), put(one!, 'b'), put(one!, 'b', tooLong)])).toContain('ok');
+  expect((await one!.find('b'))?.get('k')).toBe(1);
+  (await one!.find('b'))!.delete('k');
+  expect(await put(one!, 'b', tooLong)).toBe('BAD_STATE_KEY');
+  expect((await one!.find('b'))?.size).toBe(0);
 });

@@ -87,11 +87,12 @@ export class StateRooms {
         // It may have been removed meanwhile.
         if (this.open.get(name) !== room) continue;
         change(room);
+        this.writers.changed(name);
         if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
         return;
       }
     } finally {
-      this.writers.end(name);
+      if (this.writers.end(name)) this.withdraw(name);
     }
   }
 
@@ -169,8 +170,16 @@ export class StateRooms {
     if (this.isClosed) throw new GjallarError('OVERLOADED', 'This worker is about to stop. Send the request again.');
     if (mayReplace && this.directory.size >= this.limits.rooms) this.removeEmpty();
     if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
+    this.writers.created(name);
     this.directory.set(name, 1);
     return this.openHere(name);
+  }
+
+  /** Removes a room that was created for nothing. */
+  private withdraw(name: string): void {
+    if (this.isClosed || this.open.get(name)?.size !== 0) return;
+    this.directory.delete(name);
+    this.follow(name);
   }
 
   /** Makes place for a new room. */

@@ -1,18 +1,38 @@
+interface Writing {
+  requests: number;
+  /** Whether one of them has created the room, and none has changed it since. */
+  isNew: boolean;
+}
+
 /** The requests of this worker that are about to change a room, by the room's name. */
 export class Writers {
-  private readonly counts = new Map<string, number>();
+  private readonly byRoom = new Map<string, Writing>();
 
   has(name: string): boolean {
-    return this.counts.has(name);
+    return this.byRoom.has(name);
   }
 
   begin(name: string): void {
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    const writing = this.byRoom.get(name) ?? { requests: 0, isNew: false };
+    writing.requests++;
+    this.byRoom.set(name, writing);
   }
 
-  end(name: string): void {
-    const left = this.counts.get(name)! - 1;
-    if (left > 0) this.counts.set(name, left);
-    else this.counts.delete(name);
+  /** A request that has begun creates the room. */
+  created(name: string): void {
+    this.byRoom.get(name)!.isNew = true;
+  }
+
+  /** A request that has begun has changed the room. */
+  changed(name: string): void {
+    this.byRoom.get(name)!.isNew = false;
+  }
+
+  /** Returns whether the room was created in vain: all requests that were about to change it have failed. */
+  end(name: string): boolean {
+    const writing = this.byRoom.get(name)!;
+    if (--writing.requests > 0) return false;
+    this.byRoom.delete(name);
+    return writing.isNew;
   }
 }
