@@ -1,9 +1,13 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { admitWatcher } from '../../src/chat/state/plain.js';
 import { type StateLimits, StateRooms } from '../../src/chat/state/rooms.js';
+import { SocketWatchers } from '../../src/chat/state/socket-watchers.js';
+import type { Watcher } from '../../src/chat/state/watchers.js';
 import type { GjallarError } from '../../src/errors.js';
-import { stateRoom } from '../../src/state/index.js';
-import { disconnectAll } from '../rooms/support/clients.js';
+import { type StateRoom, stateRoom } from '../../src/state/index.js';
+import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
+import { View } from '../state/support/view.js';
 import { until } from '../support/until.js';
 
 let machine: Machine;
@@ -89,4 +93,70 @@ test('a room whose first keys are all rejected does not begin', async () => {
   (await one!.find('b'))!.delete('k');
   expect(await put(one!, 'b', tooLong)).toBe('BAD_STATE_KEY');
   expect((await one!.find('b'))?.size).toBe(0);
+});
+
+describe('a room with too many members that are behind', () => {
+  const format = { name: 'test', prefix: '', encode: () => [] };
+
+  /** A watcher that reads nothing, and so stays behind. */
+  class Stuck implements Watcher {
+    readonly told: string[] = [];
+    leave = () => {};
+
+    enter(room: StateRoom): void {
+      this.leave = room.joinReader({ topicSocket: undefined, bufferedAmount: 1e9, send: () => {} }, format);
+      this.told.push('enter');
+    }
+
+    refuse(_room: StateRoom, { code }: GjallarError): void {
+      this.told.push(code);
+    }
+
+    empty(): void {
+      this.told.push('empty');
+    }
+  }
+
+  test('tells all whom it does not let in when it is created', async () => {
+    const [rooms] = await start(1, { behind: 1 });
+    const watchers = [new Stuck(), new Stuck(), new Stuck()];
+    for (const watcher of watchers) rooms!.watch('a', watcher);
+    expect(await put(rooms!, 'a')).toBe('ok');
+    expect(watchers.map(({ told }) => told.at(-1))).toEqual(['enter', 'STATE_BUSY', 'STATE_BUSY']);
+  });
+
+  test('does not keep a watcher that it rejects', async () => {
+    const [rooms] = await start(1, { behind: 1 });
+    await put(rooms!, 'a');
+    const [one, two] = [new Stuck(), new Stuck()];
+    rooms!.watch('a', one);
+    expect(() => rooms!.watch('a', two)).toThrow(expect.objectContaining({ code: 'STATE_BUSY' }));
+    await rooms!.remove('a');
+    await until(() => one.told.includes('empty'));
+    expect(two.told).toEqual([]);
+  });
+
+  test('lets a socket in as soon as it can', async () => {
+    const [rooms] = await start(1, { behind: 1 });
+    const { client, socket } = await pairOn(nodes[0]!);
+    const view = new View(client, 'state:a');
+    const stuck = new Stuck();
+    rooms!.watch('a', stuck);
+    new SocketWatchers(rooms!).watch(socket as never, 'a', {});
+    await put(rooms!, 'a');
+    expect((await rooms!.find('a'))!.stats().members).toBe(1);
+    stuck.leave();
+    await view.shows(({ k }) => k === 1);
+  });
+
+  test('closes a plain WebSocket with the code', async () => {
+    const [rooms] = await start(1, { behind: 1 });
+    rooms!.watch('a', new Stuck());
+    const member = await admitWatcher({ states: { rooms } } as never, 'a', {});
+    const refused: string[] = [];
+    const client = { topicSocket: undefined, bufferedAmount: 0, send: () => {} };
+    await member.enter({ ...client, refuse: (code) => refused.push(code) });
+    await put(rooms!, 'a');
+    expect(refused).toEqual(['STATE_BUSY']);
+  });
 });

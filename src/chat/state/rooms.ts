@@ -2,6 +2,7 @@ import { GjallarError } from '../../errors.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
+import { type Watcher, Watchers } from './watchers.js';
 import { Writers } from './writers.js';
 
 /** The bounds of the state rooms of the chat service. */
@@ -14,16 +15,10 @@ export interface StateLimits {
   bytes: number;
   /** Of one value. */
   valueBytes: number;
+  /** Of the members of a room that are behind, on each worker. @default that of state rooms */
+  behind?: number;
   /** Whether the room of the demo page changes by itself while it is watched. */
   hasDemo?: boolean;
-}
-
-/** A client that follows a state room, whether the room exists or not. */
-export interface Watcher {
-  /** The room exists on this worker from now on. */
-  enter(room: StateRoom): void;
-  /** There is no such room (any more): the client has nothing. */
-  empty(): void;
 }
 
 /** No room of a user has a control character in its name. Warnings name the directory if it is nearly full. */
@@ -41,7 +36,7 @@ const MAX_NAME_BYTES = 384;
  */
 export class StateRooms {
   private readonly open = new Map<string, StateRoom>();
-  private readonly watchers = new Map<string, Set<Watcher>>();
+  private readonly watchers = new Watchers();
   private readonly directory: StateRoom;
   private readonly isKnown: Promise<void>;
   private readonly writers = new Writers();
@@ -122,18 +117,18 @@ export class StateRooms {
     return true;
   }
 
-  /** Follows a room until the returned function is called. */
+  /**
+   * Follows a room until the returned function is called.
+   * @throws GjallarError STATE_BUSY if the room is here and does not let the client in, which does not follow it then
+   */
   watch(name: string, watcher: Watcher): () => void {
-    const ofRoom = this.watchers.get(name) ?? new Set();
-    this.watchers.set(name, ofRoom.add(watcher));
     const room = this.open.get(name);
     if (room) watcher.enter(room);
-    else void this.isKnown.then(() => this.begin(name, watcher));
-    if (ofRoom.size === 1) this.onWatched(name);
-    return () => {
-      ofRoom.delete(watcher);
-      if (ofRoom.size === 0 && this.watchers.get(name) === ofRoom) this.watchers.delete(name);
-    };
+    const isFirst = !this.watchers.has(name);
+    this.watchers.add(name, watcher);
+    if (!room) void this.isKnown.then(() => this.begin(name, watcher));
+    if (isFirst) this.onWatched(name);
+    return () => this.watchers.remove(name, watcher);
   }
 
   /** Whether a client of this worker follows the room. */
@@ -149,7 +144,7 @@ export class StateRooms {
   }
 
   private begin(name: string, watcher: Watcher): void {
-    if (!this.watchers.get(name)?.has(watcher)) return;
+    if (!this.watchers.has(name, watcher)) return;
     // Opening the room lets all its watchers enter.
     if (!this.open.has(name) && !this.listed(name)) watcher.empty();
   }
@@ -201,10 +196,11 @@ export class StateRooms {
   }
 
   private openHere(name: string): StateRoom {
-    const { keys: maxKeys, bytes: maxBytes, valueBytes: maxValueBytes } = this.limits;
-    const room = stateRoom(this.io, name, { event: eventOf(name), maxKeys, maxBytes, maxValueBytes });
+    const { keys: maxKeys, bytes: maxBytes, valueBytes: maxValueBytes, behind } = this.limits;
+    const bounds = { maxKeys, maxBytes, maxValueBytes, ...(behind && { maxBehind: behind }) };
+    const room = stateRoom(this.io, name, { event: eventOf(name), ...bounds });
     this.open.set(name, room);
-    for (const watcher of this.watchers.get(name) ?? []) watcher.enter(room);
+    this.watchers.opened(name, room);
     return room;
   }
 
@@ -217,7 +213,7 @@ export class StateRooms {
     else if (room) {
       this.open.delete(name);
       room.close();
-      for (const watcher of this.watchers.get(name) ?? []) watcher.empty();
+      this.watchers.closed(name);
     }
   }
 }
