@@ -12,6 +12,8 @@ export interface PlainClient {
   readonly bufferedAmount: number;
   /** Sends texts, in order with those of topics. */
   send(texts: readonly (string | Uint8Array)[]): void;
+  /** Closes the connection with an error. */
+  refuse(code: ErrorCode): void;
 }
 
 /** A client that was admitted to a room. */
@@ -187,7 +189,6 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     this.member.leave();
   }
 
-  /** Closes the connection with an error. */
   refuse(code: ErrorCode): void {
     this.end(closeCodeOf(code), code);
   }

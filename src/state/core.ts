@@ -37,7 +37,7 @@ export class RoomCore implements MembersHost, Replica {
   private latestOwn = 0;
   /** Versions from before this time may hide changes that came later than they should. */
   private trustedFrom = 0;
-  /** What is done once the state of the other workers is here. */
+  /** What is done once the state of the other workers is here, or the room is closed. */
   private waiting: (() => void)[] = [];
   private isHeld = false;
   private isClosed = false;
@@ -131,9 +131,9 @@ export class RoomCore implements MembersHost, Replica {
     });
   }
 
-  /** Calls back once the state of the other workers is here. */
+  /** Calls back once the state of the other workers is here, or the room is closed. */
   whenReady(listener: () => void): void {
-    if (this.isReady) listener();
+    if (this.isReady || this.isClosed) listener();
     else this.waiting.push(listener);
   }
 
@@ -187,6 +187,7 @@ export class RoomCore implements MembersHost, Replica {
     this.store?.close();
     this.isClosed = true;
     this.members.clear();
+    this.ready();
   }
 
   apply(change: Change): void {

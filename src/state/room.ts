@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events';
-import type { Namespace, Socket } from 'socket.io';
+import type { Namespace } from 'socket.io';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
 import { RoomCore } from './core.js';
 import { bytesOf, type Change } from './entries.js';
+import { type AnySocket, forgetDisconnect, leaveAtDisconnect } from './members/disconnects.js';
 import { type StateFormat, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
 import { SocketReader, type StateReader } from './members/reader.js';
@@ -25,15 +26,10 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 const MIN_RATE = 0.01;
 const MAX_RATE = 1000;
 
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnySocket = Socket<any, any, any, any>;
-
 /** A room of newest values; see {@link stateRoom}. */
 export class StateRoom extends EventEmitter<StateRoomEvents> implements MeasuredStateRoom {
   private readonly core: RoomCore;
   private readonly bySocket = new Map<AnySocket, Member>();
-  /** Sockets whose end is noticed. */
-  private readonly watched = new WeakSet<AnySocket>();
   private readonly format: StateFormat;
   private isClosed = false;
 
@@ -134,8 +130,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     }
     if (before) this.core.members.remove(before);
     this.bySocket.set(socket, member);
-    if (!this.watched.has(socket)) socket.once('disconnect', () => this.leave(socket));
-    this.watched.add(socket);
+    leaveAtDisconnect(socket, this);
     return joined;
   }
 
@@ -144,6 +139,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     const member = this.bySocket.get(socket);
     if (!member) return;
     this.bySocket.delete(socket);
+    forgetDisconnect(socket, this);
     this.core.members.remove(member);
   }
 
@@ -160,7 +156,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   /**
    * Resolves once this worker has what the other workers and the store have. That takes at most a few seconds more than the
    * others need to answer: 5 s for a Redis that does not. Members that join earlier wait for it; `get()` and `entries()`
-   * do not.
+   * do not. It also resolves when the room is closed.
    */
   ready(): Promise<void> {
     return new Promise((resolve) => this.core.whenReady(resolve));
@@ -204,6 +200,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     stateRooms.remove(this);
     this.core.close();
     this.hub.remove(this.core);
+    for (const socket of this.bySocket.keys()) forgetDisconnect(socket, this);
     this.bySocket.clear();
     this.onClosed();
   }

@@ -209,6 +209,13 @@ describe('one server', () => {
     });
   });
 
+  test('does not create a room with a key that it rejects', async () => {
+    expect(await api.put('a', 'x'.repeat(300), 1)).toMatchObject({ code: 'BAD_STATE_KEY' });
+    expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await api.patch('a', 'k', [1])).toMatchObject({ code: 'BAD_INPUT' });
+    expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
   test('patches objects alone', async () => {
     await api.put('a', 'n', 5);
     expect(await api.patch('a', 'n', { x: 1 })).toMatchObject({ code: 'BAD_STATE_VALUE' });

@@ -166,6 +166,34 @@ describe('a member', () => {
     expect(room.stats().members).toBe(0);
   });
 
+  test('has one listener for its end, however many rooms it joins', async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on('warning', warn);
+    const { socket, client } = await member();
+    const listeners = socket.listenerCount('disconnect');
+    for (let life = 0; life < 20; life++) {
+      const closed = stateRoom(node.io, 'closed');
+      closed.join(socket);
+      closed.close();
+    }
+    const rooms = Array.from({ length: 20 }, (_, number) => stateRoom(node.io, `room ${number}`));
+    for (const each of rooms) {
+      each.join(socket);
+      each.leave(socket);
+      each.join(socket);
+    }
+    await turn();
+    process.off('warning', warn);
+    expect(warnings).toEqual([]);
+    expect(socket.listenerCount('disconnect')).toBe(listeners);
+    const gone = new Promise((resolve) => socket.once('disconnect', resolve));
+    client.disconnect();
+    await gone;
+    for (const each of [room, ...rooms]) expect(each.stats().members).toBe(0);
+    for (const each of rooms) each.close();
+  });
+
   test('with its version gets only what has changed since', async () => {
     for (const key of ['a', 'b', 'c', 'd']) room.set(key, 1);
     const { view } = await member();

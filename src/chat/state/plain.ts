@@ -7,8 +7,8 @@ import type { ChatContext } from '../context.js';
 import { identify } from '../identify.js';
 import { readRoom } from '../input.js';
 import { pairsOf } from './pairs.js';
-import type { Watcher } from './rooms.js';
 import { readRate } from './watch.js';
+import type { Watcher } from './watchers.js';
 
 /** How plain WebSockets get the changes of a room: each message is one text of JSON. */
 const plainFormat: StateFormat = {
@@ -67,6 +67,10 @@ class PlainWatcher implements Watcher {
 
   enter(room: StateRoom): void {
     this.leave = room.joinReader(this.client, plainFormat, this.options);
+  }
+
+  refuse(_room: StateRoom, { code }: GjallarError): void {
+    this.client.refuse(code);
   }
 
   empty(): void {

@@ -2,6 +2,8 @@ import { GjallarError } from '../../errors.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
+import { type Watcher, Watchers } from './watchers.js';
+import { Writers } from './writers.js';
 
 /** The bounds of the state rooms of the chat service. */
 export interface StateLimits {
@@ -13,16 +15,10 @@ export interface StateLimits {
   bytes: number;
   /** Of one value. */
   valueBytes: number;
+  /** Of the members of a room that are behind, on each worker. @default that of state rooms */
+  behind?: number;
   /** Whether the room of the demo page changes by itself while it is watched. */
   hasDemo?: boolean;
-}
-
-/** A client that follows a state room, whether the room exists or not. */
-export interface Watcher {
-  /** The room exists on this worker from now on. */
-  enter(room: StateRoom): void;
-  /** There is no such room (any more): the client has nothing. */
-  empty(): void;
 }
 
 /** No room of a user has a control character in its name. Warnings name the directory if it is nearly full. */
@@ -40,9 +36,11 @@ const MAX_NAME_BYTES = 384;
  */
 export class StateRooms {
   private readonly open = new Map<string, StateRoom>();
-  private readonly watchers = new Map<string, Set<Watcher>>();
+  private readonly watchers = new Watchers();
   private readonly directory: StateRoom;
   private readonly isKnown: Promise<void>;
+  private readonly writers = new Writers();
+  private isClosed = false;
 
   /** @param onWatched called with the name of a room whose first watcher on this worker has come */
   constructor(
@@ -60,26 +58,36 @@ export class StateRooms {
   /** The room, once this worker has its state; undefined if there is none. */
   async find(name: string): Promise<StateRoom | undefined> {
     await this.isKnown;
-    const room = this.listed(name);
-    await room?.ready();
-    return room;
+    for (;;) {
+      const room = this.listed(name);
+      await room?.ready();
+      // It may have been removed meanwhile.
+      if (this.open.get(name) === room) return room;
+    }
   }
 
   /**
    * Changes a room, which is created if there is none.
    * @param change is done in one turn, on a room that has its state
-   * @throws GjallarError STATE_FULL if there are too many rooms, and what `change` throws
+   * @throws GjallarError STATE_FULL if there are too many rooms, OVERLOADED if the worker stops, and what `change` throws
    */
   async write(name: string, change: (room: StateRoom) => void): Promise<void> {
     await this.isKnown;
-    for (;;) {
-      const room = this.listed(name) ?? this.create(name);
-      await room.ready();
-      // It may have been removed meanwhile.
-      if (this.open.get(name) !== room) continue;
-      change(room);
-      if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
-      return;
+    this.writers.begin(name);
+    try {
+      for (let isFirst = true; ; isFirst = false) {
+        // Two workers whose rooms make way for each other's would never come to an end.
+        const room = this.listed(name) ?? this.create(name, isFirst);
+        await room.ready();
+        // It may have been removed meanwhile.
+        if (this.open.get(name) !== room) continue;
+        change(room);
+        this.writers.changed(name);
+        if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
+        return;
+      }
+    } finally {
+      if (this.writers.end(name)) this.withdraw(name);
     }
   }
 
@@ -109,18 +117,18 @@ export class StateRooms {
     return true;
   }
 
-  /** Follows a room until the returned function is called. */
+  /**
+   * Follows a room until the returned function is called.
+   * @throws GjallarError STATE_BUSY if the room is here and does not let the client in, which does not follow it then
+   */
   watch(name: string, watcher: Watcher): () => void {
-    const ofRoom = this.watchers.get(name) ?? new Set();
-    this.watchers.set(name, ofRoom.add(watcher));
     const room = this.open.get(name);
     if (room) watcher.enter(room);
-    else void this.isKnown.then(() => this.begin(name, watcher));
-    if (ofRoom.size === 1) this.onWatched(name);
-    return () => {
-      ofRoom.delete(watcher);
-      if (ofRoom.size === 0 && this.watchers.get(name) === ofRoom) this.watchers.delete(name);
-    };
+    const isFirst = !this.watchers.has(name);
+    this.watchers.add(name, watcher);
+    if (!room) void this.isKnown.then(() => this.begin(name, watcher));
+    if (isFirst) this.onWatched(name);
+    return () => this.watchers.remove(name, watcher);
   }
 
   /** Whether a client of this worker follows the room. */
@@ -129,12 +137,14 @@ export class StateRooms {
   }
 
   close(): void {
+    this.isClosed = true;
     for (const room of this.open.values()) room.close();
+    this.open.clear();
     this.directory.close();
   }
 
   private begin(name: string, watcher: Watcher): void {
-    if (!this.watchers.get(name)?.has(watcher)) return;
+    if (!this.watchers.has(name, watcher)) return;
     // Opening the room lets all its watchers enter.
     if (!this.open.has(name) && !this.listed(name)) watcher.empty();
   }
@@ -146,19 +156,32 @@ export class StateRooms {
   }
 
   private listed(name: string): StateRoom | undefined {
+    if (this.isClosed) return undefined;
     return this.open.get(name) ?? (this.directory.get(name) === undefined ? undefined : this.openHere(name));
   }
 
-  private create(name: string): StateRoom {
-    if (this.directory.size >= this.limits.rooms) this.removeEmpty();
+  /** @param mayReplace whether rooms without keys may make way for it */
+  private create(name: string, mayReplace: boolean): StateRoom {
+    if (this.isClosed) throw new GjallarError('OVERLOADED', 'This worker is about to stop. Send the request again.');
+    if (mayReplace && this.directory.size >= this.limits.rooms) this.removeEmpty();
     if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
+    this.writers.created(name);
     this.directory.set(name, 1);
     return this.openHere(name);
   }
 
+  /** Removes a room that was created for nothing. */
+  private withdraw(name: string): void {
+    if (this.isClosed || this.open.get(name)?.size !== 0) return;
+    this.directory.delete(name);
+    this.follow(name);
+  }
+
   /** Makes place for a new room. */
   private removeEmpty(): void {
-    for (const [name, room] of this.open) if (room.size === 0) this.directory.delete(name);
+    for (const [name, room] of this.open) {
+      if (room.size === 0 && !this.writers.has(name)) this.directory.delete(name);
+    }
   }
 
   /** A room that was removed has keys: another worker has set them meanwhile. */
@@ -173,10 +196,11 @@ export class StateRooms {
   }
 
   private openHere(name: string): StateRoom {
-    const { keys: maxKeys, bytes: maxBytes, valueBytes: maxValueBytes } = this.limits;
-    const room = stateRoom(this.io, name, { event: eventOf(name), maxKeys, maxBytes, maxValueBytes });
+    const { keys: maxKeys, bytes: maxBytes, valueBytes: maxValueBytes, behind } = this.limits;
+    const bounds = { maxKeys, maxBytes, maxValueBytes, ...(behind && { maxBehind: behind }) };
+    const room = stateRoom(this.io, name, { event: eventOf(name), ...bounds });
     this.open.set(name, room);
-    for (const watcher of this.watchers.get(name) ?? []) watcher.enter(room);
+    this.watchers.opened(name, room);
     return room;
   }
 
@@ -189,7 +213,7 @@ export class StateRooms {
     else if (room) {
       this.open.delete(name);
       room.close();
-      for (const watcher of this.watchers.get(name) ?? []) watcher.empty();
+      this.watchers.closed(name);
     }
   }
 }

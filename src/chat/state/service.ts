@@ -76,7 +76,7 @@ export class StateService {
     if (!found) throw new GjallarError('NOT_FOUND', 'There is no state room of this name. PUT a key to create it.');
     let unfollow = () => {};
     const onEnd = (listener: () => void) => {
-      unfollow = this.rooms.watch(name, { enter: () => {}, empty: listener });
+      unfollow = this.rooms.watch(name, { enter: () => {}, refuse: () => {}, empty: listener });
     };
     try {
       let text = `{"ok":true,"changes":[`;

@@ -1,10 +1,13 @@
 import { GjallarError } from '../../errors.js';
 import type { Joined, JoinOptions, StateRoom } from '../../state/index.js';
 import type { ChatSocket } from '../protocol.js';
-import { eventOf, type StateRooms, type Watcher } from './rooms.js';
+import { eventOf, type StateRooms } from './rooms.js';
+import type { Watcher } from './watchers.js';
 
 /** How many state rooms one socket may watch. */
 export const MAX_WATCHED = 100;
+/** After this time, or up to twice as long, a client enters a room that did not let it in when it was created, in ms. */
+const RETRY_MS = 1000;
 
 /** The state rooms that the sockets of this worker watch. */
 export class SocketWatchers {
@@ -31,11 +34,13 @@ export class SocketWatchers {
     const watcher = new SocketWatcher(socket, room, options);
     watched.set(room, watcher);
     this.bySocket.set(socket, watched);
-    watcher.follow(this.rooms);
-    const { refusal } = watcher;
-    if (!refusal) return watcher.keys;
-    this.unwatch(socket, room);
-    throw refusal;
+    try {
+      watcher.follow(this.rooms);
+    } catch (error) {
+      this.unwatch(socket, room);
+      throw error;
+    }
+    return watcher.keys;
   }
 
   unwatch(socket: ChatSocket, room: string): void {
@@ -57,11 +62,10 @@ export class SocketWatchers {
 }
 
 class SocketWatcher implements Watcher {
-  /** Why the room did not let the socket in. */
-  refusal: GjallarError | undefined;
   keys = 0;
   private room: StateRoom | undefined;
   private unfollow = (): void => {};
+  private retry: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly socket: ChatSocket,
@@ -74,6 +78,7 @@ class SocketWatcher implements Watcher {
   }
 
   stop(): void {
+    clearTimeout(this.retry);
     this.unfollow();
     this.room?.leave(this.socket);
   }
@@ -82,10 +87,24 @@ class SocketWatcher implements Watcher {
     this.room = room;
     this.keys = room.size;
     const joined: Joined = room.join(this.socket, this.options);
-    if (!joined.ok) this.refusal = new GjallarError('STATE_BUSY', joined.message);
+    if (!joined.ok) throw new GjallarError('STATE_BUSY', joined.message);
+  }
+
+  /** The client was told that it watches the room: it gets the state as soon as the others are less behind. */
+  refuse(room: StateRoom): void {
+    const again = () => {
+      try {
+        this.enter(room);
+      } catch {
+        this.refuse(room);
+      }
+    };
+    this.retry = setTimeout(again, RETRY_MS * (1 + Math.random()));
+    this.retry.unref();
   }
 
   empty(): void {
+    clearTimeout(this.retry);
     this.room = undefined;
     this.options = { ...this.options, version: undefined };
     // No schema of events has a name for each room.
