@@ -123,6 +123,12 @@ export class Hub {
     this.outgoing.note(room);
   }
 
+  /** As note(), for a room by its name. */
+  noteOwn(name: string): void {
+    const room = this.rooms.get(name);
+    if (room) this.note(room);
+  }
+
   /** Sends this worker's own changes to the others. */
   flush(): void {
     this.outgoing.flush();
