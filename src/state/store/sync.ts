@@ -13,7 +13,7 @@ type Seen = Map<string, Meta>;
 
 /** Compares a room with what Redis has of it: takes what is newer there, and writes what is newer here. */
 export class Sync {
-  /** What Redis has and this worker has not taken, though nobody has deleted it: its keys, and when they were changed. */
+  /** What Redis has and this worker has not taken, without knowing that it was deleted: keys, and when they were changed. */
   private left = new Map<string, number>();
 
   constructor(private readonly store: WritingStore) {}
@@ -120,7 +120,7 @@ export class Sync {
   }
 
   /**
-   * Whether nobody can have deleted a key that is not here. Until a worker has read Redis, or had the room from another one,
+   * Whether a key that is not here can only be one that this worker has not read. Until a worker has read Redis, or had the room from another one,
    * the deletions that it has forgotten were of keys of its own.
    */
   private isUnread({ kind }: Meta): boolean {
