@@ -22,12 +22,18 @@ function record(parameters: URLSearchParams): void {
   const secrets = new Secrets();
   const counts = { clients: 0, steps: 0, requests: 0, olderClients: 0 };
   const say = (text: string) => process.stderr.write(`gjallar: ${text}\n`);
+  let isOver = false;
   const file = new TrafficFile({
     path,
     maxBytes,
+    onFailed: ({ message }) => {
+      isOver = true;
+      say(`recording stopped: cannot write ${path} (${message}); the application goes on`);
+    },
     onFull: () => say(`recording stopped: ${path} has reached ${maxBytes} bytes; give --max-bytes for more`),
   });
   const add = (step: object) => {
+    if (!file.isOpen) return;
     counts.steps++;
     file.add({ at: Math.max(0, Date.now() - began), ...step } as Step);
   };
@@ -52,7 +58,6 @@ function record(parameters: URLSearchParams): void {
     add({ do: 'request', method: request.method, path: secrets.path(url) });
   });
 
-  let isOver = false;
   const finish = () => {
     file.write();
     if (isOver || counts.steps === 0) return;

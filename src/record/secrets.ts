@@ -117,7 +117,7 @@ export class Secrets {
       const [, name, , quote] = match;
       if (!isSecretName(name!)) continue;
       const from = assignment.lastIndex;
-      const closing = quote === undefined ? -1 : text.indexOf(quote, from);
+      const closing = quote === undefined ? -1 : closingOf(text, quote, from);
       const others = text.slice(from).search(/[&\r\n]/);
       const to = closing !== -1 ? closing : others === -1 || quote !== undefined ? text.length : from + others;
       if (to > from) clean += text.slice(done, from) + this.replace(text.slice(from, to));
@@ -171,6 +171,22 @@ export class Secrets {
       ]),
     );
   }
+}
+
+/**
+ * Where a quoted value ends: at the next quote that is escaped as often as the one that opens it. One that is escaped more
+ * often belongs to the value.
+ * @param quote the quote that opens it, with the backslashes before it
+ */
+function closingOf(text: string, quote: string, from: number): number {
+  const escapes = quote.length - 1;
+  const mark = quote.at(-1)!;
+  for (let at = text.indexOf(mark, from); at !== -1; at = text.indexOf(mark, at + 1)) {
+    let start = at;
+    while (start > from && text[start - 1] === '\\') start--;
+    if (at - start === escapes) return start;
+  }
+  return -1;
 }
 
 function isRandom(text: string): boolean {

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import type { Step } from './steps.js';
 
 /** How long steps wait until they are written together, in ms. */
@@ -7,33 +7,41 @@ const WRITE_EVERY_MS = 250;
 const WRITE_AT = 65_536;
 /** A step that is larger is left out, in bytes. */
 const MAX_STEP = 65_536;
+/** Only the owner may read what clients send. */
+const MODE = 0o600;
 
 export interface TrafficFileOptions {
   readonly path: string;
   readonly maxBytes: number;
   /** Called once, when the next step would make the file larger than `maxBytes`. */
   onFull(): void;
+  /** Called once, when the file cannot be written any more. */
+  onFailed(error: Error): void;
 }
 
-/** Appends steps to a file that exists, and stops at its bound. Steps are lost only if the process is killed. */
+/**
+ * Appends steps to a file, and stops at its bound, or when the file cannot be written: the application goes on. Steps are
+ * lost only then, or if the process is killed.
+ */
 export class TrafficFile {
   /** Steps that were too large. */
   leftOut = 0;
-  private readonly descriptor: number;
+  private descriptor: number | undefined;
   private waiting = '';
   private timer: NodeJS.Timeout | undefined;
-  private isFull = false;
 
   constructor(private readonly options: TrafficFileOptions) {
-    this.descriptor = openSync(options.path, 'a');
+    this.attempt(() => {
+      this.descriptor = openSync(options.path, 'a', MODE);
+    });
   }
 
   get isOpen(): boolean {
-    return !this.isFull;
+    return this.descriptor !== undefined;
   }
 
   add(step: Step): void {
-    if (this.isFull) return;
+    if (!this.isOpen) return;
     const line = `${JSON.stringify(step)}\n`;
     if (Buffer.byteLength(line) > MAX_STEP) {
       this.leftOut++;
@@ -49,15 +57,55 @@ export class TrafficFile {
   write(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.isFull || this.waiting === '') return;
-    const free = this.options.maxBytes - fstatSync(this.descriptor).size;
-    const waiting = Buffer.from(this.waiting);
+    const { descriptor, waiting } = this;
     this.waiting = '';
-    if (waiting.length <= free) return void writeSync(this.descriptor, waiting);
-    const end = waiting.subarray(0, Math.max(0, free)).lastIndexOf('\n') + 1;
-    if (end > 0) writeSync(this.descriptor, waiting.subarray(0, end));
-    this.isFull = true;
-    closeSync(this.descriptor);
-    this.options.onFull();
+    if (descriptor === undefined || waiting === '') return;
+    this.attempt(() => {
+      const { size } = fstatSync(descriptor);
+      const free = Math.max(0, this.options.maxBytes - size);
+      const bytes = Buffer.from(waiting);
+      if (bytes.length <= free) return writeAll(descriptor, bytes, size);
+      writeAll(descriptor, wholeLines(bytes, free), size);
+      this.close();
+      this.options.onFull();
+    });
   }
+
+  /** The disk may be full, or gone. This runs within the application's own requests, and must not throw. */
+  private attempt(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.close();
+      this.options.onFailed(error as Error);
+    }
+  }
+
+  private close(): void {
+    const { descriptor } = this;
+    this.descriptor = undefined;
+    if (descriptor === undefined) return;
+    try {
+      closeSync(descriptor);
+    } catch {
+      // On some file systems, closing reports a write that has failed.
+    }
+  }
+}
+
+/** Appends bytes to a file of this size. If that fails halfway, whole lines stay. */
+function writeAll(descriptor: number, bytes: Buffer, size: number): void {
+  let at = 0;
+  try {
+    while (at < bytes.length) at += writeSync(descriptor, bytes, at);
+  } catch (error) {
+    // Another process may have appended its own steps meanwhile.
+    const isLast = at > 0 && fstatSync(descriptor).size === size + at;
+    if (isLast) ftruncateSync(descriptor, size + wholeLines(bytes, at).length);
+    throw error;
+  }
+}
+
+function wholeLines(bytes: Buffer, length: number): Buffer {
+  return bytes.subarray(0, bytes.subarray(0, length).lastIndexOf('\n') + 1);
 }

@@ -136,6 +136,18 @@ export function settingsOf(name: string, options: StateRoomOptions): StateRoomSe
 }
 
 const REDIS_URL = /^rediss?:\/\/./;
+/** Whether the client of Redis can read a URL. */
+function isReadable(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const DEFAULT_PREFIX = 'gjallar:';
 
 function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
@@ -143,13 +155,21 @@ function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings |
   if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
   const { host } = stateStores;
   const of = redis ?? host?.redisUrl;
-  const isUrl = typeof of === 'string' && of.split(',').every((url) => REDIS_URL.test(url.trim()));
+  const urls = typeof of === 'string' ? of.split(',').map((url) => url.trim()) : [];
+  const isUrl = urls.length > 0 && urls.every((url) => REDIS_URL.test(url));
   const isClient = typeof of === 'object' && of !== null && typeof of.defineCommand === 'function';
   if (!isUrl && !isClient) {
     throw new GjallarError(
       'BAD_INPUT',
       'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +
         'the option redis, or set REDIS_URL for "gjallar run".',
+    );
+  }
+  if (!urls.every(isReadable)) {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'The option redis of a state room has an invalid URL. Check its host and its port, and write special characters of ' +
+        'the password as %XX.',
     );
   }
   return { redis: of as StoreSettings['redis'], keyPrefix: keyPrefix ?? host?.keyPrefix ?? DEFAULT_PREFIX };

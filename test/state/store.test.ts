@@ -182,6 +182,23 @@ test('options that cannot work are errors', async () => {
   for (const options of wrong) expect([options, code(options)]).toEqual([options, 'BAD_INPUT']);
 });
 
+test.each([
+  ['a password that cannot be decoded', 'redis://u:secret%zz@localhost'],
+  ['a port out of range', 'redis://u:secret@localhost:99999'],
+  ['an invalid second node', 'redis://u:secret@localhost:1,redis://u:secret@localhost:x'],
+])('a URL with %s is an error at once, which does not show it', async (_name, url) => {
+  const { node } = await workers.start();
+  let thrown: GjallarError | undefined;
+  try {
+    stateRoom(node.io, 'wrong', { store: 'redis', redis: url }).close();
+  } catch (error) {
+    thrown = error as GjallarError;
+  }
+  expect(thrown?.code).toBe('BAD_INPUT');
+  expect(thrown?.message).toContain('invalid URL');
+  expect(`${thrown?.message} ${JSON.stringify(thrown)} ${thrown?.cause}`).not.toContain('secret');
+});
+
 describe('a Redis Cluster', () => {
   let cluster: RedisCluster;
   beforeAll(async () => {

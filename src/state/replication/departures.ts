@@ -8,7 +8,7 @@ import { Peer } from './peer.js';
 /** At most this number of workers that are gone is remembered. A client that returns from another one gets a snapshot. */
 const MAX_GONE = 256;
 /** By how much the clocks of two workers may differ, in ticks of {@link HybridClock}. */
-const MAX_SKEW = 5000 * UNITS_PER_MS;
+export const MAX_SKEW = 5000 * UNITS_PER_MS;
 
 /** How far a worker that is gone was received. */
 interface Gone {

@@ -21,17 +21,20 @@ export interface GapsHost {
 export async function closeGap(host: GapsHost, node: string, peer: Peer): Promise<void> {
   if (peer.isPulling) return;
   peer.isPulling = true;
-  await after(OVERTAKEN_MS);
-  while (peer.hasGap && !host.isClosed && host.peers.get(node) === peer) {
-    let first: (Answer & Page) | undefined;
-    let isWhole = true;
-    for (const room of host.rooms.values()) {
-      const page = await host.pulls.pull(node, room, peer.clock);
-      first ??= page;
-      isWhole &&= page !== undefined;
+  try {
+    await after(OVERTAKEN_MS);
+    while (peer.hasGap && !host.isClosed && host.peers.get(node) === peer) {
+      let first: (Answer & Page) | undefined;
+      let isWhole = true;
+      for (const room of host.rooms.values()) {
+        const page = await host.pulls.pull(node, room, peer.clock);
+        first ??= page;
+        isWhole &&= page !== undefined;
+      }
+      if (first && isWhole) peer.caughtUp(first.sequence, first.clock);
+      if (peer.hasGap) await after(RETRY_MS);
     }
-    if (first && isWhole) peer.caughtUp(first.sequence, first.clock);
-    if (peer.hasGap) await after(RETRY_MS);
+  } finally {
+    peer.isPulling = false;
   }
-  peer.isPulling = false;
 }

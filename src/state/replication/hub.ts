@@ -3,7 +3,7 @@ import type { Namespace } from 'socket.io';
 import { HybridClock } from '../clock.js';
 import type { ClientVersion } from '../version.js';
 import { Channel } from './channel.js';
-import { Departures } from './departures.js';
+import { Departures, MAX_SKEW } from './departures.js';
 import { closeGap } from './gaps.js';
 import { Incoming } from './incoming.js';
 import { ANSWER_MS, type Progress } from './messages.js';
@@ -123,6 +123,12 @@ export class Hub {
     this.outgoing.note(room);
   }
 
+  /** As note(), for a room by its name. */
+  noteOwn(name: string): void {
+    const room = this.rooms.get(name);
+    if (room) this.note(room);
+  }
+
   /** Sends this worker's own changes to the others. */
   flush(): void {
     this.outgoing.flush();
@@ -142,6 +148,8 @@ export class Hub {
   private standing({ name }: Replica, version: ClientVersion): Standing {
     const { latest, writer } = version;
     if (writer?.node === this.node) return 'reached';
+    // No worker has such a clock, so a client has made it up: the others need not be asked.
+    if (latest > this.clock.tick() + MAX_SKEW) return 'lost';
     const peer = writer && (this.peers.get(writer.node) ?? this.departures.get(writer.node));
     const hasOwn = writer && peer?.hasOwn(name, writer.own);
     if (this.complete(hasOwn ? writer.node : undefined) < latest) return 'open';

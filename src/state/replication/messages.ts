@@ -111,6 +111,12 @@ const isProgress: Check = (value) => {
   const { node, sequence, clock } = (value ?? {}) as Progress;
   return isText(node) && isCount(sequence) && isCount(clock);
 };
+const isChange: Check = (value) => {
+  if (!Array.isArray(value)) return false;
+  const [key, clock, kind, text, origin] = value;
+  return isText(key) && isCount(clock) && isCount(kind) && isText(text) && isOptionalText(origin);
+};
+const isChangeList: Check = (value) => Array.isArray(value) && value.every(isChange);
 const isProgressList: Check = (value) => Array.isArray(value) && value.every(isProgress);
 
 const progress = { node: isText, sequence: isCount, clock: isCount };
@@ -118,6 +124,7 @@ const answer = { ...progress, to: isText, id: isCount };
 const question = { node: isText, id: isCount };
 
 const fieldsOf: Readonly<Record<Message['type'], Readonly<Record<string, Check>>>> = {
+  // Each change is checked when it is read, at once.
   changes: { ...progress, room: isText, epoch: isText, changes: Array.isArray },
   beat: progress,
   bye: { node: isText, sequence: isOptionalCount, clock: isOptionalCount },
@@ -127,7 +134,7 @@ const fieldsOf: Readonly<Record<Message['type'], Readonly<Record<string, Check>>
   lost: { ...question, of: isText, heard: isCount, since: isCount },
   welcome: { ...answer, has: isText, peers: isProgressList },
   pong: answer,
-  page: { ...answer, epoch: isText, forgotten: isCount, changes: Array.isArray },
+  page: { ...answer, epoch: isText, forgotten: isCount, changes: isChangeList, next: isOptionalCount },
   rest: { ...answer, heard: isCount, clockOf: isCount, rooms: isTextList },
 };
 

@@ -24,6 +24,8 @@ export interface StoreWorkers {
   readonly isFirst: boolean;
   /** The time up to which this worker has every change. */
   complete(): number;
+  /** A room has a change of this worker. */
+  noteOwn(room: string): void;
 }
 
 /** What comparing and writing need of the store of a room. */

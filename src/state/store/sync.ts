@@ -13,6 +13,9 @@ type Seen = Map<string, Meta>;
 
 /** Compares a room with what Redis has of it: takes what is newer there, and writes what is newer here. */
 export class Sync {
+  /** What Redis has and this worker has not taken, without knowing that it was deleted: keys, and when they were changed. */
+  private left = new Map<string, number>();
+
   constructor(private readonly store: WritingStore) {}
 
   /** @param hasWaited whether this is a second look, after what was on its way has arrived */
@@ -23,11 +26,13 @@ export class Sync {
     await this.open();
     if (store.isAnnounceDue) await this.announce();
     const seen = await this.readMetas();
+    this.left = new Map([...this.left].filter(([key, clock]) => seen.get(key)?.clock === clock));
     const taken = await this.take(seen);
     // Changes that the other workers do not have either are older than what their clients believe to have.
     if (taken > 0 && (!isFirstTime || store.isFilled)) await this.announce();
     const { seq } = room.entries;
-    await this.write(this.gone(seen));
+    // What this worker has not read, it has not deleted either.
+    if (!isFirstTime) await this.write(this.gone(seen));
     await this.push(seen, store.isOwn);
     store.written = Math.max(store.written, seq);
     store.settle();
@@ -90,8 +95,16 @@ export class Sync {
     for (const [key, meta] of seen) {
       workers.clock.heard(meta.clock);
       const known = room.entries.find(key);
-      if (known ? !isNewer(meta, known) : meta.clock <= room.entries.forgottenClock) continue;
-      if (meta.bytes > maxValueBytes) continue;
+      if (known && !isNewer(meta, known)) continue;
+      if (!known && meta.clock <= room.entries.forgottenClock && !this.isUnread(meta)) {
+        // The worker that has given the room to this one knows whether it was deleted.
+        if (!isLoaded) this.left.set(key, meta.clock);
+        continue;
+      }
+      if (meta.bytes > maxValueBytes) {
+        this.left.set(key, meta.clock);
+        continue;
+      }
       if (meta.clock > complete) {
         this.store.syncLater();
         continue;
@@ -106,10 +119,19 @@ export class Sync {
     return taken + (await this.fetch(wanted));
   }
 
+  /**
+   * Whether a key that is not here can only be one that this worker has not read. Until a worker has read Redis, or had the room from another one,
+   * the deletions that it has forgotten were of keys of its own.
+   */
+  private isUnread({ kind }: Meta): boolean {
+    const { isLoaded, isFilled } = this.store;
+    return !isLoaded && !isFilled && kind !== kinds.deleted;
+  }
+
   private async fetch(wanted: readonly string[]): Promise<number> {
     if (wanted.length === 0) return 0;
     const { store } = this;
-    const { room } = store;
+    const { room, workers } = store;
     const { maxKeys, maxBytes } = room.settings;
     const fields = wanted.flatMap((key) => [`m${key}`, `v${key}`]);
     // Both at once: the value is the one of this time.
@@ -120,11 +142,18 @@ export class Sync {
       if (!meta) continue;
       const stored = found[2 * at + 1];
       const value = meta.kind === kinds.deleted || !stored ? undefined : decodeStored(meta.kind, stored);
-      if (meta.kind !== kinds.deleted && value === undefined) continue;
       const { entries } = room;
       const isFull = entries.size >= maxKeys || entries.bytes + meta.bytes > maxBytes;
-      if (value !== undefined && isFull && !entries.get(key)) continue;
-      room.apply({ key, clock: meta.clock, origin: meta.origin, value });
+      const isRefused = value === undefined || (isFull && !entries.get(key));
+      if (meta.kind !== kinds.deleted && isRefused) {
+        this.left.set(key, meta.clock);
+        continue;
+      }
+      if (meta.clock <= entries.forgottenClock && !entries.find(key) && this.isUnread(meta)) {
+        // With its own time it would count as deleted, here and on other workers.
+        room.apply({ key, clock: workers.clock.tick(), origin: workers.node, value });
+        workers.noteOwn(room.name);
+      } else room.apply({ key, clock: meta.clock, origin: meta.origin, value });
       taken++;
     }
     return taken;
@@ -136,7 +165,7 @@ export class Sync {
     const { entries } = room;
     const clock = entries.forgottenClock;
     const isGone = ([key, meta]: [string, Meta]) =>
-      meta.kind !== kinds.deleted && meta.clock <= clock && entries.find(key) === undefined;
+      meta.kind !== kinds.deleted && meta.clock <= clock && entries.find(key) === undefined && !this.left.has(key);
     const origin = `${workers.node}~`;
     return [...seen]
       .filter(isGone)

@@ -21,7 +21,11 @@ const SECRET = 'hunter2';
 /** Starts an application under `gjallar record`, until it answers. */
 async function startRecording(name: string, out: string, ...args: string[]) {
   const port = await freePort();
-  const { child, ended, errors } = startCommand(['record', app(name), '--out', out, ...args], { PORT: String(port) });
+  const command = ['record', app(name), '--out', out, ...args];
+  return recording(startCommand(command, { PORT: String(port) }), port);
+}
+
+async function recording({ child, ended, errors }: ReturnType<typeof startCommand>, port: number) {
   const url = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${url}/socket.io/`).catch(() => undefined)) !== undefined);
   const connect = async (path = '', options: object = {}) => {
@@ -121,6 +125,25 @@ test('the file stays within --max-bytes, and holds whole steps', async () => {
   expect(await client.emitWithAck('echo', 'still here')).toBe('still here');
   await stop();
   expect(statSync(out).size).toBeLessThanOrEqual(2048);
+  expect(stepsOf(out).length).toBeGreaterThan(5);
+});
+
+test('a file that cannot be written ends the recording, and not the application', async () => {
+  const out = join(folder, 'failed.jsonl');
+  const port = await freePort();
+  // Files of this process can have 2 or 4 KiB: what does not fit is written in part, and then not at all.
+  const limited = ['-c', 'ulimit -f 4 && exec "$0" "$@"', process.execPath];
+  const command = startCommand(['record', app('express-chat.cjs'), '--out', out], { PORT: String(port) }, limited);
+  const { connect, stop, errors } = await recording(command, port);
+  const client = await connect();
+  for (let number = 0; number < 100; number++) await client.emitWithAck('echo', `number ${number}`);
+  await until(() => errors().includes('recording stopped'));
+  expect(errors()).toMatch(/recording stopped: cannot write \S+ \(EFBIG.*\); the application goes on\n/);
+  expect(await client.emitWithAck('echo', 'still here')).toBe('still here');
+  const { code, error } = await stop();
+  expect(code).toBe(143);
+  expect(error.match(/recording stopped|recorded \d/g)).toHaveLength(1);
+  expect(readFileSync(out, 'utf8')).toMatch(/\}\n$/);
   expect(stepsOf(out).length).toBeGreaterThan(5);
 });
 

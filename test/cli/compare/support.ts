@@ -9,10 +9,14 @@ const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 /** The path of an application of these tests. */
 export const app = (name: string) => fileURLToPath(new URL(`apps/${name}`, import.meta.url));
 
-/** Starts a command of gjallar. */
-export function startCommand(args: string[], environment: Record<string, string> = {}) {
+/**
+ * Starts a command of gjallar.
+ * @param shell arguments of a shell that runs it, if it must be one
+ */
+export function startCommand(args: string[], environment: Record<string, string> = {}, shell?: string[]) {
+  const [program, before] = shell ? ['/bin/sh', shell] : [process.execPath, []];
   const child = endWithFile(
-    spawn(process.execPath, [main, ...args], {
+    spawn(program, [...before, main, ...args], {
       env: { ...cleanEnvironment(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
