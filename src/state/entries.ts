@@ -38,6 +38,8 @@ export class Entries {
   size = 0;
   /** Bytes of these keys and their values. */
   bytes = 0;
+  /** Bytes of the deleted keys that are remembered. */
+  deletedBytes = 0;
   /** The number of the latest deletion that is forgotten. A reader that is behind it needs a snapshot. */
   forgottenSeq = 0;
   /** The latest time of a deletion that is forgotten. */
@@ -60,6 +62,11 @@ export class Entries {
     private readonly completeUpTo: () => number = () => Number.POSITIVE_INFINITY,
   ) {}
 
+  /** Deleted keys that are remembered. */
+  get deletedSize(): number {
+    return this.deleted.size;
+  }
+
   /** The entry of a key that has a value. */
   get(key: string): (Entry & { value: Encoded }) | undefined {
     const entry = this.byKey.get(key);
@@ -81,7 +88,7 @@ export class Entries {
       entry = { key, head: `[${JSON.stringify(key)}`, seq: 0, clock, origin, value: undefined, bytes: 0 };
       this.byKey.set(key, entry);
     } else if (entry.value !== undefined) this.count(entry, -1);
-    else this.deleted.delete(key);
+    else if (this.deleted.delete(key)) this.deletedBytes -= entry.bytes;
     entry.seq = ++this.seq;
     entry.clock = clock;
     entry.origin = origin;
@@ -91,6 +98,7 @@ export class Entries {
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);
+      this.deletedBytes += entry.bytes;
       if (this.deleted.size > this.maxDeleted) this.forgetSome();
     }
     this.log.push(entry);
@@ -134,6 +142,7 @@ export class Entries {
       const entry = this.byKey.get(key)!;
       if (this.deleted.size <= this.maxDeleted || (entry.clock > complete && !isCrowded)) return;
       this.deleted.delete(key);
+      this.deletedBytes -= entry.bytes;
       this.byKey.delete(key);
       this.forgottenSeq = entry.seq;
       this.forgottenClock = Math.max(this.forgottenClock, entry.clock);

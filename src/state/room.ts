@@ -23,6 +23,8 @@ import { RoomStore } from './store/store.js';
 import { decodeValue, type Encoded, encodeValue, merged } from './value.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
+/** About how much memory a key takes besides its bytes and those of its value. */
+const KEY_BYTES = 300;
 const MIN_RATE = 0.01;
 const MAX_RATE = 1000;
 
@@ -101,6 +103,15 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   /** Bytes of all keys and their encoded values. */
   get bytes(): number {
     return this.core.entries.bytes;
+  }
+
+  /**
+   * About how many bytes of memory the room takes: its keys and values, the deleted keys that it remembers, and 300 for each
+   * of these keys.
+   */
+  get footprint(): number {
+    const { bytes, size, deletedBytes, deletedSize } = this.core.entries;
+    return bytes + deletedBytes + KEY_BYTES * (size + deletedSize);
   }
 
   /** The number of keys. */

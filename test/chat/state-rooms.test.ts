@@ -95,6 +95,27 @@ test('a room whose first keys are all rejected does not begin', async () => {
   expect((await one!.find('b'))?.size).toBe(0);
 });
 
+test('bytes bound small keys, and deleted keys that are remembered', async () => {
+  const [rooms] = await start(1, { bytes: 100_000 });
+  let keys = 0;
+  while ((await put(rooms!, 'small', `${keys}`)) === 'ok' && keys < 400) keys++;
+  expect(keys).toBeGreaterThan(300);
+  expect(keys).toBeLessThan(400);
+  expect(await put(rooms!, 'small', '0', 2)).toBe('ok');
+  await rooms!.remove('small');
+  await until(async () => (await rooms!.find('small')) === undefined);
+  const outcomes = new Set<string>();
+  for (let key = 0; key < 1000; key++) {
+    outcomes.add(await put(rooms!, 'deleted', `${key}`));
+    (await rooms!.find('deleted'))!.delete(`${key}`);
+  }
+  expect(outcomes).toEqual(new Set(['ok', 'STATE_FULL']));
+  expect(await put(rooms!, 'deleted', 'new')).toBe('STATE_FULL');
+  await rooms!.remove('deleted');
+  await until(async () => (await rooms!.find('deleted')) === undefined);
+  expect(await put(rooms!, 'deleted', 'new')).toBe('ok');
+});
+
 describe('a room with too many members that are behind', () => {
   const format = { name: 'test', prefix: '', encode: () => [] };
 

@@ -152,7 +152,7 @@ describe.each([
 describe('one server', () => {
   let server: RunningServer;
   let api: StateApi;
-  const limits = { STATE_MAX_ROOMS: '3', STATE_MAX_KEYS: '5', STATE_MAX_BYTES: '2000', MAX_PAYLOAD: '1024' };
+  const limits = { STATE_MAX_ROOMS: '3', STATE_MAX_KEYS: '5', STATE_MAX_BYTES: '4500', MAX_PAYLOAD: '1024' };
 
   beforeAll(async () => {
     server = await startServer({ API_KEY, WORKERS: '1', ...limits });

@@ -11,7 +11,7 @@ export interface StateLimits {
   rooms: number;
   /** Of each room. */
   keys: number;
-  /** Of the keys and values of all rooms together. */
+  /** Of memory that all rooms together may take; see {@link StateRoom.footprint}. */
   bytes: number;
   /** Of one value. */
   valueBytes: number;
@@ -151,7 +151,7 @@ export class StateRooms {
 
   private get bytes(): number {
     let sum = 0;
-    for (const { bytes } of this.open.values()) sum += bytes;
+    for (const { footprint } of this.open.values()) sum += footprint;
     return sum;
   }
 

@@ -20,7 +20,7 @@ export const state = {
   stateMaxBytes: option({
     name: 'STATE_MAX_BYTES',
     description:
-      'How many bytes the keys and values of all state rooms together may have; each worker keeps all of them in memory.',
+      'How many bytes all state rooms together may take in the memory of each worker. A key counts with its bytes, those of its value, and 300 more. A room remembers up to STATE_MAX_KEYS deleted keys, which count too until the room is removed.',
     default: '64000000',
     accepts: 'an integer from 1024 to 1099511627776 (bytes)',
     schema: integer(1024, 1_099_511_627_776, 64_000_000),
