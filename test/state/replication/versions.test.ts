@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { UNITS_PER_MS } from '../../src/state/clock.js';
-import { type StateRoom, stateRoom } from '../../src/state/index.js';
-import type { Hub } from '../../src/state/replication/hub.js';
-import type { Message } from '../../src/state/replication/messages.js';
-import { encodeVersion, parseVersion } from '../../src/state/version.js';
-import { disconnectAll, pairOn } from '../rooms/support/clients.js';
-import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
-import { until } from '../support/until.js';
-import { View } from './support/view.js';
+import { UNITS_PER_MS } from '../../../src/state/clock.js';
+import { type StateRoom, stateRoom } from '../../../src/state/index.js';
+import type { Hub } from '../../../src/state/replication/hub.js';
+import type { Message } from '../../../src/state/replication/messages.js';
+import { encodeVersion, parseVersion } from '../../../src/state/version.js';
+import { disconnectAll, pairOn } from '../../rooms/support/clients.js';
+import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
+import { until } from '../../support/until.js';
+import { View } from '../support/view.js';
 
 interface Worker {
   node: TestNode;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { type StateRoom, stateRoom } from '../../src/state/index.js';
-import type { Hub } from '../../src/state/replication/hub.js';
-import type { Message } from '../../src/state/replication/messages.js';
-import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
+import { type StateRoom, stateRoom } from '../../../src/state/index.js';
+import type { Hub } from '../../../src/state/replication/hub.js';
+import type { Message } from '../../../src/state/replication/messages.js';
+import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
 
 let machine: Machine;
 const nodes: TestNode[] = [];
