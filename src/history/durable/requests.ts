@@ -5,7 +5,7 @@ import { MAX_PAGE } from '../store.js';
 import { type DurableEvent, eventOf } from './event.js';
 import type { AnySocket, DurableRoomsOptions } from './options.js';
 
-/** An event of a durable room as its readers get it. Without `event`, it was erased. */
+/** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
 export interface KeptEvent {
   readonly room: string;
   readonly epoch: string;
@@ -100,6 +100,11 @@ function contentOf(message: {
   from: string;
   text: string;
 }): Pick<DurableEvent, 'event' | 'values'> | { deleted: true } {
-  const kept = eventOf(message);
-  return kept ? { event: kept.event, values: kept.values } : { deleted: true };
+  try {
+    const kept = eventOf(message);
+    if (kept) return { event: kept.event, values: kept.values };
+  } catch {
+    // One message that nobody can read must not hide the others.
+  }
+  return { deleted: true };
 }
