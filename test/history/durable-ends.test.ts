@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
+import { inMemory } from '../../src/rooms/in-memory.js';
+import { disconnectAll, pairOn } from '../rooms/support/clients.js';
+import { startNode, type TestNode } from '../rooms/support/node.js';
+import { until } from '../support/until.js';
+
+const rooms = 'order:*';
+const mayJoin = () => true;
+let dataDir: string;
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+});
+
+afterEach(async () => {
+  disconnectAll();
+  for (const end of ends.splice(0).reverse()) await end();
+  await rm(dataDir, { recursive: true });
+});
+
+async function startAlone(): Promise<TestNode> {
+  const node = await startNode(inMemory);
+  ends.push(() => node.close());
+  return node;
+}
+
+test('a room that is empty for a moment while it begins to be followed is followed', async () => {
+  const { io, ...node } = await startAlone();
+  const store = await SqliteHistoryStore.open({ dataDir });
+  ends.push(() => store.close());
+  const head = store.head.bind(store);
+  const asked: (() => void)[] = [];
+  store.head = async (name) => {
+    await new Promise<void>((resolve) => asked.push(resolve));
+    return head(name);
+  };
+  const durable = await durableRooms(io, { rooms, store });
+  ends.push(() => durable.close());
+  const { socket, received } = await pairOn({ io, ...node });
+  await socket.join('order:1');
+  await until(() => asked.length === 1);
+  await socket.leave('order:1');
+  // What happens each second.
+  const { conversations } = durable as unknown as { conversations: { followed: { endIdle(): void } } };
+  conversations.followed.endIdle();
+  await socket.join('order:1');
+  asked[0]!();
+  await until(() => asked.length === 2);
+  asked[1]!();
+  await durable.emit('order:1', 'n', 1);
+  await until(() => received.length === 1);
+});
