@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
-import { startNode, type TestNode } from '../rooms/support/node.js';
+import { Machine, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { until } from '../support/until.js';
 
 const rooms = 'order:*';
@@ -55,3 +55,26 @@ test('a room that is empty for a moment while it begins to be followed is follow
   await durable.emit('order:1', 'n', 1);
   await until(() => received.length === 1);
 });
+
+test('a message that a worker did not live to announce is read from the store', async () => {
+  const machine = await Machine.start();
+  ends.push(() => machine.remove());
+  const members: TestNode[] = [];
+  for (let count = 0; count < 2; count++) members.push(await startMember(await machine.openBackplane()));
+  ends.push(...members.map(({ close }) => close));
+  for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+  const [alive, dying] = members as [TestNode, TestNode];
+  const beats: number[] = [];
+  alive.io.on('gjallar:durable', ({ beat }) => beats.push(beat));
+  const other = await durableRooms(alive.io, { rooms, dataDir });
+  ends.push(() => other.close());
+  const durable = await durableRooms(dying.io, { rooms, dataDir });
+  ends.push(() => durable.close());
+  const { socket, received } = await pairOn(alive);
+  await socket.join('order:1');
+  await until(() => beats.includes(1));
+  // From now on, the others do not hear from it.
+  dying.io.of('/').adapter.serverSideEmit = () => {};
+  await durable.emit('order:1', 'n', 1);
+  await until(() => received.length === 1);
+}, 60_000);
