@@ -78,3 +78,20 @@ test('a message that a worker did not live to announce is read from the store', 
   await durable.emit('order:1', 'n', 1);
   await until(() => received.length === 1);
 }, 60_000);
+
+test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {
+  const node = await startAlone();
+  const durable = await durableRooms(node.io, { rooms, dataDir, mayJoin });
+  const { client, socket, received } = await pairOn(node);
+  expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: true });
+  await durable.emit('order:1', 'n', 1);
+  await durable.close();
+  socket.emit('fence');
+  await until(() => received.some(([event]) => event === 'fence'));
+  expect(received.map(([event]) => event)).toEqual(['n', 'fence']);
+  expect(socket.listenerCount('durable:join')).toBe(0);
+  const again = await durableRooms(node.io, { rooms, dataDir, mayJoin });
+  ends.push(() => again.close());
+  expect(socket.listenerCount('durable:join')).toBe(1);
+  expect(await client.emitWithAck('durable:join', 'order:2')).toMatchObject({ ok: true, room: 'order:2' });
+});
