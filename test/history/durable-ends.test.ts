@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { seldomWarnings } from '../../src/history/durable/warnings.js';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
@@ -94,4 +95,27 @@ test('members get what was acknowledged just before the end, and requests have o
   ends.push(() => again.close());
   expect(socket.listenerCount('durable:join')).toBe(1);
   expect(await client.emitWithAck('durable:join', 'order:2')).toMatchObject({ ok: true, room: 'order:2' });
+});
+
+test('many failures make one warning for each kind of error, and later one with their number', async () => {
+  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  try {
+    const node = await startAlone();
+    const durable = await durableRooms(node.io, { rooms, dataDir, maxMessageBytes: 100 });
+    ends.push(() => durable.close());
+    for (let count = 0; count < 1000; count++) node.io.to('order:1').emit('n', 'x'.repeat(100));
+    await expect(durable.emit('order:1', 'n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+    expect(warnings).toHaveBeenCalledTimes(1);
+
+    let now = 0;
+    const warn = seldomWarnings(() => now);
+    warnings.mockClear();
+    for (let kind = 0; kind < 100; kind++) warn(Object.assign(new Error('failed'), { code: `CODE_${kind}` }));
+    expect(warnings).toHaveBeenCalledTimes(33);
+    now = 10_000;
+    warn(Object.assign(new Error('failed'), { code: 'CODE_99' }));
+    expect(warnings).toHaveBeenLastCalledWith('gjallar: failed (67 more of this kind since the last warning)');
+  } finally {
+    warnings.mockRestore();
+  }
 });

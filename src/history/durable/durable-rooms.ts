@@ -8,6 +8,7 @@ import { AUTHOR, type DurableEvent, eventOf, textOf } from './event.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
+import { seldomWarnings } from './warnings.js';
 
 /** How often messages that are too old are removed, in ms. */
 const TRIM_INTERVAL_MS = 60_000;
@@ -45,8 +46,7 @@ export class DurableRooms {
     private readonly onClose: () => Promise<void>,
   ) {
     this.options = { ...defaults, ...options } as typeof this.options;
-    this.onError =
-      options.onError ?? ((error) => process.emitWarning(`gjallar: ${(error as Error)?.message ?? error}`));
+    this.onError = options.onError ?? seldomWarnings();
     this.isDurable = matcherOf(options.rooms);
     this.conversations = new Conversations(store, undefined, {
       hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),
