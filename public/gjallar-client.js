@@ -83,6 +83,10 @@ const REPLY_TIMEOUT_MS = 10_000;
 const MAX_READS = 8;
 /** How many earlier logs of a room are remembered. */
 const MAX_EARLIER = 16;
+/** A request that the server fails to answer is repeated more and more seldom, up to this time. */
+const MAX_RETRY_MS = 30_000;
+/** How many messages wait for missing ones. What exceeds that is requested. */
+const MAX_WAITING = 10_000;
 /** Errors that pass: the request is repeated. */
 const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
 
@@ -383,6 +387,11 @@ class Room {
   /** Counts connections, so that work of an earlier connection can be abandoned. */
   #connection = 0;
   #timer;
+  /** How many requests in turn have failed, other than in passing. */
+  #failures = 0;
+  #isBackingOff = false;
+  /** Whether a message was dropped since the last request for messages began. */
+  #hasDropped = false;
 
   constructor(name, options, request) {
     this.#name = name;
@@ -403,6 +412,7 @@ class Room {
     this.#connection += 1;
     this.#joining = undefined;
     this.#recovering = false;
+    this.#isBackingOff = false;
     clearTimeout(this.#timer);
   }
 
@@ -417,7 +427,8 @@ class Room {
 
   receive(message) {
     if (message.offset === undefined) return this.#options.onMessage?.(message);
-    this.#waiting.push(message);
+    if (this.#waiting.length < MAX_WAITING) this.#waiting.push(message);
+    else this.#hasDropped = true;
     this.#drain();
   }
 
@@ -449,7 +460,7 @@ class Room {
     const isSameLog = this.position.epoch === epoch;
     const missing = isSameLog ? Math.max(0, offset - this.position.offset) : offset;
     this.#options.onJoined?.({ ...reply, isFirst, missing });
-    if (!isSameLog || missing > 0) await this.#recover(isFirst);
+    if (!isSameLog || missing > 0 || this.#hasDropped) await this.#recover(isFirst);
     else this.#drain();
     return reply;
   }
@@ -469,7 +480,8 @@ class Room {
     );
     this.#waiting.sort((a, b) => a.offset - b.offset);
     while (this.#isNext(this.#waiting[0])) this.#deliver(this.#waiting.shift());
-    if (this.#waiting.length > 0 && !this.#joining) this.#recover(false);
+    const lacks = this.#waiting.length > 0 || this.#hasDropped;
+    if (lacks && !this.#joining && !this.#isBackingOff) this.#recover(false);
   }
 
   #isNext(message) {
@@ -494,20 +506,32 @@ class Room {
       for (;;) {
         const { epoch, offset: after } = this.position;
         outdated = this.#waiting.length;
+        this.#hasDropped = false;
         const page = await this.#request('history', { room: this.#name, epoch, after, limit: PAGE });
         if (isOver()) return;
         complete &&= page.complete;
         missed += this.#take(page);
-        if (page.messages.length === 0 || this.position.offset >= page.offset) break;
+        const isLast = page.messages.length === 0 || this.position.offset >= page.offset;
+        if (isLast && !this.#hasDropped) break;
       }
     } catch (error) {
       if (isOver()) return;
-      this.#timer = setTimeout(() => this.#recover(isFirst), RETRY_MS);
       this.#recovering = false;
-      if (!PASSING.includes(error.code)) this.refused(error);
+      const passes = PASSING.includes(error.code);
+      this.#failures = passes ? 0 : this.#failures + 1;
+      this.#isBackingOff = !passes;
+      this.#timer = setTimeout(
+        () => {
+          this.#isBackingOff = false;
+          this.#recover(isFirst);
+        },
+        Math.min(RETRY_MS * 2 ** this.#failures, MAX_RETRY_MS),
+      );
+      if (!passes) this.refused(error);
       return;
     }
     this.#recovering = false;
+    this.#failures = 0;
     // Messages of another log that came before the last page was requested are of an earlier one, and cannot be delivered.
     this.#waiting = this.#waiting.filter(({ epoch }, index) => epoch === this.position.epoch || index >= outdated);
     this.#options.onRecovered?.({ room: this.#name, missed, complete, isFirst });

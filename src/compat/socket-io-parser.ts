@@ -4,3 +4,11 @@ import { createRequire } from 'node:module';
 export const { Decoder, Encoder, PacketType } = createRequire(import.meta.url)(
   'socket.io-parser',
 ) as typeof import('socket.io-parser');
+
+/** Decodes what servers have encoded themselves. Other than for clients, the number of attachments has no limit. */
+export class TrustedDecoder extends Decoder {
+  constructor() {
+    // Older versions take only a function, and ignore the rest.
+    super({ maxAttachments: Number.POSITIVE_INFINITY } as never);
+  }
+}

@@ -149,6 +149,25 @@ export function busContract(
       expect(await members[1]!.io.local.fetchSockets()).toHaveLength(1);
     });
 
+    test('sockets and servers send each other any number of attachments', async () => {
+      // The stock adapter of Redis sends these as JSON.
+      const arriving = <T>(value: T): T => (name === 'redis' ? JSON.parse(JSON.stringify(value)) : value);
+      const more = await Promise.all(Array.from({ length: 10 }, () => pairOn(members[1]!)));
+      const sockets = [pairs[1]!, ...more].map(({ socket }) => socket);
+      for (const [index, socket] of sockets.entries()) {
+        socket.data = { bytes: Buffer.of(index) };
+        await socket.join('bytes');
+      }
+      const fetched = await members[0]!.io.in('bytes').fetchSockets();
+      expect(new Map(fetched.map(({ id, data }) => [id, data]))).toEqual(
+        new Map(sockets.map(({ id, data }) => [id, arriving(data)])),
+      );
+      const buffers = Array.from({ length: 11 }, (_, index) => Buffer.of(index));
+      const heard = members.slice(1).map(({ io }) => nextEvent(io, 'files'));
+      members[0]!.io.serverSideEmit('files', ...buffers);
+      expect(await Promise.all(heard)).toEqual([arriving(buffers), arriving(buffers)]);
+    });
+
     test('sockets on every worker are counted, and fetched from those that answer', async () => {
       for (const [index, { socket }] of pairs.entries()) socket.data = { index };
       await Promise.all([pairs[0]!.socket.join(['one', 'two']), pairs[2]!.socket.join('two')]);

@@ -7,6 +7,7 @@ import type { Backplane } from '../../src/backplanes/backplane.js';
 import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { natsBackplane } from '../../src/backplanes/nats/nats.js';
 import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
+import { Encoder, TrustedDecoder } from '../../src/compat/socket-io-parser.js';
 import {
   type DurableRooms,
   type DurableRoomsOptions,
@@ -305,6 +306,45 @@ describe('durable rooms of one worker', () => {
     }
   });
 
+  test('many attachments arrive and are read, and what could not be read again is rejected', async () => {
+    const { durable, io } = worker;
+    // Clients may bound attachments, too.
+    const pair = await pairOn(worker, { parser: { Encoder, Decoder: TrustedDecoder } });
+    await pair.socket.join('order:bytes');
+    const buffers = numbers(1, 11).map((number) => Buffer.of(number));
+    await durable.emit('order:bytes', 'files', ...buffers);
+    await until(() => pair.received.length === 1);
+    expect(pair.received[0]!.slice(1, -1)).toEqual(buffers);
+    const { messages } = await pair.client.emitWithAck('durable:read', { room: 'order:bytes', after: 0 });
+    expect(messages).toMatchObject([{ event: 'files', values: buffers }]);
+    const fake = { _placeholder: true, num: 7 };
+    await expect(durable.emit('order:bytes', 'files', fake, buffers[0])).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    io.to('order:bytes').emit('files', fake, buffers[0]);
+    await until(() => errors.length === 1);
+    expect(errors).toMatchObject([{ code: 'BAD_INPUT' }]);
+    expect(await durable.emit('order:bytes', 'plain', fake)).toMatchObject({ offset: 2 });
+  });
+
+  test('a message that cannot be read hides only itself', async () => {
+    const { durable } = worker;
+    await durable.emit('order:odd', 'n', 1);
+    const other = await SqliteHistoryStore.open({ dataDir });
+    try {
+      for (const text of ['{', '{"p":"51-[\\"n\\",{\\"_placeholder\\":true,\\"num\\":3}]","b":["AA=="]}']) {
+        await other.append('room:/\norder:odd', [{ from: 'event', text, at: Date.now() }]);
+      }
+    } finally {
+      await other.close();
+    }
+    await durable.emit('order:odd', 'n', 4);
+    const reader = follow(await pairOn(worker), 'order:odd', { last: 10 });
+    await reader.joined;
+    await until(() => reader.heard.length === 2);
+    expect(reader.values()).toEqual([1, 4]);
+    const { messages } = await durable.read('order:odd', { after: 0, limit: 10 });
+    expect(messages.map(({ deleted }) => deleted)).toEqual([undefined, true, true, undefined]);
+  });
+
   test('namespaces do not share rooms, and options are checked', async () => {
     const { io } = worker;
     const other = await durableRooms(io.of('/other'), {
@@ -318,6 +358,39 @@ describe('durable rooms of one worker', () => {
     await expect(durableRooms(io.of('/x'), { rooms: 'a' })).rejects.toMatchObject({ code: 'BAD_INPUT' });
     await expect(durableRooms(io.of('/x'), { rooms: '**', dataDir })).rejects.toThrow('"**"');
   });
+});
+
+test('the client helper asks a server that cannot answer more and more seldom', async () => {
+  const node = await startNode(inMemory);
+  const position = (offset: number) => ({ room: 'news', epoch: 'one', offset });
+  let reads = 0;
+  node.io.on('connection', (socket) => {
+    socket.on('durable:join', (_room, reply) => reply({ ok: true, ...position(0) }));
+    socket.on('durable:read', (_query, reply) => {
+      reads++;
+      reply({ ok: false, code: 'INTERNAL', message: '' });
+    });
+  });
+  try {
+    const { client, socket } = await pairOn(node);
+    const refusals: string[] = [];
+    const helper = new Helper(client);
+    await helper.join('news', { onRefused: ({ code }) => refusals.push(code) });
+    socket.emit('n', 0, position(2));
+    await until(() => refusals.length === 1);
+    client.on('fence', (reply) => reply());
+    for (const offset of numbers(3, 30)) {
+      socket.emit('n', 0, position(offset));
+      await socket.emitWithAck('fence');
+    }
+    expect(refusals[0]).toBe('INTERNAL');
+    // Not one for each message.
+    expect(reads).toBeLessThan(10);
+    helper.close();
+  } finally {
+    disconnectAll();
+    await node.close();
+  }
 });
 
 test('while the store is unreachable, emit rejects, and members are followed again afterwards', async () => {

@@ -46,8 +46,10 @@ export class Announcer {
     setImmediate(() => this.announceMessages());
   }
 
+  /** Announces what is scheduled, and ends. */
   close(): void {
     clearInterval(this.timer);
+    this.announceMessages();
   }
 
   private note(key: string, first: Position, last: Position): void {
@@ -61,6 +63,7 @@ export class Announcer {
 
   private announceMessages(): void {
     this.isScheduled = false;
+    if (this.messages.size === 0) return;
     const messages = [...this.messages].map(([key, posted]) => ({ key, messages: posted }));
     this.messages = new Map();
     this.events.announceMessages(messages);

@@ -64,6 +64,7 @@ export class Conversations {
   private readonly reads = new ReadQueue();
   private readonly budget = new AppendBudget();
   private readonly timer: NodeJS.Timeout;
+  private isClosed = false;
 
   constructor(
     private readonly store: HistoryStore,
@@ -144,13 +145,15 @@ export class Conversations {
     this.starting.set(resequencer, started);
     try {
       await started;
-      return resequencer.position;
     } catch (error) {
       this.followed.dropRoom(room, resequencer);
       throw error;
     } finally {
       this.starting.delete(resequencer);
     }
+    // The room was empty for a moment meanwhile, and has members again.
+    if (resequencer.isClosed && !this.isClosed && this.events.hasRoom(room)) return this.follow(room);
+    return resequencer.position;
   }
 
   /** Takes what another worker has announced. */
@@ -172,6 +175,7 @@ export class Conversations {
   }
 
   close(): void {
+    this.isClosed = true;
     clearInterval(this.timer);
     this.announcer.close();
     this.followed.close();

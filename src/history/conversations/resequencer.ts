@@ -28,7 +28,8 @@ export class Resequencer {
   private attempts = 0;
   private reading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private isClosed = false;
+  /** Whether it has ended, and delivers nothing more. */
+  isClosed = false;
   /** When the last message of the present epoch arrived, in ms since 1970. */
   lastUsed = Date.now();
 

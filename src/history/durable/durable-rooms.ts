@@ -8,6 +8,7 @@ import { AUTHOR, type DurableEvent, eventOf, textOf } from './event.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
+import { seldomWarnings } from './warnings.js';
 
 /** How often messages that are too old are removed, in ms. */
 const TRIM_INTERVAL_MS = 60_000;
@@ -45,8 +46,7 @@ export class DurableRooms {
     private readonly onClose: () => Promise<void>,
   ) {
     this.options = { ...defaults, ...options } as typeof this.options;
-    this.onError =
-      options.onError ?? ((error) => process.emitWarning(`gjallar: ${(error as Error)?.message ?? error}`));
+    this.onError = options.onError ?? seldomWarnings();
     this.isDurable = matcherOf(options.rooms);
     this.conversations = new Conversations(store, undefined, {
       hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),
@@ -99,8 +99,9 @@ export class DurableRooms {
     this.isClosed = true;
     clearInterval(this.trimmer);
     for (const end of this.ends) end();
-    this.links.close();
+    // It announces the last messages.
     this.conversations.close();
+    this.links.close();
     await this.onClose();
   }
 
@@ -113,7 +114,10 @@ export class DurableRooms {
   private watch(): void {
     const { nsp, isDurable, requests } = this;
     const { adapter } = nsp;
-    const onConnection = (socket: AnySocket) => answerRequests(socket, requests);
+    const answering = new WeakMap<AnySocket, () => void>();
+    const onConnection = (socket: AnySocket) => {
+      answering.set(socket, answerRequests(socket, requests));
+    };
     const onRoom = (room: unknown) => {
       if (isDurable(room)) void this.follow(room);
     };
@@ -130,6 +134,7 @@ export class DurableRooms {
     this.ends.push(end, () => {
       nsp.off('connection', onConnection);
       adapter.off('create-room', onRoom);
+      for (const socket of nsp.sockets.values()) answering.get(socket)?.();
     });
     for (const socket of nsp.sockets.values()) onConnection(socket);
     for (const room of adapter.rooms.keys()) onRoom(room);

@@ -1,5 +1,5 @@
-import { Decoder, Encoder, PacketType } from '../../compat/socket-io-parser.js';
-import { MalformedMessage } from '../../errors.js';
+import { Encoder, PacketType, TrustedDecoder } from '../../compat/socket-io-parser.js';
+import { GjallarError, MalformedMessage } from '../../errors.js';
 import { decodePackets, type EncodedPackets } from '../../rooms/encoded-packet.js';
 import type { StoredMessage } from '../store.js';
 
@@ -23,13 +23,19 @@ interface Kept {
 
 const encoder = new Encoder();
 
+/**
+ * @returns the text that is kept
+ * @throws GjallarError BAD_INPUT if it could not be read again
+ */
 export function textOf({ event, values, except }: DurableEvent): string {
   const packet = { type: PacketType.EVENT, nsp: '/', data: [event, ...values] };
   const [text, ...attachments] = encoder.encode(packet) as EncodedPackets;
   const kept: Kept = { p: text as string };
   if (attachments.length > 0) kept.b = attachments.map((bytes) => (bytes as Buffer).toString('base64'));
   if (except.length > 0) kept.x = except;
-  return JSON.stringify(kept);
+  const encoded = JSON.stringify(kept);
+  if (encoded.includes('_placeholder')) checkReadable(encoded);
+  return encoded;
 }
 
 /**
@@ -40,10 +46,25 @@ export function eventOf({ from, text }: Pick<StoredMessage, 'from' | 'text'>): D
   if (from === '') return undefined;
   try {
     const { p, b = [], x = [] } = JSON.parse(text) as Kept;
-    const [event, ...values] = decodePackets([p, ...b.map((attachment) => Buffer.from(attachment, 'base64'))], Decoder);
+    const [event, ...values] = decodePackets(
+      [p, ...b.map((attachment) => Buffer.from(attachment, 'base64'))],
+      TrustedDecoder,
+    );
     if (typeof event === 'string') return { event, values, except: x };
   } catch {
     // It is no event.
   }
   throw new MalformedMessage('a message of a durable room is no event');
+}
+
+/** Values of the application may look like the places of attachments, and name some that do not exist. */
+function checkReadable(text: string): void {
+  try {
+    eventOf({ from: AUTHOR, text });
+  } catch {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'A message has a value with "_placeholder" that is no Buffer. Rename the property.',
+    );
+  }
 }

@@ -7,6 +7,8 @@ import type { AnnouncedMessages, AnnouncedPositions } from '../conversations/ann
 const EVENT = 'gjallar:durable';
 /** How often a worker shows the others that nothing is missing, in ms: less than for how long positions are announced. */
 const BEAT_MS = 2000;
+/** A worker without a beat for so long is gone, in ms. */
+const GONE_MS = 3 * BEAT_MS;
 /** How many other workers are remembered. */
 const MAX_WORKERS = 10_000;
 
@@ -24,12 +26,12 @@ type Notice =
 
 /**
  * Announces to other workers and machines what this one has kept, over any adapter with `serverSideEmit()`. Each worker
- * numbers its beats: one that is missing shows that announcements may be, too.
+ * numbers its beats: one that is missing shows that announcements may be, too, and so does a worker whose beats end.
  */
 export class DurableLinks {
   private readonly worker = randomUUID();
-  /** The last beats of the other workers. */
-  private readonly beats = new Map<string, number>();
+  /** The last beats of the other workers, and when they came. The oldest are first. */
+  private readonly beats = new Map<string, { beat: number; at: number }>();
   private beat = 0;
   private readonly timer: NodeJS.Timeout;
   private readonly onEvent = (notice: unknown) => this.receive(notice);
@@ -39,7 +41,8 @@ export class DurableLinks {
     private readonly listener: Listener,
   ) {
     nsp.on(EVENT as never, this.onEvent as never);
-    this.timer = setInterval(() => this.send({ worker: this.worker, beat: ++this.beat }), BEAT_MS).unref();
+    this.timer = setInterval(() => this.turn(), BEAT_MS).unref();
+    this.turn();
   }
 
   send(notice: Notice): void {
@@ -53,6 +56,15 @@ export class DurableLinks {
     this.nsp.off(EVENT as never, this.onEvent as never);
   }
 
+  private turn(): void {
+    this.send({ worker: this.worker, beat: ++this.beat });
+    const now = performance.now();
+    const gone = [...this.beats].filter(([, { at }]) => now - at > GONE_MS);
+    for (const [worker] of gone) this.beats.delete(worker);
+    // It may have kept messages that it did not live to announce.
+    if (gone.length > 0) this.listener.onGap();
+  }
+
   /** It comes over the backplane, where other programs may publish, too. What is malformed is dropped. */
   private receive(notice: unknown): void {
     const { messages, positions, worker, beat } = (notice ?? {}) as Record<string, unknown>;
@@ -64,9 +76,9 @@ export class DurableLinks {
   private note(worker: string, beat: number): void {
     const last = this.beats.get(worker);
     this.beats.delete(worker);
-    this.beats.set(worker, beat);
+    this.beats.set(worker, { beat, at: performance.now() });
     if (this.beats.size > MAX_WORKERS) this.beats.delete(this.beats.keys().next().value!);
-    if (last !== undefined && beat !== last + 1) this.listener.onGap();
+    if (last !== undefined && beat !== last.beat + 1) this.listener.onGap();
   }
 }
 

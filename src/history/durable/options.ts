@@ -30,7 +30,7 @@ export interface DurableRoomsOptions {
   readonly maxBytes?: number;
   /**
    * Called if a message of `io.to(room).emit()` is not kept, and if a store fails.
-   * @default a warning of the process
+   * @default a warning of the process, at most one in 10 s for each kind of error
    */
   readonly onError?: (error: unknown, room: string) => void;
 }

@@ -5,7 +5,7 @@ import { MAX_PAGE } from '../store.js';
 import { type DurableEvent, eventOf } from './event.js';
 import type { AnySocket, DurableRoomsOptions } from './options.js';
 
-/** An event of a durable room as its readers get it. Without `event`, it was erased. */
+/** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
 export interface KeptEvent {
   readonly room: string;
   readonly epoch: string;
@@ -28,11 +28,15 @@ interface Rooms {
   readonly options: Pick<DurableRoomsOptions, 'mayJoin' | 'onError'> & { readonly maxRooms: number };
 }
 
-/** Answers the requests of the helper `DurableRooms` of `gjallar/client`. */
-export function answerRequests(socket: AnySocket, rooms: Rooms): void {
+/**
+ * Answers the requests of the helper `DurableRooms` of `gjallar/client`.
+ * @returns what ends it
+ */
+export function answerRequests(socket: AnySocket, rooms: Rooms): () => void {
   let requests = 0;
+  const ends: (() => void)[] = [];
   const on = (event: string, answer: (input: unknown) => Promise<object>) => {
-    socket.on(event, async (input: unknown, reply: unknown) => {
+    const listener = async (input: unknown, reply: unknown) => {
       if (typeof reply !== 'function') return;
       requests++;
       try {
@@ -46,7 +50,9 @@ export function answerRequests(socket: AnySocket, rooms: Rooms): void {
       } finally {
         requests--;
       }
-    });
+    };
+    socket.on(event, listener);
+    ends.push(() => socket.off(event, listener));
   };
   on('durable:join', (room) => join(socket, room, rooms));
   on('durable:read', (query) => read(socket, query, rooms));
@@ -54,6 +60,9 @@ export function answerRequests(socket: AnySocket, rooms: Rooms): void {
     if (rooms.isDurable(room)) await socket.leave(room);
     return {};
   });
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
@@ -100,6 +109,11 @@ function contentOf(message: {
   from: string;
   text: string;
 }): Pick<DurableEvent, 'event' | 'values'> | { deleted: true } {
-  const kept = eventOf(message);
-  return kept ? { event: kept.event, values: kept.values } : { deleted: true };
+  try {
+    const kept = eventOf(message);
+    if (kept) return { event: kept.event, values: kept.values };
+  } catch {
+    // One message that nobody can read must not hide the others.
+  }
+  return { deleted: true };
 }

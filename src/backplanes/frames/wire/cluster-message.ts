@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import type { ClusterMessage, ClusterResponse } from 'socket.io-adapter';
-import { Decoder, Encoder, PacketType } from '../../../compat/socket-io-parser.js';
+import { Encoder, PacketType, TrustedDecoder } from '../../../compat/socket-io-parser.js';
 import { decodePackets, type EncodedPackets } from '../../../rooms/index.js';
 import { checkClusterMessage } from '../../checks.js';
 import { messageOf, types } from './message.js';
@@ -32,6 +32,6 @@ export function decodeMessage(bytes: Buffer): { message: Message; isForApplicati
   const isText = bytes[0] === EVENT;
   const [, message] = isText
     ? (JSON.parse(bytes.toString('utf8', 1)) as unknown[])
-    : decodePackets(deserialize(bytes) as EncodedPackets, Decoder);
+    : decodePackets(deserialize(bytes) as EncodedPackets, TrustedDecoder);
   return { message: message as Message, isForApplication: checkClusterMessage(message) };
 }
