@@ -34,7 +34,9 @@ test('server and client of docs/guide/authentication.md renew a token on a live 
       while (Date.now() < (first + 1) * 1000) await new Promise((resolve) => setTimeout(resolve, 50));
       console.log(socket.connected, server.data.identity.exp > first);
       stop();
-      const both = await Promise.all([1, 2].map(() => tokenOf('ada', 60).then((t) => socket.emitWithAck('token', t))));
+      const tokens = await Promise.all([1, 2].map(() => tokenOf('ada', 60)));
+      // In one turn: the second arrives while the first is checked.
+      const both = await Promise.all(tokens.map((token) => socket.emitWithAck('token', token)));
       console.log(both.map(({ ok, code }) => code ?? ok).join());
       console.log((await socket.emitWithAck('token', await tokenOf('bo', 60))).code, (await socket.emitWithAck('token', 7)).code);
       const short = await tokenOf('ada', 2);
