@@ -26,7 +26,7 @@ const MAX_LEFT = 10_000;
 export class Placement {
   /** By the hash that workers announce. Two names with one hash count as one key. */
   readonly keys = new Map<number, PlacedKey>();
-  /** The turns of keys without clients here: those that were moved away may come back. The oldest are first. */
+  /** The turns of keys without clients here: the proxy may send them here again. The oldest are first. */
   private readonly left = new Map<number, Pick<PlacedKey, 'turns' | 'turnedAt'>>();
   /** Clients without a key. */
   withoutKey = 0;
