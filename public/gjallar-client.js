@@ -136,6 +136,7 @@ export class StateMap extends Map {
   #options;
   #version;
   #timer;
+  #isClosed = false;
 
   /**
    * @param {SocketLike} socket
@@ -154,6 +155,7 @@ export class StateMap extends Map {
 
   /** Stops following the room. The values stay. */
   close() {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#socket.off(this.#event, this.#receive);
     this.#socket.off('connect', this.#watch);
@@ -165,7 +167,7 @@ export class StateMap extends Map {
     const { id } = this.#socket;
     this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { room, version: this.#version, maxRate }, (error, reply) => {
       // After a reconnection, the next request is in progress.
-      if (this.#socket.id !== id) return;
+      if (this.#socket.id !== id || this.#isClosed) return;
       if (error || reply?.code === 'STATE_BUSY') this.#timer = setTimeout(this.#watch, RETRY_MS);
       else if (reply?.ok === false) this.#options.onError?.(new RoomError(reply.code, reply.message));
     });

@@ -25,7 +25,7 @@ const layers: Record<string, readonly string[]> = {
   parser: ['compat', 'engine'],
   compat: ['errors', 'portable'],
   portable: ['errors'],
-  rooms: ['compat', 'engine'],
+  rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms', 'worker-links'],
   backplanes: ['compat', 'engine', 'errors', 'recovery', 'rooms', 'worker-links'],
   cluster: ['engine', 'errors', 'socket-folders', 'worker-links'],

@@ -43,7 +43,7 @@ function alone(nsp: Namespace): Expiries {
   const { adapter } = nsp;
   const watched = known.get(adapter);
   if (watched) return watched;
-  const { persistSession, restoreSession } = adapter;
+  const { persistSession } = adapter;
   const expiries = new Expiries({
     durationMs: () => recoveryTimesOf(nsp).durationMs,
     maxSessions: MAX_SESSIONS,
@@ -55,11 +55,19 @@ function alone(nsp: Namespace): Expiries {
     persistSession.call(adapter, session);
     expiries.add({ ...session, rooms: session.rooms.map(String), worker: '', disconnectedAt: Date.now() });
   };
-  adapter.restoreSession = async (pid, offset) => {
-    const session = await restoreSession.call(adapter, pid, offset);
-    if (session) expiries.forget(pid);
-    return session;
-  };
-  setInterval(() => expiries.sweep(), SWEEP_INTERVAL_MS).unref();
+  // A middleware may still reject a client whose session was restored.
+  nsp.on('connection', (socket) => {
+    if (socket.recovered) expiries.forget((socket as unknown as { pid: string }).pid);
+  });
+  sweep(new WeakRef(expiries));
   return expiries;
+}
+
+/** The timer does not hold the sessions of a namespace that is gone. */
+function sweep(ref: WeakRef<Expiries>): void {
+  const timer = setInterval(() => {
+    const expiries = ref.deref();
+    if (expiries) expiries.sweep();
+    else clearInterval(timer);
+  }, SWEEP_INTERVAL_MS).unref();
 }

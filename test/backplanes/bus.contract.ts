@@ -203,7 +203,9 @@ export function busContract(
         serverSideEmitTo(io, [self!, other!, { id: 'unknown' }, { id: undefined }], 'hint', 'two');
         serverSideEmitTo(io.of('/'), { pid, host }, 'hint', 'all', 7);
         for (const nobody of [{}, [], { pid, host: 'elsewhere' }]) serverSideEmitTo(io, nobody, 'hint', 'no server');
-        serverSideEmitTo(io, other!, 'connection', 'no event of servers');
+        // Events that others must not cause, as another program may send them.
+        const forged = { to: [{ id: other!.id }], event: 'connection', values: ['no event of servers'] };
+        io.of('/').serverSideEmit('gjallar:servers', forged);
         await new Promise((resolve) => io.serverSideEmit('fence', resolve));
         const ids = await Promise.all(members.map(async (member) => (await listServers(member.io)).servers[0]!.id));
         const index = ids.indexOf(other!.id);

@@ -7,6 +7,7 @@ import { Expiries } from '../../src/recovery/kept/expiries.js';
 import { type ExpiredSession, onSessionExpired } from '../../src/recovery/session-expiry.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
 import { startMember, startNode, type TestNode } from '../rooms/support/node.js';
+import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';
 import { until } from '../support/until.js';
@@ -173,6 +174,35 @@ test('a process alone, with the adapter of Socket.IO', async () => {
   const without = await startNode(inMemory);
   expect(() => onSessionExpired(without.io, () => {})).toThrow('connectionStateRecovery');
   await without.close();
+}, 30_000);
+
+test('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
+  const server = { connectionStateRecovery: { ...recovery, skipMiddlewares: false } };
+  const node = await startNode(inMemory, { server });
+  const expired: ExpiredSession[] = [];
+  onSessionExpired(node.io, (session) => expired.push(session));
+  let rejects = false;
+  node.io.use((_socket, next) => next(rejects ? new Error('rejected') : undefined));
+  node.io.on('connection', (socket) => socket.emit('n', 'hello', 0));
+  try {
+    const returning = await clientOf({ ...node, expired } as never);
+    const { id: stays } = returning.socket;
+    await returning.cutOff();
+    await returning.comeBack(node.url);
+    expect(returning.recovered).toEqual([true]);
+    const client = await clientOf({ ...node, expired } as never);
+    const { id } = client.socket;
+    await client.cutOff();
+    rejects = true;
+    const rejected = nextEvent(client.socket, 'connect_error');
+    client.socket.connect();
+    await rejected;
+    await until(() => expired.length > 0);
+    expect(expired.map((session) => session.id)).toEqual([id]);
+    expect(stays).not.toBe(id);
+  } finally {
+    await node.close();
+  }
 }, 30_000);
 
 test('after the death of a machine, the first of the others reports its sessions', () => {

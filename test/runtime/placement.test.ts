@@ -119,6 +119,32 @@ test('a key that goes back and forth is left alone, until that is ten minutes ag
   expect(client.isDismissed).toBe(true);
 });
 
+test('a key whose clients all leave with each move is left alone as well', () => {
+  let moves = 0;
+  for (let turn = 0; turn < 12; turn++) {
+    const client = connect('room');
+    arriveElsewhere('room');
+    now += 5000;
+    mover.turn();
+    if (client.isDismissed) moves++;
+    client.emit('close');
+  }
+  expect([moves, unsettled]).toEqual([8, ['room']]);
+});
+
+test('the turns of 10,000 keys that have left are remembered', () => {
+  arrivals.hashOf = (key) => Number(key);
+  const visit = (key: number) => {
+    const client = connect(`${key}`);
+    arrivals.onArrival?.('other', [key]);
+    const { turns } = placement.keys.get(key)!;
+    client.emit('close');
+    return turns;
+  };
+  for (let key = 0; key <= 10_000; key++) visit(key);
+  expect([visit(1), visit(0)]).toEqual([2, 1]);
+});
+
 test('a client whose key cannot be found has none', () => {
   const engine = new EventEmitter();
   placement.watch(engine as Engine, () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
@@ -99,4 +99,25 @@ test('a snapshot replaces what the client had', async () => {
   client.connect();
   await shows({ b: 2 });
   expect(metas.filter(({ snapshot }) => snapshot)).toHaveLength(2);
+});
+
+test('a map that is closed while its request is in progress asks no more', () => {
+  const replies: ((error: unknown, reply: unknown) => void)[] = [];
+  const errors: unknown[] = [];
+  const socket = {
+    ...{ id: 'a', connected: true, on() {}, off() {} },
+    timeout: () => ({ emit: (_event: string, _options: unknown, reply: never) => replies.push(reply) }),
+  };
+  const closed = new StateMap(socket, 'quote', { watch: 'watch', onError: (error) => errors.push(error) });
+  closed.close();
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  try {
+    replies[0]!(null, { ok: false, code: 'STATE_BUSY' });
+    replies[0]!(new Error('no reply'), undefined);
+    replies[0]!(null, { ok: false, code: 'STATE_FORBIDDEN' });
+    expect(timers).not.toHaveBeenCalled();
+    expect(errors).toEqual([]);
+  } finally {
+    timers.mockRestore();
+  }
 });

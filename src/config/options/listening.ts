@@ -47,7 +47,7 @@ export const listening = {
   placeMoves: option({
     name: 'PLACE_MOVES',
     description:
-      'Whether clients that the proxy would send to another worker now are disconnected, in small batches, so that they ' +
+      'Experimental. Whether clients that the proxy would send to another worker now are disconnected, in small batches, so that they ' +
       'reconnect there. For clients that recover their session, or read what they have missed.',
     default: 'false',
     accepts: 'true or false',

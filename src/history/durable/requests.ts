@@ -113,7 +113,7 @@ function contentOf(message: {
     const kept = eventOf(message);
     if (kept) return { event: kept.event, values: kept.values };
   } catch {
-    // One message that nobody can read must not hide the others.
+    // A message that cannot be read must not hide the others.
   }
   return { deleted: true };
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import type { Namespace } from 'socket.io';
+import { GjallarError } from '../../errors.js';
 import { type AnyNamespace, type AnyServer, askServers, hasOthers, listenOnce, namespaceOf } from './questions.js';
 
 /** The event between servers. */
@@ -31,6 +32,9 @@ export interface ReachableServers {
 }
 
 const properties = ['id', 'host', 'pid', 'worker'] as const;
+
+/** Names that mean something else on a namespace. */
+const RESERVED = new Set(['connect', 'connection', 'new_namespace']);
 
 /** Keeps the id of a server on the server itself, because a process may load several copies of gjallar. */
 const ID = Symbol.for('gjallar.server.id');
@@ -72,6 +76,8 @@ export async function listServers(of: AnyServer | AnyNamespace): Promise<Reachab
  * @param to one target or several: a server gets the event once if it has all properties of one of them. This server gets it,
  *   too, if it is named, where `serverSideEmit()` leaves it out.
  * @param event the name of the event, to which servers listen with `io.on()`
+ * @throws GjallarError BAD_INPUT for an event of Socket.IO itself, such as `connection`, and for an acknowledgement as the last
+ *   value: use `serverSideEmit()` for one
  */
 export function serverSideEmitTo(
   of: AnyServer | AnyNamespace,
@@ -79,6 +85,12 @@ export function serverSideEmitTo(
   event: string,
   ...values: unknown[]
 ): void {
+  if (RESERVED.has(event)) {
+    throw new GjallarError('BAD_INPUT', `"${event}" cannot be the name of an event of servers. Use another one.`);
+  }
+  if (typeof values.at(-1) === 'function') {
+    throw new GjallarError('BAD_INPUT', 'serverSideEmitTo() takes no acknowledgement. Use serverSideEmit() for one.');
+  }
   const nsp = namespaceOf(of);
   const message: Message = { to: [to].flat().map(plain), event, values };
   if (hasOthers(nsp)) (nsp as AnyNamespace).serverSideEmit(EVENT, message);
@@ -114,9 +126,6 @@ function isFor(nsp: Namespace, { to }: Message): boolean {
     return named.length > 0 && named.every((name) => target[name] === own[name]);
   });
 }
-
-/** Names that mean something else on a namespace. */
-const RESERVED = new Set(['connect', 'connection', 'new_namespace']);
 
 function isMessage(value: unknown): value is Message {
   const { to, event, values } = (value ?? {}) as Partial<Message>;

@@ -16,6 +16,8 @@ export interface PlacedKey {
 
 /** Turns of a key that are farther apart do not add up, in ms. */
 const FORGET_TURNS_MS = 600_000;
+/** How many keys whose clients have left have their turns remembered. */
+const MAX_LEFT = 10_000;
 
 /**
  * Knows by which keys a proxy has placed the clients of this worker, and where the proxy sends each key now: to the worker
@@ -24,6 +26,8 @@ const FORGET_TURNS_MS = 600_000;
 export class Placement {
   /** By the hash that workers announce. Two names with one hash count as one key. */
   readonly keys = new Map<number, PlacedKey>();
+  /** The turns of keys without clients here: the proxy may send them here again. The oldest are first. */
+  private readonly left = new Map<number, Pick<PlacedKey, 'turns' | 'turnedAt'>>();
   /** Clients without a key. */
   withoutKey = 0;
   private arrivals: KeyArrivals | undefined;
@@ -61,7 +65,9 @@ export class Placement {
     const hash = arrivals.hashOf(name);
     let key = this.keys.get(hash);
     if (!key) {
-      key = { name, sessions: new Set(), newer: undefined, turns: 0, turnedAt: 0 };
+      const { turns, turnedAt } = this.left.get(hash) ?? { turns: 0, turnedAt: 0 };
+      this.left.delete(hash);
+      key = { name, sessions: new Set(), newer: undefined, turns, turnedAt };
       this.keys.set(hash, key);
       arrivals.enter(name);
     } else if (key.newer) {
@@ -69,14 +75,22 @@ export class Placement {
       if (!this.isInPlace(hash, key)) arrivals.repeat(name);
       key.newer = undefined;
     }
-    const { sessions } = key;
+    const placed = key;
+    const { sessions } = placed;
     sessions.add(session);
     session.once('close', () => {
       sessions.delete(session);
       if (sessions.size > 0) return;
       this.keys.delete(hash);
       arrivals.leave(name);
+      this.remember(hash, placed);
     });
+  }
+
+  private remember(hash: number, { turns, turnedAt }: PlacedKey): void {
+    if (turns === 0) return;
+    this.left.set(hash, { turns, turnedAt });
+    if (this.left.size > MAX_LEFT) this.left.delete(this.left.keys().next().value!);
   }
 
   private openArrivals(): KeyArrivals | undefined {
