@@ -325,6 +325,17 @@ describe('durable rooms of one worker', () => {
     expect(await durable.emit('order:bytes', 'plain', fake)).toMatchObject({ offset: 2 });
   });
 
+  test('clients read any number of messages with attachments, a few at a time', async () => {
+    const bytes = numbers(1, 15).map((number) => Buffer.of(number));
+    for (const one of bytes) await worker.durable.emit('order:binary', 'file', one);
+    const pair = await pairOn(worker);
+    const reader = follow(pair, 'order:binary', { last: 15 });
+    await until(() => reader.heard.length === 15 || !pair.client.connected);
+    expect(reader.values()).toEqual(bytes);
+    const { messages } = await pair.client.emitWithAck('durable:read', { room: 'order:binary', limit: 15 });
+    expect(messages.map(({ offset }: DurableMessage) => offset)).toEqual(numbers(6, 15));
+  });
+
   test('a message that cannot be read hides only itself', async () => {
     const { durable } = worker;
     await durable.emit('order:odd', 'n', 1);

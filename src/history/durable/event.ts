@@ -68,3 +68,12 @@ function checkReadable(text: string): void {
     );
   }
 }
+
+/** How many attachments the text of a message has; 0 if it is no event. */
+export function attachmentsOf(text: string): number {
+  try {
+    return (JSON.parse(text) as Kept).b?.length ?? 0;
+  } catch {
+    return 0;
+  }
+}

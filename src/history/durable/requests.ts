@@ -2,7 +2,7 @@ import { GjallarError } from '../../errors.js';
 import type { Conversations } from '../conversations/conversations.js';
 import type { Page, PageQuery } from '../store.js';
 import { MAX_PAGE } from '../store.js';
-import { type DurableEvent, eventOf } from './event.js';
+import { attachmentsOf, type DurableEvent, eventOf } from './event.js';
 import type { AnySocket, DurableRoomsOptions } from './options.js';
 
 /** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
@@ -17,6 +17,8 @@ export interface KeptEvent {
 
 export type KeptPage = Omit<Page, 'messages'> & { messages: KeptEvent[] };
 
+/** Clients of Socket.IO reject a packet with more attachments. A page with more is shorter than was asked. */
+const MAX_ATTACHMENTS = 10;
 /** How many requests of one client may be in progress. */
 const MAX_REQUESTS = 100;
 
@@ -86,7 +88,7 @@ async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<Ke
   const areNumbers = [after, before].every((each) => each === undefined || isCount(each));
   if (!isText || !areNumbers || !isCount(limit) || limit < 1) throw new GjallarError('BAD_PAGE');
   const query = { epoch, after, before, limit: Math.min(limit, MAX_PAGE) } as PageQuery;
-  return readPage(rooms, room, query, socket.conn);
+  return readPage(rooms, room, query, socket.conn, MAX_ATTACHMENTS);
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -96,9 +98,22 @@ export async function readPage(
   room: string,
   query: PageQuery,
   client: unknown,
+  maxAttachments = Number.POSITIVE_INFINITY,
 ): Promise<KeptPage> {
-  const { messages, ...page } = await conversations.read({ room: nameOf(room) }, query, client);
+  const { messages: all, ...page } = await conversations.read({ room: nameOf(room) }, query, client);
+  const messages =
+    query.after === undefined ? cut([...all].reverse(), maxAttachments).reverse() : cut(all, maxAttachments);
   return { ...page, messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })) };
+}
+
+/** The first messages that have no more attachments together, and at least one. */
+function cut<Message extends { text: string }>(messages: Message[], maxAttachments: number): Message[] {
+  let left = maxAttachments;
+  const end = messages.findIndex(({ text }, index) => {
+    left -= attachmentsOf(text);
+    return left < 0 && index > 0;
+  });
+  return end < 0 ? messages : messages.slice(0, end);
 }
 
 export function positionOf({ epoch, offset }: { epoch: string; offset: number }): { epoch: string; offset: number } {
