@@ -10,11 +10,12 @@ const MAX_TURNS = 8;
 const MAX_TURN_MS = 300;
 
 /**
- * Finds links whose other end does not keep up. Time is counted in turns of this worker's timer, and late turns do not
- * count. A worker that is itself held up therefore blames no other worker.
+ * Finds links whose other end does not keep up. Time is counted in turns of this worker's timer. Late turns do not count,
+ * nor those in which less waits than before. So a worker that is itself held up blames no other worker, and one that reads a
+ * burst slowly is not blamed.
  */
 export class SlowPeerDetector<Link extends Writable> {
-  private readonly turns = new Map<Link, number>();
+  private readonly watched = new Map<Link, { turns: number; waiting: number }>();
   private timer: NodeJS.Timeout | undefined;
   private lastTurn = 0;
 
@@ -23,15 +24,15 @@ export class SlowPeerDetector<Link extends Writable> {
 
   /** Call this after each write. */
   check(link: Link): void {
-    if (link.writableLength <= MAX_WAITING_BYTES || this.turns.has(link)) return;
-    this.turns.set(link, 0);
+    if (link.writableLength <= MAX_WAITING_BYTES || this.watched.has(link)) return;
+    this.watched.set(link, { turns: 0, waiting: 0 });
     if (this.timer) return;
     this.lastTurn = performance.now();
     this.timer = setInterval(() => this.onTurn(), TURN_MS);
   }
 
   close(): void {
-    this.turns.clear();
+    this.watched.clear();
     this.stopWatching();
   }
 
@@ -40,17 +41,18 @@ export class SlowPeerDetector<Link extends Writable> {
     const isLate = now - this.lastTurn > MAX_TURN_MS;
     this.lastTurn = now;
     if (isLate) return;
-    for (const [link, turns] of this.turns) {
-      if (link.destroyed || link.writableLength <= MAX_WAITING_BYTES) {
-        this.turns.delete(link);
-      } else if (turns + 1 < MAX_TURNS) {
-        this.turns.set(link, turns + 1);
-      } else {
-        this.turns.delete(link);
+    for (const [link, seen] of this.watched) {
+      const waiting = link.writableLength;
+      if (waiting >= seen.waiting) seen.turns++;
+      seen.waiting = waiting;
+      if (link.destroyed || waiting <= MAX_WAITING_BYTES) {
+        this.watched.delete(link);
+      } else if (seen.turns >= MAX_TURNS) {
+        this.watched.delete(link);
         this.onStuck(link);
       }
     }
-    if (this.turns.size === 0) this.stopWatching();
+    if (this.watched.size === 0) this.stopWatching();
   }
 
   private stopWatching(): void {
