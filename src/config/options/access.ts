@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { line, matching, optionalInteger } from '../values.js';
 import { HOST, option } from './option.js';
 
-/** Who may use the chat service, and who may operate the server. */
+/** Tokens and rights of the users of the chat service, and access for its operator. */
 export const access = {
   apiKey: option({
     name: 'API_KEY',
