@@ -76,7 +76,7 @@ class Player {
       if (late > 1) await wait(late);
       // A slower server must not lose what it has still to say.
       if (step.do === 'leave' || step.do === 'close') await this.activity.settled(MAX_SETTLE_MS);
-      // Whoever was connected was told of what others did next; a slower server must not turn that around.
+      // A client that was connected was told of what others did next: a slower server must not turn that around.
       if (step.do === 'connected' && this.answersConnects) {
         this.answersConnects = (await this.clients.get(step.client)?.connected(MAX_SETTLE_MS)) ?? true;
       }
