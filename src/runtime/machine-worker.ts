@@ -22,6 +22,7 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { durableMetrics } from '../operations/metrics/durable.js';
 import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
@@ -30,6 +31,7 @@ import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
+import { durableStores } from '../rooms/durable-stores.js';
 import { stateRooms } from '../rooms/state-figures.js';
 import { stateStores } from '../rooms/state-store.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
@@ -114,6 +116,7 @@ export class MachineWorker implements EngineHost {
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
+    durableStores.reports = this;
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }
@@ -233,7 +236,12 @@ export class MachineWorker implements EngineHost {
     this.otherClients = others;
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
-    this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes), ...stateMetrics()]);
+    this.metrics.add([
+      ...relayMetrics(relays, machines?.traffic),
+      ...recoveryMetrics(backplanes),
+      ...stateMetrics(),
+      ...durableMetrics(),
+    ]);
     this.metrics.add(placementMetrics(() => this.placementFigures));
   }
 

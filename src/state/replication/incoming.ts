@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../errors.js';
+import { stateRooms } from '../../rooms/state-figures.js';
 import type { HybridClock } from '../clock.js';
 import type { Channel } from './channel.js';
 import type { Departures } from './departures.js';
@@ -26,9 +27,6 @@ export interface IncomingHost {
 
 /** Handles the messages of the other workers. */
 export class Incoming {
-  /** Messages that were dropped because they cannot be used. */
-  malformed = 0;
-
   constructor(private readonly host: IncomingHost) {}
 
   receive(given: unknown): void {
@@ -40,7 +38,7 @@ export class Incoming {
       this.handle(message);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      this.malformed++;
+      stateRooms.noteMalformed();
     }
   }
 
