@@ -13,8 +13,6 @@ export interface StateFigures {
   changes: number;
   conflated: number;
   savedBytes: number;
-  /** Messages of other workers that were dropped because they cannot be used, since the start. */
-  malformed: number;
   /** Keys whose changes are not stored yet. */
   unstored: number;
 }
@@ -24,7 +22,7 @@ export interface MeasuredStateRoom {
   readonly name: string;
   /** The share of its bounds that is in use, of keys or of bytes: 0 to 1. */
   readonly fullness: number;
-  stats(): Omit<StateFigures, 'rooms' | 'malformed'>;
+  stats(): Omit<StateFigures, 'rooms'>;
 }
 
 /** From this share of a bound on, a room is nearly full. */
@@ -36,7 +34,6 @@ class StateRooms {
   private readonly open = new Set<MeasuredStateRoom>();
   private readonly closed = { changes: 0, conflated: 0, savedBytes: 0 };
   private isUsed = false;
-  private malformed = 0;
 
   add(room: MeasuredStateRoom): void {
     this.isUsed = true;
@@ -49,16 +46,11 @@ class StateRooms {
     for (const name of SINCE_START) this.closed[name] += stats[name];
   }
 
-  /** A message of another worker was dropped because it cannot be used. */
-  noteMalformed(): void {
-    this.malformed++;
-  }
-
   /** Undefined if there has never been one. */
   figures(): StateFigures | undefined {
     if (!this.isUsed) return undefined;
     const gauges = { keys: 0, bytes: 0, members: 0, behind: 0, behindLong: 0, unstored: 0 };
-    const sum: StateFigures = { rooms: this.open.size, malformed: this.malformed, ...gauges, ...this.closed };
+    const sum: StateFigures = { rooms: this.open.size, ...gauges, ...this.closed };
     for (const room of this.open) {
       const stats = room.stats();
       for (const name of Object.keys(stats) as (keyof typeof stats)[]) sum[name] += stats[name];

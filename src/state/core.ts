@@ -21,9 +21,6 @@ const MAX_FILLED_LOAD_MS = 1000;
 /** No room has it: a client that returns with it gets a snapshot. */
 const NO_EPOCH = '0';
 
-/** The smallest one wins: the oldest, so that a worker that opens the room later does not make clients start again. */
-const newEpoch = () => Date.now().toString(36).padStart(9, '0') + randomBytes(4).toString('base64url');
-
 /** The state of a room on this worker: its entries, what its topic has of them, and its members. */
 export class RoomCore implements MembersHost, Replica {
   readonly entries: Entries;
@@ -32,7 +29,7 @@ export class RoomCore implements MembersHost, Replica {
   /** Bytes of all changes since the start. */
   private changedBytes = 0;
   private readonly checkpoints = new Checkpoints();
-  epoch = newEpoch();
+  epoch = randomBytes(6).toString('base64url');
   sent = 0;
   isReady = false;
   readonly early = new Set<string>();

@@ -44,11 +44,9 @@ interface Rooms {
 }
 
 const rooms = new WeakMap<AnyNamespace, Rooms>();
-/** Adapters that close the rooms of their namespace first. */
-const ending = new WeakSet<AnyNamespace['adapter']>();
 
 /**
- * Creates a state room. Every worker creates the same one. It ends with `io.close()`, or with close() of its own.
+ * Creates a state room. Every worker creates the same one.
  * @param of a server of gjallar, whose namespace `/` has the room, or another namespace of it
  * @param name 1 to 128 characters
  * @throws GjallarError BAD_INPUT for options out of range, or if the namespace has a room of this name
@@ -68,18 +66,5 @@ export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: S
   });
   byName.set(name, room);
   rooms.set(nsp, { hub, byName });
-  endWithServer(nsp);
   return room;
-}
-
-/** Rooms end with their server: `io.close()` closes the adapter of each namespace. */
-function endWithServer(nsp: AnyNamespace): void {
-  const { adapter } = nsp;
-  if (ending.has(adapter)) return;
-  ending.add(adapter);
-  const close = adapter.close.bind(adapter);
-  adapter.close = () => {
-    for (const room of [...(rooms.get(nsp)?.byName.values() ?? [])]) room.close();
-    return close();
-  };
 }

@@ -204,7 +204,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return Math.max(size / maxKeys, bytes / maxBytes);
   }
 
-  /** Ends the room on this worker: members get nothing more. `io.close()` does the same. */
+  /** Ends the room on this worker: members get nothing more. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;

@@ -166,16 +166,6 @@ describe('a member', () => {
     expect(room.stats().members).toBe(0);
   });
 
-  test('a server that is closed ends its rooms', async () => {
-    stateRoom(node.io.of('/other'), 'quotes');
-    const { rooms } = stateRooms.figures()!;
-    await node.io.close();
-    expect(stateRooms.figures()!.rooms).toBe(rooms - 2);
-    // The application may still set what it gets.
-    room.set('late', 1);
-    expect(room.size).toBe(0);
-  });
-
   test('has one listener for its end, however many rooms it joins', async () => {
     const warnings: Error[] = [];
     const warn = (warning: Error) => warnings.push(warning);

@@ -168,24 +168,6 @@ describe.each(Object.keys(buses))('over %s', (name) => {
     await view.shows((state) => state['from two'] === 3);
   });
 
-  test('workers that open the room later do not make clients start again', async () => {
-    const [one, two] = workers as [Worker, Worker];
-    one.room.set('a', 1);
-    const first = await member(one);
-    first.disconnect();
-    for (let life = 0; life < 8; life++) {
-      two.room.close();
-      two.room = stateRoom(two.node.io, 'quotes', { event: 'quote' });
-      await two.room.ready();
-    }
-    // What the other worker says with its epoch has arrived.
-    two.room.set('b', 2);
-    await until(() => one.room.get('b') === 2);
-    const second = await member(one, first.version);
-    expect(second.messages[0]![1].snapshot).toBeUndefined();
-    expect(second.state.b).toBe(2);
-  });
-
   test('a client that returns to another worker gets only what has changed since', async () => {
     const [one, two] = workers as [Worker, Worker];
     for (let key = 0; key < 100; key++) one.room.set(`k${key}`, 0);

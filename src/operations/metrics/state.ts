@@ -28,11 +28,6 @@ export function stateMetrics(): Metric[] {
       of('conflated'),
     ),
     counter('gjallar_state_saved_bytes_total', 'Approximate bytes that this has saved.', of('savedBytes')),
-    counter(
-      'gjallar_state_malformed_total',
-      'Messages about state rooms from other workers that were dropped because they were malformed.',
-      of('malformed'),
-    ),
     gauge(
       'gjallar_state_members_behind_long',
       'Members of state rooms without a pace that have been behind for more than 30 s.',

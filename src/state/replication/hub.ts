@@ -79,6 +79,11 @@ export class Hub {
     return [...this.peers.keys()].every((node) => node > this.node);
   }
 
+  /** Messages of others that were dropped because they cannot be used. */
+  get malformed(): number {
+    return this.incoming.malformed;
+  }
+
   add(room: Replica): void {
     this.rooms.set(room.name, room);
     if (this.isAlone) this.opening.openAlone(room);

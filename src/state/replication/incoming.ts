@@ -1,5 +1,4 @@
 import { MalformedMessage } from '../../errors.js';
-import { stateRooms } from '../../rooms/state-figures.js';
 import type { HybridClock } from '../clock.js';
 import type { Channel } from './channel.js';
 import type { Departures } from './departures.js';
@@ -27,6 +26,9 @@ export interface IncomingHost {
 
 /** Handles the messages of the other workers. */
 export class Incoming {
+  /** Messages that were dropped because they cannot be used. */
+  malformed = 0;
+
   constructor(private readonly host: IncomingHost) {}
 
   receive(given: unknown): void {
@@ -38,7 +40,7 @@ export class Incoming {
       this.handle(message);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      stateRooms.noteMalformed();
+      this.malformed++;
     }
   }
 
