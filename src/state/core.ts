@@ -182,12 +182,13 @@ export class RoomCore implements MembersHost, Replica {
     if (this.isReady && this.entries.seq - this.sent >= this.maxDeleted) this.hub.flush();
   }
 
-  close(): void {
-    // What was set last is stored first.
-    this.store?.close();
+  /** Resolves once what was set last is stored, or cannot be. */
+  async close(): Promise<void> {
+    const stored = this.store?.close();
     this.isClosed = true;
     this.members.clear();
     this.ready();
+    await stored;
   }
 
   apply(change: Change): void {

@@ -91,6 +91,8 @@ export class Hub {
   }
 
   remove(room: Replica): void {
+    // The others get what was set last.
+    this.outgoing.flush();
     this.rooms.delete(room.name);
     this.outgoing.remove(room);
   }
@@ -98,9 +100,9 @@ export class Hub {
   close(): void {
     this.isClosed = true;
     clearInterval(this.timer);
-    this.waiters.close();
     this.channel.send({ type: 'bye', ...this.outgoing.flushed() });
     this.channel.close();
+    this.waiters.close();
   }
 
   /** The time up to which this worker has every change of every worker, or of all but one. */
@@ -190,6 +192,7 @@ export class Hub {
   private async ping(): Promise<void> {
     const asked = [...this.peers];
     const answers = await this.channel.ask({ type: 'ping', node: this.node }, this.peers.keys(), ANSWER_MS);
+    if (this.isClosed) return;
     for (const answer of answers) this.peerOf(answer).claims(answer.sequence, answer.clock);
     const there = new Set(answers.map(({ node }) => node));
     const silent = asked.filter(([node, peer]) => !there.has(node) && this.peers.get(node) === peer);
