@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Namespace } from 'socket.io';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
@@ -11,15 +10,13 @@ import type { Hub } from './replication/hub.js';
 import type { Replica } from './replication/replica.js';
 import type { RoomStore } from './store/store.js';
 import type { Encoded } from './value.js';
-import { Checkpoints, type ClientVersion, encodeVersion, parseVersion } from './version.js';
+import { Checkpoints, type ClientVersion, encodeVersion, NO_EPOCH, parseVersion } from './version.js';
 
 /** Approximate size of what is published in one window. More waits for the next. */
 const PUBLISH_BYTES = 262_144;
 /** How long members wait for what Redis has, in ms; the second if another worker has given the room to this one. */
 const MAX_LOAD_MS = 5000;
 const MAX_FILLED_LOAD_MS = 1000;
-/** No room has it: a client that returns with it gets a snapshot. */
-const NO_EPOCH = '0';
 
 /** The state of a room on this worker: its entries, what its topic has of them, and its members. */
 export class RoomCore implements MembersHost, Replica {
@@ -29,7 +26,7 @@ export class RoomCore implements MembersHost, Replica {
   /** Bytes of all changes since the start. */
   private changedBytes = 0;
   private readonly checkpoints = new Checkpoints();
-  epoch = randomBytes(6).toString('base64url');
+  epoch = NO_EPOCH;
   sent = 0;
   isReady = false;
   readonly early = new Set<string>();

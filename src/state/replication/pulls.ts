@@ -1,14 +1,12 @@
 import type { HybridClock } from '../clock.js';
 import type { Change } from '../entries.js';
+import { NO_EPOCH } from '../version.js';
 import type { Channel } from './channel.js';
 import type { Answer, Page, Question, WireChange } from './messages.js';
 import * as messages from './messages.js';
 import { ANSWER_MS } from './messages.js';
 import { type Outgoing, PAGE_BYTES } from './outgoing.js';
 import type { Replica, Replicas } from './replica.js';
-
-/** The epoch of a page about a room that its worker does not have. Greater than every other one. */
-export const NO_ROOM = '~';
 
 /** What pulling needs of the hub. */
 export interface PullsHost {
@@ -40,7 +38,7 @@ export class Pulls {
     const { rooms, outgoing, node } = this.host;
     const room = rooms.get(name);
     const changes: WireChange[] = [];
-    if (!room) return { type: 'page', epoch: NO_ROOM, forgotten: 0, changes };
+    if (!room) return { type: 'page', epoch: NO_EPOCH, forgotten: 0, changes };
     // What the answer says of this worker's progress must be in what is read here.
     outgoing.flush();
     const { entries, epoch } = room;

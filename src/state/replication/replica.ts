@@ -4,7 +4,7 @@ import type { Change, Entries } from '../entries.js';
 export interface Replica {
   readonly name: string;
   readonly entries: Entries;
-  /** Names one life of the room. Of two that meet, the smaller one stays. */
+  /** Names one life of the room, made by `newEpoch()`; NO_EPOCH until it is open. */
   epoch: string;
   /** The number of the last change that was sent to the other workers. */
   sent: number;

@@ -3,7 +3,7 @@ import { UNITS_PER_MS } from '../../../src/state/clock.js';
 import { type StateRoom, stateRoom } from '../../../src/state/index.js';
 import type { Hub } from '../../../src/state/replication/hub.js';
 import type { Message } from '../../../src/state/replication/messages.js';
-import { encodeVersion, parseVersion } from '../../../src/state/version.js';
+import { encodeVersion, newEpoch, parseVersion } from '../../../src/state/version.js';
 import { disconnectAll, pairOn } from '../../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
 import { until } from '../../support/until.js';
@@ -85,4 +85,29 @@ test('a version of a worker whose clock is ahead continues', async () => {
   const view = await member(two, withLatest(version, ahead));
   await view.shows(({ b }) => b === 2);
   expect(view.messages.some(([, meta]) => meta.snapshot)).toBe(false);
+});
+
+test('a client continues after other workers have opened the room', async () => {
+  const first = await start();
+  first.room.set('a', 1);
+  const { version } = await member(first);
+  for (let more = 0; more < 6; more++) await start();
+  first.room.set('b', 2);
+  for (const worker of workers) {
+    await until(() => worker.room.get('b') === 2);
+    const view = await member(worker, version);
+    await view.shows(({ b }) => b === 2);
+    expect(view.messages.some(([, meta]) => meta.snapshot)).toBe(false);
+  }
+}, 30_000);
+
+test('of two lives of a room that meet, the older one stays', async () => {
+  const { hub } = await start();
+  const epoch = () => hub.rooms.get('quotes')!.epoch;
+  const own = epoch();
+  hub.pulls.adopt('quotes', newEpoch(Date.now() + 1), []);
+  expect(epoch()).toBe(own);
+  const older = newEpoch(Date.now() - 60_000);
+  hub.pulls.adopt('quotes', older, []);
+  expect(epoch()).toBe(older);
 });
