@@ -114,6 +114,7 @@ export class MachineWorker implements EngineHost {
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
+    stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }

@@ -46,9 +46,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   ) {
     super();
     this.format = socketIoFormat(nsp, this.settings.event);
-    const { store, maxKeys } = settings;
+    const { store } = settings;
     const openStore = store && ((core: RoomCore) => this.openStore(nsp, core, store));
-    this.core = new RoomCore(nsp, hub, name, maxKeys, openStore, (keys) => {
+    this.core = new RoomCore(nsp, hub, name, settings, openStore, (keys) => {
       if (this.listenerCount('change') > 0) this.emit('change', keys());
     });
     hub.add(this.core);
@@ -230,6 +230,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       settings,
       entries: core.entries,
       keys: keysOf(keyPrefix, nsp.name, name),
+      get isPartial() {
+        return core.isPartial;
+      },
       apply: (change: Change) => core.apply(change),
       onStore: (isUp: boolean, reason: string) => {
         if (isUp) this.emit('storeUp');

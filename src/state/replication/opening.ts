@@ -6,7 +6,7 @@ import type { Departures } from './departures.js';
 import type { Answer, Progress, Welcome } from './messages.js';
 import { ANSWER_MS } from './messages.js';
 import type { Outgoing } from './outgoing.js';
-import { Peer } from './peer.js';
+import { Peer, type Peers } from './peer.js';
 import type { Pulls } from './pulls.js';
 import type { Replica, Replicas } from './replica.js';
 
@@ -20,7 +20,7 @@ export interface OpeningHost {
   readonly clock: HybridClock;
   readonly channel: Channel;
   readonly rooms: Replicas;
-  readonly peers: Map<string, Peer>;
+  readonly peers: Peers;
   readonly outgoing: Outgoing;
   readonly pulls: Pulls;
   readonly departures: Departures;
@@ -117,6 +117,7 @@ export class Opening {
     for (const welcome of welcomes) {
       const { node, sequence, clock } = welcome;
       own.heard(clock);
+      if (peers.isFull && !peers.has(node)) continue;
       if (!peers.has(node) && isNew) peers.set(node, new Peer(sequence, clock));
       else this.host.peerOf(welcome).claims(sequence, clock);
     }
@@ -134,6 +135,7 @@ export class Opening {
     if (!first || first.epoch === NO_EPOCH) return false;
     // A worker that does not answer may be gone: others may have received more of it than the donor.
     for (const { node, sequence, clock } of donor.peers) {
+      if (peers.isFull) break;
       if (node !== self && !peers.has(node) && !departures.get(node)) peers.set(node, new Peer(sequence, clock));
     }
     for (const { node, sequence } of welcomes) {

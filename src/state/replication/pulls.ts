@@ -41,8 +41,9 @@ export class Pulls {
     if (!room) return { type: 'page', epoch: NO_EPOCH, forgotten: 0, changes };
     // What the answer says of this worker's progress must be in what is read here.
     outgoing.flush();
-    const { entries, epoch } = room;
-    const page: Page = { type: 'page', epoch, forgotten: entries.forgottenClock, changes };
+    const { entries, epoch, isPartial } = room;
+    // What is not here counts as deleted, up to the time of the latest deletion that is forgotten.
+    const page: Page = { type: 'page', epoch, forgotten: isPartial ? 0 : entries.forgottenClock, changes };
     let bytes = 0;
     for (const entry of entries.after(from)) {
       if (entry.clock <= since || (origin !== undefined && entry.origin !== origin)) continue;

@@ -12,6 +12,8 @@ export interface Replica {
   isReady: boolean;
   /** The keys that were changed here before that. */
   readonly early: Set<string>;
+  /** Whether changes of others had no place: a key that is not here may have a value elsewhere. */
+  readonly isPartial: boolean;
   /**
    * Reads what is stored, at most a few seconds long. Undefined for a room that is not stored.
    * @param isFilled whether another worker has given the room to this one
