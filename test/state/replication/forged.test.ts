@@ -1,35 +1,23 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { stateRooms } from '../../../src/rooms/state-figures.js';
-import { type StateRoom, type StateRoomOptions, stateRoom } from '../../../src/state/index.js';
 import type { Hub } from '../../../src/state/replication/hub.js';
 import type { Message } from '../../../src/state/replication/messages.js';
-import { disconnectAll, pairOn } from '../../rooms/support/clients.js';
-import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
+import { forgeFor, HubWorkers, memberOf } from '../support/hub-workers.js';
 import { stateOf, storedIn } from '../support/stored.js';
-import { View } from '../support/view.js';
 
 /** Another program on the backplane, which says what no worker says. */
 
-interface Worker {
-  node: TestNode;
-  room: StateRoom;
-  hub: Hub;
-}
-
-let machine: Machine;
+const workers = new HubWorkers();
 let redis: RedisProcess | undefined;
-let workers: Worker[];
 let reasons: string[];
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
 const { onMalformed } = stateRooms;
 
-beforeEach(async () => {
-  machine = await Machine.start();
-  workers = [];
+beforeEach(() => {
   reasons = [];
   stateRooms.onMalformed = (reason) => reasons.push(reason);
   process.on('unhandledRejection', note);
@@ -37,44 +25,21 @@ beforeEach(async () => {
 afterEach(async () => {
   process.off('unhandledRejection', note);
   stateRooms.onMalformed = onMalformed;
-  disconnectAll();
-  for (const { node, room } of workers) {
-    await room.close();
-    await node.close();
-  }
-  await machine.remove();
+  await workers.remove();
   await redis?.remove();
   redis = undefined;
   expect(unhandled.splice(0)).toEqual([]);
 });
 
-async function start(options: StateRoomOptions = {}): Promise<Worker> {
-  const node = await startMember(await machine.openBackplane());
-  const room = stateRoom(node.io, 'quotes', { event: 'quote', ...options });
-  const worker = { node, room, hub: (room as unknown as { hub: Hub }).hub };
-  workers.push(worker);
-  await room.ready();
-  return worker;
-}
-
 /** Has all workers receive a message. */
 const forge = (message: unknown) => {
-  for (const { hub } of workers)
-    (hub as unknown as { incoming: { receive(given: unknown): void } }).incoming.receive(message);
+  for (const worker of workers.all) forgeFor(worker, message);
 };
-
-async function member({ node, room }: Worker, version?: string): Promise<View> {
-  const pair = await pairOn(node);
-  const view = new View(pair.client, 'quote');
-  room.join(pair.socket, { version });
-  await view.shows(() => true);
-  return view;
-}
 
 const progress = (hub: Hub) => ({ node: 'forged', sequence: 1, clock: hub.clock.tick() });
 
 test('times, names and epochs that no worker has are dropped, and the newest set still wins', async () => {
-  const [one, two] = [await start(), await start()];
+  const [one, two] = [await workers.start(), await workers.start()];
   const fine = { type: 'changes', ...progress(one.hub), room: 'quotes', epoch: 'zzz' };
   const far = Number.MAX_SAFE_INTEGER;
   const forged = [
@@ -99,19 +64,19 @@ test('times, names and epochs that no worker has are dropped, and the newest set
   await until(() => two.room.get('a') === 'one');
   two.room.set('a', 'two');
   await until(() => one.room.get('a') === 'two');
-  const view = await member(one);
-  const again = await member(two, view.version);
+  const view = await memberOf(one);
+  const again = await memberOf(two, view.version);
   await again.shows(({ a }) => a === 'two');
 });
 
 test('a forged number of messages of a worker does not have it asked for ever', async () => {
-  const [one, two] = [await start(), await start()];
+  const [one, two] = [await workers.start(), await workers.start()];
   one.room.set('a', 1);
   await until(() => two.room.get('a') === 1);
   const { node } = one.hub;
   const peer = () => two.hub.peers.get(node)!;
   const message = { type: 'beat', node, sequence: 1_000_000, clock: peer().clock };
-  (two.hub as unknown as { incoming: { receive(given: unknown): void } }).incoming.receive(message);
+  forgeFor(two, message);
   expect(peer().hasGap).toBe(true);
   await until(() => !peer().hasGap);
   one.room.set('a', 2);
@@ -120,9 +85,9 @@ test('a forged number of messages of a worker does not have it asked for ever', 
 });
 
 test('workers that are made up are bounded, and so is what is kept of rooms that nobody has', async () => {
-  const [one, two] = [await start(), await start()];
+  const [one, two] = [await workers.start(), await workers.start()];
   for (let at = 0; at < 5000; at++) forge({ type: 'beat', node: `forged${at}`, sequence: 0, clock: 1 });
-  for (const { hub } of workers) expect(hub.peers.size).toBe(4096);
+  for (const { hub } of workers.all) expect(hub.peers.size).toBe(4096);
   expect(reasons.length).toBeGreaterThan(1000);
   for (let at = 0; at < 100; at++) {
     forge({
@@ -143,13 +108,16 @@ test('workers that are made up are bounded, and so is what is kept of rooms that
 
 test('changes far beyond the bounds have no place, and nothing is deleted for it', async () => {
   redis = await RedisProcess.start();
-  const [one, two] = [await start({ maxKeys: 5, store: 'redis', redis: redis.url }), await start({ maxKeys: 5 })];
+  const [one, two] = [
+    await workers.start({ maxKeys: 5, store: 'redis', redis: redis.url }),
+    await workers.start({ maxKeys: 5 }),
+  ];
   one.room.set('own', 1);
   await one.room.stored();
   await until(() => two.room.get('own') === 1);
   const changes = Array.from({ length: 100 }, (_, at) => [`k${at}`, one.hub.clock.tick(), 1, `${at}`]);
   forge({ type: 'changes', ...progress(one.hub), room: 'quotes', epoch: 'zzz', changes });
-  for (const { room } of workers) expect(room.size).toBe(20);
+  for (const { room } of workers.all) expect(room.size).toBe(20);
   expect(stateRooms.warning).toMatch(/"quotes" is nearly full/);
   expect(reasons.length).toBe(2 * 81);
   const big = { type: 'changes', ...progress(one.hub), sequence: 2, room: 'quotes', epoch: 'zzz' };
@@ -177,7 +145,7 @@ test('changes far beyond the bounds have no place, and nothing is deleted for it
 const lost = (of: string): Message => ({ type: 'lost', node: 'forged', id: 1, of, heard: 7, since: 0 });
 
 test('workers that are said to be lost are asked for within bounds', async () => {
-  const [one] = [await start(), await start()];
+  const [one] = [await workers.start(), await workers.start()];
   for (let at = 0; at < 2000; at++) forge(lost(`lost${at}`));
   const { asking } = one.hub.departures as unknown as { asking: Set<string> };
   expect(asking.size).toBe(256);
