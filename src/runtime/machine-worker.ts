@@ -117,6 +117,7 @@ export class MachineWorker implements EngineHost {
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
     durableStores.reports = this;
+    stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }

@@ -1,14 +1,12 @@
 import type { HybridClock } from '../clock.js';
 import type { Change } from '../entries.js';
+import { NO_EPOCH } from '../version.js';
 import type { Channel } from './channel.js';
 import type { Answer, Page, Question, WireChange } from './messages.js';
 import * as messages from './messages.js';
 import { ANSWER_MS } from './messages.js';
 import { type Outgoing, PAGE_BYTES } from './outgoing.js';
 import type { Replica, Replicas } from './replica.js';
-
-/** The epoch of a page about a room that its worker does not have. Greater than every other one. */
-export const NO_ROOM = '~';
 
 /** What pulling needs of the hub. */
 export interface PullsHost {
@@ -40,11 +38,12 @@ export class Pulls {
     const { rooms, outgoing, node } = this.host;
     const room = rooms.get(name);
     const changes: WireChange[] = [];
-    if (!room) return { type: 'page', epoch: NO_ROOM, forgotten: 0, changes };
+    if (!room) return { type: 'page', epoch: NO_EPOCH, forgotten: 0, changes };
     // What the answer says of this worker's progress must be in what is read here.
     outgoing.flush();
-    const { entries, epoch } = room;
-    const page: Page = { type: 'page', epoch, forgotten: entries.forgottenClock, changes };
+    const { entries, epoch, isPartial } = room;
+    // What is not here counts as deleted, up to the time of the latest deletion that is forgotten.
+    const page: Page = { type: 'page', epoch, forgotten: isPartial ? 0 : entries.forgottenClock, changes };
     let bytes = 0;
     for (const entry of entries.after(from)) {
       if (entry.clock <= since || (origin !== undefined && entry.origin !== origin)) continue;
