@@ -49,13 +49,15 @@ export const frames = {
   run: runRooms,
 };
 
-const placed = (nodes, more) => gjallar({ nodes, processes: nodes, bus: 'redis-frames', proxy: 'place', ...more });
-const spread = { proxy: 'spread' };
+const placed = (nodes, more) =>
+  gjallar({ nodes, processes: nodes, bus: 'redis-frames', proxy: 'place', apart: true, ...more });
+const spread = { proxy: 'spread', apart: true };
 
 /** What it saves that a proxy brings the members of a room to one node: `cluster --place`. */
 export const placement = {
   about:
-    'rooms of 10 and of 1,000 on one, two and four nodes behind HAProxy, the members of each room on one node or on all',
+    'rooms of 10 and of 1,000 on one, two and four hosts (network namespaces) behind HAProxy, the members of each room on ' +
+    'one of them or on all',
   peers: {
     'socketio-nodes-2-spread': { ...stock, ...spread },
     'gjallar-nodes-1-proxy': placed(1, { ...alone, bus: 'embedded', ...spread }),

@@ -41,8 +41,8 @@ export async function run({ short, times = short ? 1 : 3 }) {
   for (let index = 0; index < MACHINES; index++) {
     machines.push(await Machine.start({ workers: short ? 1 : 2, redisUrl: redis.url, drain: short ? '1s' : '5s' }));
   }
-  const ports = machines.flatMap((machine) => machine.ports);
-  const proxy = await startProxy(directory, HOST, ports, 'place');
+  const addresses = machines.flatMap((machine) => machine.ports).map((port) => `${HOST}:${port}`);
+  const proxy = await startProxy(directory, HOST, addresses, 'place');
   if (!proxy) throw new Error('haproxy is not installed');
   own(proxy.child);
   const url = `http://${HOST}:${proxy.port}`;
