@@ -67,7 +67,7 @@ export const placement = {
     'gjallar-nodes-4-placed': placed(4),
   },
   cells: (quick) => [
-    ...(quick ? [1000, 4000] : [1000, 4000, 10_000]).map((perSecond) => placementCell(10, CLIENTS, perSecond)),
+    ...[1000, 4000, 10_000].map((perSecond) => placementCell(10, CLIENTS, perSecond)),
     // What one of two or four nodes has to do where all of them get 4,000 messages/s.
     ...[250, 125].map((clients) => ({
       ...placementCell(10, clients, 8 * clients),

@@ -23,6 +23,9 @@ const { host, nodes = 1, bus, proxy, redis = nodes > 1 && bus !== 'nats' } = set
  */
 const hosts = settings.apart ? makeHosts() : undefined;
 
+/** Redis would otherwise accept only clients of its own host. */
+const unprotected = hosts ? ['--protected-mode', 'no'] : [];
+
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
 const children = [];
 process.on('exit', () => {
@@ -49,7 +52,16 @@ export async function runNodes(file, env = {}, args = []) {
   const common = { PORT: hosts ? '3000' : '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
   const helpers = {};
   if (redis) {
-    const { port, pid } = await startBroker('redis-server', '--bind', hostOf('broker'), '--save', '', '--dir', folder);
+    const { port, pid } = await startBroker(
+      'redis-server',
+      '--bind',
+      hostOf('broker'),
+      '--save',
+      '',
+      '--dir',
+      folder,
+      ...unprotected,
+    );
     if (!port) return unavailable('redis-server is not installed');
     common.REDIS_URL = `redis://${hostOf('broker')}:${port}`;
     helpers.redis = pid;
