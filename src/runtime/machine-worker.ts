@@ -42,6 +42,7 @@ import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import { stateStoreHost } from './operator/state-store.js';
+import { parameterOf } from './placement/keys.js';
 import { PlaceMover } from './placement/mover.js';
 import { Placement } from './placement/placement.js';
 
@@ -49,6 +50,8 @@ const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; t
 const UNSETTLED =
   'clients with one key come to several workers in turn, so PLACE_MOVES leaves the key alone; configure the proxy with ' +
   'gjallar doctor --proxy, or check that all of them use the same one';
+const PLACE_BY_FAULT =
+  'placeBy must return text or undefined at once: clients for which it does not have no key; mend it';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
@@ -161,7 +164,7 @@ export class MachineWorker implements EngineHost {
       allowEIO3: config.allowEIO3,
       trustProxy: config.trustProxy,
       keepAlive: config.keepAlive,
-      ...(config.place !== undefined && { placeBy: ({ query }) => query[config.place!] }),
+      ...(config.place !== undefined && { placeBy: parameterOf(config.place) }),
       ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
       ...own,
       idPrefix: idPrefixOf(this.mesh.id, this.machines?.id),
@@ -185,10 +188,13 @@ export class MachineWorker implements EngineHost {
   }
 
   private place(engine: Engine, placeBy: PlaceBy): void {
-    this.placement ??= new Placement(() => this.backplanes[0]?.places);
+    this.placement ??= new Placement(
+      () => this.backplanes[0]?.places,
+      (err) => this.log.error({ err }, PLACE_BY_FAULT),
+    );
     this.placement.watch(engine, placeBy);
     if (!this.config.placeMoves || this.mover) return;
-    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key }, UNSETTLED));
+    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key: key.slice(0, 100) }, UNSETTLED));
   }
 
   /** The application has created a Socket.IO server. */

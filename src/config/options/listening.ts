@@ -1,6 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { flag, hosts, integer, matching, oneOf, optionalInteger, origins, text } from '../values.js';
+import {
+  flag,
+  hosts,
+  integer,
+  matching,
+  oneOf,
+  optionalInteger,
+  origins,
+  PLACE_NAME,
+  RESERVED_PARAMETERS,
+  text,
+} from '../values.js';
 import { HOST, option } from './option.js';
 
 /** What the server listens on, and how it speaks HTTP. */
@@ -41,8 +52,8 @@ export const listening = {
       'Query parameter that a proxy places clients by, such as room. Counts which clients are in their place, and sets ' +
       'WORKER_PORTS to 3001 if it is unset. gjallar doctor --proxy prints the configuration of the proxy for it.',
     default: 'none',
-    accepts: '1 to 64 letters, digits and underscores',
-    schema: matching(/^\w{1,64}$/),
+    accepts: `1 to 64 letters, digits and underscores, but none of ${RESERVED_PARAMETERS.join(', ')}`,
+    schema: matching(PLACE_NAME),
   }),
   placeMoves: option({
     name: 'PLACE_MOVES',
