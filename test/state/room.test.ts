@@ -220,17 +220,19 @@ describe('a member', () => {
   test('has the pace that it asks for', async () => {
     const { view } = await member({ maxRate: 20 });
     await view.shows(() => true);
-    const times: number[] = [];
+    const begun = performance.now();
     for (let value = 0; value < 4; value++) {
       for (let part = 0; part < 10; part++) {
         room.set('a', `${value}.${part}`);
         await turn();
       }
       await view.shows(({ a }) => a === `${value}.9`);
-      times.push(performance.now());
     }
-    expect(times[3]! - times[0]!).toBeGreaterThanOrEqual(100);
-    expect(view.messages.length).toBeLessThanOrEqual(7);
+    const taken = performance.now() - begun;
+    // The three values after the first one wait for their turn each, and timers may be a little early.
+    expect(taken).toBeGreaterThanOrEqual(3 * 45);
+    // The snapshot and the first change, and one more for each 50 ms: more where a busy machine takes longer to set values.
+    expect(view.messages.length).toBeLessThanOrEqual(2 + Math.ceil(taken / 45));
     const socket = node.io.sockets.sockets.values().next().value!;
     for (const maxRate of [0, -1, 1001, Number.NaN, 'x', [5], {}, null]) {
       expect(room.join(socket, { maxRate } as never)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
