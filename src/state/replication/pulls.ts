@@ -59,7 +59,7 @@ export class Pulls {
 
   /**
    * Pulls the changes of a room after a time from one worker.
-   * @returns the first page, which says how far that worker was; undefined if it did not answer
+   * @returns the first page, which says how far that worker was; undefined if it did not answer, or not with all pages
    */
   async pull(node: string, room: Replica, since: number, origin?: string): Promise<(Answer & Page) | undefined> {
     const { channel, clock, node: self } = this.host;
@@ -71,6 +71,8 @@ export class Pulls {
       const question = origin === undefined ? asked : { ...asked, origin };
       const [page]: readonly Answer[] = await channel.ask(question, [node], ANSWER_MS);
       if (page?.type !== 'page') return undefined;
+      // It has closed the room between two pages: the rest is missing.
+      if (first && page.epoch === NO_EPOCH) return undefined;
       // Deletions may be missing: everything is needed, to see what is gone.
       if (since > 0 && since < page.forgotten) return this.pull(node, room, 0);
       first ??= page;
