@@ -25,12 +25,12 @@ export const gallery = Object.fromEntries(
 
 /** What the gallery lacks, and why. */
 export const notRun = {
-  'etherpad-lite': 'npm has only 1.8.14 of 2021, which uses socket.io 2; gjallar needs 4.6',
+  'etherpad-lite': 'npm has only 1.8.14 of 2021; docs/gallery.md has a run of 2.5.3 by hand',
   'excalidraw-room': 'not on npm',
   'The Lounge, MagicMirror': 'their newest versions on npm need Node.js 22',
   Directus: 'its realtime interface is WebSocket without Socket.IO',
-  'uptime-kuma': 'not tried: npm has only 2.0.0-dev.0 of 2023, whose SQLite driver downloads a binary from GitHub',
-  Strapi: 'not tried: it has no realtime interface itself, and strapi-plugin-io is for Strapi 4',
+  'uptime-kuma': 'npm has only 2.0.0-dev.0 of 2023; docs/gallery.md has a run of 2.5.3 by hand',
+  Strapi: 'it has no realtime interface itself, and strapi-plugin-io is for Strapi 4',
   '@socket.io/pm2': 'a fork of pm2 that distributes clients itself; pm2 is tested in test/cluster/pm2.test.ts',
   Next: 'in `npm run matrix`, in its newest version',
 };
