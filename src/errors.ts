@@ -75,7 +75,7 @@ const list = {
   },
   REVOCATIONS_FULL: {
     status: 503,
-    message: 'This server keeps 10,000 revocations, and has as many. Lift those that are not needed any more.',
+    message: 'This server has reached its limit of 10,000 revocations. Lift those that are no longer needed.',
   },
   TOKENS_OFF: {
     status: 404,
@@ -182,7 +182,10 @@ const list = {
     message:
       'This IP address has reached its limit of connections (MAX_CONNECTIONS_PER_IP). Close one before you open another.',
   },
-  RATE_LIMITED: { status: 429, message: 'Too much was sent in a short time (RATE_LIMIT). Wait before you try again.' },
+  RATE_LIMITED: {
+    status: 429,
+    message: 'This client sent too much in a short time (RATE_LIMIT). Wait before you try again.',
+  },
   SLOW_CLIENT: {
     status: 503,
     message:
@@ -191,12 +194,12 @@ const list = {
   PACKET_TOO_LARGE: {
     status: 413,
     message:
-      'A packet is larger, or has more attachments, than this server accepts (maxPacketSize, maxAttachments). Send fewer.',
+      'A packet is larger, or has more attachments, than this server accepts (maxPacketSize, maxAttachments). Send less in one packet.',
   },
   PACKET_INCOMPLETE: {
     status: 408,
     message:
-      'The attachments of a packet came too slowly, or too many incomplete packets took the memory of the server. Send the packet again.',
+      'The attachments of a packet came too slowly, or incomplete packets used too much memory of the server. Send the packet again.',
   },
   BAD_STATE_KEY: {
     status: 400,
@@ -209,7 +212,7 @@ const list = {
   },
   STATE_FULL: {
     status: 507,
-    message: 'The state room has reached its bound of keys or bytes. Delete keys, or raise maxKeys or maxBytes.',
+    message: 'The state room has reached its limit of keys or bytes. Delete keys, or raise maxKeys or maxBytes.',
   },
   STATE_OFF: {
     status: 404,
@@ -226,7 +229,7 @@ const list = {
   },
   EMIT_FAILED: {
     status: 503,
-    message: 'Messages of an emitter are lost. Check the connection with Redis or NATS, and emit again.',
+    message: 'An emitter lost messages. Check the connection with Redis or NATS, and emit again.',
   },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import { optionalPackage } from './compat/optional-packages.js';
@@ -35,7 +36,33 @@ export function createLog(
   if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
   if (process.stdout.isTTY) return pino(options, { write: (line) => void process.stdout.write(readableLine(line)) });
   // If the reader of the log stops reading, the server must not wait, and its buffer is bounded.
-  return pino(options, pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES }));
+  const output = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES });
+  giveUpWithoutReader(output);
+  return pino(options, output);
+}
+
+/**
+ * flushSync(), which a fatal line and the end of the process call, repeats a write that fails. If the reader of the log is
+ * gone, it would never return, and a worker would outlive its primary.
+ */
+function giveUpWithoutReader(output: ReturnType<typeof pino.destination>): void {
+  const flushSync = output.flushSync.bind(output);
+  output.flushSync = () => {
+    const { writeSync } = fs;
+    fs.writeSync = ((...values: Parameters<typeof writeSync>) => {
+      try {
+        return writeSync(...values);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+        return Buffer.byteLength(values[1] as unknown as string);
+      }
+    }) as typeof writeSync;
+    try {
+      flushSync();
+    } finally {
+      fs.writeSync = writeSync;
+    }
+  };
 }
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { parseArgs } from 'node:util';
-import { splitArguments } from './cli/application-arguments.js';
+import { asksForHelp } from './cli/application-arguments.js';
 import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';
@@ -32,9 +32,7 @@ try {
 async function main([command, ...rest]: string[]): Promise<void> {
   checkProgramRuntime();
   if (command === 'run') {
-    const { own } = splitArguments(rest);
-    if (own.includes('--help') || own.includes('-h'))
-      return console.log((await import('./cli/help.js')).runHelpText(version));
+    if (asksForHelp(rest)) return console.log((await import('./cli/help.js')).runHelpText(version));
     const { runApplication } = await import('./cli/run.js');
     return runApplication(rest);
   }

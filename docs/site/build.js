@@ -13,6 +13,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commandLinePage } from './command-line.js';
 import { homePage } from './home.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -89,14 +90,9 @@ async function generate() {
     '|---|---|---|',
     ...codes,
   ]);
-  const { helpText, runHelpText } = await import(join(root, 'build/cli/help.js'));
+  const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const fence = '```';
-  const texts = [helpText(version), runHelpText(version)].flatMap((text, index) => [
-    ...['', `## gjallar${index === 0 ? '' : ' run'} --help`, '', `${fence}text`],
-    ...[text.trim(), fence],
-  ]);
-  page('command-line', ['# Command line', ...texts], true);
+  page('command-line', commandLinePage(allHelpTexts(version)), true);
   const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
   page('http-endpoints', [
     '# HTTP endpoints',

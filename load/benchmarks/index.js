@@ -4,7 +4,6 @@ import { cluster, frames, placement } from './cluster.js';
 import connect from './connect.js';
 import connections from './connections.js';
 import correspondence from './correspondence.js';
-import defaultClients from './default-clients.js';
 import echo from './echo.js';
 import express from './express.js';
 import fanout from './fanout.js';
@@ -22,7 +21,6 @@ import state, { stateNodes } from './state.js';
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
   connect,
-  'default-clients': defaultClients,
   echo,
   idle,
   broadcast,

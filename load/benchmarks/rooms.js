@@ -60,6 +60,7 @@ function roomsResult(measured, { perSecond, members }, peer) {
   const { helpers } = measured;
   const broker = helpers.redis ?? helpers.nats;
   return {
+    apart: peer.isApart || undefined,
     cpuPerMessage: (measured.server * 1e6) / messages,
     proxyPerMessage: helpers.haproxy === undefined ? undefined : (helpers.haproxy * 1e6) / messages,
     brokerPerMessage: broker === undefined ? undefined : (broker * 1e6) / messages,

@@ -16,7 +16,7 @@ export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.u
  */
 export function addressIn(line) {
   // What gjallar run says.
-  const [, shared] = /^(?:\{.*"msg":")?gjallar: \S+ listens on port (\d+) with /.exec(line) ?? [];
+  const [, shared] = /^(?:\{.*"msg":")?gjallar: \S+ listens on port (\d+)(?:, \d+)* with /.exec(line) ?? [];
   if (shared) return { url: `http://127.0.0.1:${shared}`, port: Number(shared) };
   const [, url, port] = /^(?:\{.*"msg":")?[\w. ]+ listens on (https?:\/\/\S+:(\d+))(?: |"|$)/.exec(line) ?? [];
   return url && { url, port: Number(port) };

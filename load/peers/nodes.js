@@ -11,11 +11,20 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { familyOf } from '../harness/processes.js';
 import { addressIn } from '../harness/service.js';
+import { Hosts, removeOrphans, whyNoHosts } from '../torture/faults/hosts.js';
 import { settings, unavailable } from './control.js';
 import { freePort } from './free-port.js';
 import { startProxy } from './proxy.js';
 
 const { host, nodes = 1, bus, proxy, redis = nodes > 1 && bus !== 'nats' } = settings;
+/**
+ * With `apart`, each node and the broker are on a host of their own, which is a network namespace. The proxy reaches all of
+ * them, and the generators reach the proxy.
+ */
+const hosts = settings.apart ? makeHosts() : undefined;
+
+/** Redis would otherwise accept only clients of its own host. */
+const unprotected = hosts ? ['--protected-mode', 'no'] : [];
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
 const children = [];
@@ -40,44 +49,77 @@ function kill(pid) {
  * @param {string[]} args of the program
  */
 export async function runNodes(file, env = {}, args = []) {
-  const common = { HOST: host, PORT: '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
+  const common = { PORT: hosts ? '3000' : '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
   const helpers = {};
   if (redis) {
-    const { port, pid } = await startBroker('redis-server', '--bind', host, '--save', '', '--dir', folder);
+    const { port, pid } = await startBroker(
+      'redis-server',
+      '--bind',
+      hostOf('broker'),
+      '--save',
+      '',
+      '--dir',
+      folder,
+      ...unprotected,
+    );
     if (!port) return unavailable('redis-server is not installed');
-    common.REDIS_URL = `redis://${host}:${port}`;
+    common.REDIS_URL = `redis://${hostOf('broker')}:${port}`;
     helpers.redis = pid;
   }
   if (bus === 'nats') {
-    const { port, pid } = await startBroker('nats-server', '--addr', host);
+    const { port, pid } = await startBroker('nats-server', '--addr', hostOf('broker'));
     if (!port) return unavailable('nats-server is not installed');
-    common.NATS_URL = `nats://${host}:${port}`;
+    common.NATS_URL = `nats://${hostOf('broker')}:${port}`;
     helpers.nats = pid;
   }
   const started = [];
-  for (let i = 0; i < nodes; i++) started.push(await startNode(file, common, args));
+  for (let i = 0; i < nodes; i++) started.push(await startNode(nodeName(i), file, common, args));
   let ports = started.map(({ port }) => port);
+  let nodePorts = ports;
   if (proxy) {
-    const front = await startProxy(folder, host, ports, proxy);
+    const addresses = ports.map((port, index) => `${hostOf(nodeName(index))}:${port}`);
+    const front = await startProxy(folder, host, addresses, proxy, hosts?.namespaceOf('bridge'));
     if (!front) return unavailable('haproxy is not installed');
     children.push(front.child);
     helpers.haproxy = front.child.pid;
     ports = [front.port];
+    nodePorts = front.nodePorts ?? nodePorts;
   }
   process.send({
     ready: true,
     ports,
-    nodePorts: started.map(({ port }) => port),
+    nodePorts,
+    apart: hosts !== undefined,
     pids: started.flatMap(({ pid }) => familyOf(pid)),
     helpers,
     redisUrl: common.REDIS_URL,
   });
 }
 
-async function startNode(file, env, args) {
+function nodeName(index) {
+  return `node${index + 1}`;
+}
+
+/** The hosts of the nodes and the broker; undefined where there can be none. Then all are on this host, as the row says. */
+function makeHosts() {
+  const reason = whyNoHosts();
+  if (reason) return void console.error(`all nodes are on one host: ${reason}`);
+  removeOrphans('bench');
+  return new Hosts([...Array.from({ length: nodes }, (_, index) => nodeName(index)), 'broker'], undefined, 'bench');
+}
+
+function hostOf(name) {
+  return hosts?.addressOf(name) ?? host;
+}
+
+function launcherOn(name) {
+  return hosts?.launcher(name) ?? spawn;
+}
+
+async function startNode(name, file, env, args) {
   const flags = settings.nodeFlags ?? [];
-  const child = spawn(process.execPath, [...flags, file, ...args], {
-    env: { ...process.env, ...env },
+  const child = launcherOn(name)(process.execPath, [...flags, file, ...args], {
+    env: { ...process.env, HOST: hostOf(name), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
@@ -102,10 +144,10 @@ function portFrom(child) {
 
 /** @returns {Promise<{ port?: number, pid?: number }>} nothing where the program is not installed */
 async function startBroker(name, ...args) {
-  const port = await freePort(host);
+  const port = hosts ? 6379 : await freePort(host);
   // Debian installs nats-server where an account that is not root often does not look.
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-  const child = spawn(name, ['--port', port, ...args], { stdio: 'ignore', env });
+  const child = launcherOn('broker')(name, ['--port', port, ...args], { stdio: 'ignore', env });
   const missing = await Promise.race([once(child, 'error').then(() => true), once(child, 'spawn').then(() => false)]);
   if (missing) return {};
   children.push(child);
@@ -114,6 +156,7 @@ async function startBroker(name, ...args) {
 }
 
 function answers(port) {
+  if (hosts) return hosts.answers('broker', port);
   return new Promise((resolve) => {
     const socket = connect(port, host, () => resolve(true)).on('error', () => resolve(false));
     socket.on('connect', () => socket.destroy());

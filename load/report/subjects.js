@@ -1,6 +1,6 @@
 /** The pages with all results, by the name of the file: what each is called, and the benchmarks on it. */
 export const subjects = {
-  clients: { title: 'Connecting and holding clients', names: ['connect', 'default-clients', 'idle', 'connections'] },
+  clients: { title: 'Connecting and holding clients', names: ['connect', 'idle', 'connections'] },
   messages: { title: 'Messages to single clients', names: ['echo', 'correspondence', 'marketdata'] },
   rooms: { title: 'Rooms', names: ['broadcast', 'fanout', 'rooms', 'windows'] },
   cluster: { title: 'Workers and nodes', names: ['nodes', 'cluster', 'placement', 'frames', 'workers', 'start'] },

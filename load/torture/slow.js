@@ -172,9 +172,13 @@ async function untilQuiet(readers) {
 
 /** What the workers have dropped, as /metrics tells. */
 async function droppedOf(service) {
-  const text = await (await fetch(`${service.url}/metrics`)).text();
-  const rows = [...text.matchAll(/^gjallar_deliveries_skipped_total(?:\{[^}]*\})? (\d+)/gm)];
-  return sumOf(rows, ([, count]) => Number(count));
+  for (;;) {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const rows = [...text.matchAll(/^gjallar_deliveries_skipped_total(?:\{[^}]*\})? (\d+)/gm)];
+    // A busy worker may answer too late, and is then missing.
+    if (rows.length >= service.pids.size) return sumOf(rows, ([, count]) => Number(count));
+    await sleep(1000);
+  }
 }
 
 /** Resident memory of the workers together, in bytes. */

@@ -13,7 +13,7 @@ export const about =
 export const options = {
   'times n': 'number of changes (100,000; 3,000 with --short)',
   'minutes n': 'time limit (60; 1 with --short)',
-  'bus name': `what joins the workers: ${buses.join(', ')} (redis if it is installed)`,
+  'bus name': `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
   store: 'keeps the room in Redis, which fails now and then; all workers end and start again',
 };
 export const parameters = { bus: { type: 'string' }, store: { type: 'boolean' } };
@@ -36,7 +36,7 @@ export async function run({ short, seed, times = short ? 3000 : 100_000, minutes
   const bus = await startBus(own.bus);
   const random = randomFrom(seed);
   const store = own.store ? await Store.start(random) : undefined;
-  const cluster = new Cluster(bus.url, store?.url);
+  const cluster = new Cluster(bus, store?.url);
   const trial = new Trial(cluster, random, store);
   try {
     await trial.start();

@@ -24,6 +24,12 @@ export function splitArguments(args: readonly string[]): { own: string[]; rest: 
   return at === -1 ? { own: [...args], rest: [] } : { own: args.slice(0, at), rest: args.slice(at + 1) };
 }
 
+/** Whether `gjallar` itself is asked, rather than the application. */
+export function asksForHelp(args: readonly string[]): boolean {
+  const { own } = splitArguments(args);
+  return own.includes('--help') || own.includes('-h');
+}
+
 /**
  * Finds the file as `node FILE` does, which accepts folders, and names without an extension.
  * @throws GjallarError BAD_CONFIG if there is none

@@ -7,6 +7,8 @@ export interface Command {
   /** What follows the name on the command line. */
   readonly usage: string;
   readonly description: string;
+  /** What `--help` prints besides: the options, one on each line, and the exit codes. */
+  readonly help?: string;
   /** Whether it runs applications of users, whose environment is not checked as the configuration of the chat service. */
   readonly isForApplications?: boolean;
   /** The environment that the configuration is read from, if arguments replace variables. */

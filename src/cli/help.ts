@@ -7,8 +7,10 @@ export function helpText(version: string): string {
   return `gjallar ${version}: a clustered Socket.IO server
 
 Usage: gjallar [--help] [--version]      the chat service
-       gjallar run FILE [--workers N]    any Socket.IO application; see gjallar run --help
+       gjallar run FILE [--workers N]    any Socket.IO application
 ${toolRows()}
+
+gjallar COMMAND --help prints the options of a command, such as run or compare.
 
 Set these environment variables to configure the server. All of them are optional. A variable that holds a secret may be
 replaced by one with the suffix _FILE, which names a file with the value.
@@ -35,6 +37,27 @@ server come first.
 
 ${rowsOf(runOptionKeys)}
 `;
+}
+
+/** The text of `gjallar NAME --help`, for a sub-command such as `compare`. */
+export function commandHelpText(version: string, name: string): string {
+  const { usage, description, help } = commands[name]!;
+  const parts = [`gjallar ${version}`, `Usage: gjallar ${name} ${usage}`, unindented(description), help];
+  return parts.filter((part) => part !== undefined).join('\n\n');
+}
+
+/** Every call that prints a text of help, with the text. */
+export function allHelpTexts(version: string): readonly (readonly [call: string, text: string])[] {
+  return [
+    ['gjallar --help', helpText(version)],
+    ['gjallar run --help', runHelpText(version)],
+    ...Object.keys(commands).map((name) => [`gjallar ${name} --help`, commandHelpText(version, name)] as const),
+  ];
+}
+
+/** Descriptions of several lines are indented for the list of commands. */
+function unindented(text: string): string {
+  return text.replace(/\n +/g, '\n');
 }
 
 function toolRows(): string {

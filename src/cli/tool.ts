@@ -1,5 +1,8 @@
 import { loadConfig } from '../config/load.js';
+import { version } from '../version.js';
+import { asksForHelp } from './application-arguments.js';
 import { commands } from './commands.js';
+import { commandHelpText } from './help.js';
 
 /**
  * Runs one of the operator's sub-commands, and sets the exit code.
@@ -8,6 +11,10 @@ import { commands } from './commands.js';
 export async function runTool(name: string, args: readonly string[]): Promise<boolean> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) return false;
+  if (asksForHelp(args)) {
+    console.log(commandHelpText(version, name));
+    return true;
+  }
   const environment = command.environment?.(args, process.env) ?? process.env;
   const config = loadConfig(command.isForApplications ? {} : environment);
   process.exitCode = await command.run(args, config, environment);

@@ -108,7 +108,8 @@ export interface EngineOptions {
   idPrefix?: string;
   /**
    * The key that a proxy places a client by, from the request of its handshake; undefined for a client without one. The
-   * proxy must hash the same. Used for metrics and PLACE_MOVES, on several workers.
+   * proxy must hash the same, so read what the proxy reads: `url` is not decoded, and `query` is. It must return at once. If it
+   * throws or returns something else, the client has no key. Used for metrics and PLACE_MOVES, on several workers.
    * @default the query parameter that PLACE names
    */
   placeBy?: PlaceBy;

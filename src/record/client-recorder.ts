@@ -27,6 +27,10 @@ export function recordClient(connection: RecordedConnection, client: string, sec
     const step = stepOf(packet, client, secrets);
     if (step) add(step);
   });
+  connection.on('packetCreate', (packet: { type: string; data?: unknown }) => {
+    const namespace = packet.type === 'message' ? acceptedIn(packet.data) : undefined;
+    if (namespace !== undefined) add({ do: 'connected', client, namespace: secrets.text(namespace) });
+  });
   let isReadable = true;
   connection.on('upgrade', () => add({ do: 'upgrade', client }));
   connection.on('close', () => {
@@ -42,6 +46,12 @@ export function recordClient(connection: RecordedConnection, client: string, sec
       isReadable = false;
     }
   });
+}
+
+/** The namespace of a packet that accepts a client: `0{"sid":"…"}`, or `0/chat,{"sid":"…"}`. */
+function acceptedIn(data: unknown): string | undefined {
+  if (typeof data !== 'string' || !data.startsWith(String(PacketType.CONNECT))) return undefined;
+  return data[1] === '/' ? data.slice(1, data.indexOf(',')) : '/';
 }
 
 function stepOf({ type, nsp, data, id }: Packet, client: string, secrets: Secrets): WithoutTime<Step> | undefined {

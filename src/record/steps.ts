@@ -7,6 +7,8 @@ export type Step =
   | (OfClient & { do: 'open'; transport: string; query?: Record<string, string> })
   | (OfClient & { do: 'upgrade' })
   | (OfNamespace & { do: 'connect'; auth?: unknown })
+  /** The server has accepted the client: what others did from then on, it may have been told of. */
+  | (OfNamespace & { do: 'connected' })
   | (OfNamespace & { do: 'emit'; event: string; args: unknown[]; ack?: boolean })
   /** What the client answers to the server's next event that asks for an acknowledgement. */
   | (OfNamespace & { do: 'answer'; args: unknown[] })

@@ -22,6 +22,7 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { durableMetrics } from '../operations/metrics/durable.js';
 import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
@@ -30,6 +31,7 @@ import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
+import { durableStores } from '../rooms/durable-stores.js';
 import { stateRooms } from '../rooms/state-figures.js';
 import { stateStores } from '../rooms/state-store.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
@@ -40,6 +42,7 @@ import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import { stateStoreHost } from './operator/state-store.js';
+import { parameterOf } from './placement/keys.js';
 import { PlaceMover } from './placement/mover.js';
 import { Placement } from './placement/placement.js';
 
@@ -47,6 +50,8 @@ const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; t
 const UNSETTLED =
   'clients with one key come to several workers in turn, so PLACE_MOVES leaves the key alone; configure the proxy with ' +
   'gjallar doctor --proxy, or check that all of them use the same one';
+const PLACE_BY_FAULT =
+  'placeBy must return text or undefined at once: clients for which it does not have no key; mend it';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
@@ -114,6 +119,8 @@ export class MachineWorker implements EngineHost {
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
+    durableStores.reports = this;
+    stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
   }
@@ -157,7 +164,7 @@ export class MachineWorker implements EngineHost {
       allowEIO3: config.allowEIO3,
       trustProxy: config.trustProxy,
       keepAlive: config.keepAlive,
-      ...(config.place !== undefined && { placeBy: ({ query }) => query[config.place!] }),
+      ...(config.place !== undefined && { placeBy: parameterOf(config.place) }),
       ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
       ...own,
       idPrefix: idPrefixOf(this.mesh.id, this.machines?.id),
@@ -181,10 +188,13 @@ export class MachineWorker implements EngineHost {
   }
 
   private place(engine: Engine, placeBy: PlaceBy): void {
-    this.placement ??= new Placement(() => this.backplanes[0]?.places);
+    this.placement ??= new Placement(
+      () => this.backplanes[0]?.places,
+      (err) => this.log.error({ err }, PLACE_BY_FAULT),
+    );
     this.placement.watch(engine, placeBy);
     if (!this.config.placeMoves || this.mover) return;
-    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key }, UNSETTLED));
+    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key: key.slice(0, 100) }, UNSETTLED));
   }
 
   /** The application has created a Socket.IO server. */
@@ -233,7 +243,12 @@ export class MachineWorker implements EngineHost {
     this.otherClients = others;
     const { engines, rejected, backplanes, mesh, relays, machines } = this;
     this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
-    this.metrics.add([...relayMetrics(relays, machines?.traffic), ...recoveryMetrics(backplanes), ...stateMetrics()]);
+    this.metrics.add([
+      ...relayMetrics(relays, machines?.traffic),
+      ...recoveryMetrics(backplanes),
+      ...stateMetrics(),
+      ...durableMetrics(),
+    ]);
     this.metrics.add(placementMetrics(() => this.placementFigures));
   }
 

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Namespace } from 'socket.io';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import { Engine } from '../engine/engine.js';
+import { stateRooms } from '../rooms/state-figures.js';
 import { bytesOf, type Change, Entries } from './entries.js';
 import { takeChunk } from './members/chunk.js';
 import type { StateFormat } from './members/format.js';
@@ -11,15 +11,15 @@ import type { Hub } from './replication/hub.js';
 import type { Replica } from './replication/replica.js';
 import type { RoomStore } from './store/store.js';
 import type { Encoded } from './value.js';
-import { Checkpoints, type ClientVersion, encodeVersion, parseVersion } from './version.js';
+import { Checkpoints, type ClientVersion, encodeVersion, NO_EPOCH, parseVersion } from './version.js';
 
 /** Approximate size of what is published in one window. More waits for the next. */
 const PUBLISH_BYTES = 262_144;
+/** Changes of other workers may exceed the bounds of a room by this factor: they can set keys at the same time. */
+const MAX_EXCESS = 4;
 /** How long members wait for what Redis has, in ms; the second if another worker has given the room to this one. */
 const MAX_LOAD_MS = 5000;
 const MAX_FILLED_LOAD_MS = 1000;
-/** No room has it: a client that returns with it gets a snapshot. */
-const NO_EPOCH = '0';
 
 /** The state of a room on this worker: its entries, what its topic has of them, and its members. */
 export class RoomCore implements MembersHost, Replica {
@@ -29,7 +29,7 @@ export class RoomCore implements MembersHost, Replica {
   /** Bytes of all changes since the start. */
   private changedBytes = 0;
   private readonly checkpoints = new Checkpoints();
-  epoch = randomBytes(6).toString('base64url');
+  epoch = NO_EPOCH;
   sent = 0;
   isReady = false;
   readonly early = new Set<string>();
@@ -41,12 +41,13 @@ export class RoomCore implements MembersHost, Replica {
   private waiting: (() => void)[] = [];
   private isHeld = false;
   private isClosed = false;
+  isPartial = false;
   readonly load: Replica['load'];
   private readonly store: RoomStore | undefined;
   private shared: { outbox: Outbox; hold: () => void } | undefined;
 
   /**
-   * @param maxDeleted how many deleted keys are remembered
+   * @param bounds as many deleted keys as keys are remembered
    * @param openStore opens what keeps the room, if it is stored
    * @param onChange called with the keys that have changed in a window
    */
@@ -54,11 +55,11 @@ export class RoomCore implements MembersHost, Replica {
     private readonly nsp: Namespace,
     private readonly hub: Hub,
     readonly name: string,
-    private readonly maxDeleted: number,
+    private readonly bounds: { readonly maxKeys: number; readonly maxBytes: number },
     openStore: ((core: RoomCore) => RoomStore) | undefined,
     private readonly onChange: (keys: () => string[]) => void,
   ) {
-    this.entries = new Entries(maxDeleted, () => hub.complete());
+    this.entries = new Entries(bounds.maxKeys, () => hub.complete());
     this.members = new Members(this);
     this.store = openStore?.(this);
     if (this.store) this.load = (isFilled) => this.loadStore(isFilled);
@@ -179,22 +180,38 @@ export class RoomCore implements MembersHost, Replica {
     this.apply({ key, value, clock: this.hub.clock.tick(), origin: this.hub.node });
     this.hub.note(this);
     // Deletions must not be forgotten before they are sent.
-    if (this.isReady && this.entries.seq - this.sent >= this.maxDeleted) this.hub.flush();
+    if (this.isReady && this.entries.seq - this.sent >= this.bounds.maxKeys) this.hub.flush();
   }
 
-  close(): void {
-    // What was set last is stored first.
-    this.store?.close();
+  /** Resolves once what was set last is stored, or cannot be. */
+  async close(): Promise<void> {
+    const stored = this.store?.close();
     this.isClosed = true;
     this.members.clear();
     this.ready();
+    await stored;
   }
 
   apply(change: Change): void {
-    if (this.isClosed || !this.entries.apply(change)) return;
+    if (this.isClosed || this.isBeyond(change) || !this.entries.apply(change)) return;
     if (change.origin === this.hub.node) this.latestOwn = Math.max(this.latestOwn, change.clock);
     this.changedBytes += bytesOf(change.key, change.value);
     this.hold();
+  }
+
+  /** Whether a change of another worker would take the room far beyond its bounds, as several publishers at once do not. */
+  private isBeyond({ key, value, origin }: Change): boolean {
+    const { entries, bounds, hub, name } = this;
+    if (value === undefined || origin === hub.node) return false;
+    const before = entries.get(key);
+    const added = bytesOf(key, value) - (before?.bytes ?? 0);
+    const hasPlace =
+      (before !== undefined || entries.size < MAX_EXCESS * bounds.maxKeys) &&
+      (added <= 0 || entries.bytes + added <= MAX_EXCESS * bounds.maxBytes);
+    if (hasPlace) return false;
+    this.isPartial = true;
+    stateRooms.onMalformed(`a change of the state room "${name}" beyond ${MAX_EXCESS} times its bounds`);
+    return true;
   }
 
   /** Publishes at the end of the window. */

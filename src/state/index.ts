@@ -22,6 +22,7 @@
  */
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../errors.js';
+import { endWith } from './closing.js';
 import { type StateRoomOptions, settingsOf } from './options.js';
 import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
@@ -46,7 +47,7 @@ interface Rooms {
 const rooms = new WeakMap<AnyNamespace, Rooms>();
 
 /**
- * Creates a state room. Every worker creates the same one.
+ * Creates a state room. Every worker creates the same one. It ends with the server, and with its namespace.
  * @param of a server of gjallar, whose namespace `/` has the room, or another namespace of it
  * @param name 1 to 128 characters
  * @throws GjallarError BAD_INPUT for options out of range, or if the namespace has a room of this name
@@ -66,5 +67,10 @@ export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: S
   });
   byName.set(name, room);
   rooms.set(nsp, { hub, byName });
+  endWith(nsp, () => closeAll(nsp));
   return room;
+}
+
+function closeAll(nsp: AnyNamespace): Promise<unknown> {
+  return Promise.all([...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close()));
 }

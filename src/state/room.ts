@@ -33,7 +33,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   private readonly core: RoomCore;
   private readonly bySocket = new Map<AnySocket, Member>();
   private readonly format: StateFormat;
-  private isClosed = false;
+  private closing: Promise<void> | undefined;
 
   /** @internal Use stateRoom(). */
   constructor(
@@ -46,9 +46,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   ) {
     super();
     this.format = socketIoFormat(nsp, this.settings.event);
-    const { store, maxKeys } = settings;
+    const { store } = settings;
     const openStore = store && ((core: RoomCore) => this.openStore(nsp, core, store));
-    this.core = new RoomCore(nsp, hub, name, maxKeys, openStore, (keys) => {
+    this.core = new RoomCore(nsp, hub, name, settings, openStore, (keys) => {
       if (this.listenerCount('change') > 0) this.emit('change', keys());
     });
     hub.add(this.core);
@@ -204,16 +204,23 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return Math.max(size / maxKeys, bytes / maxBytes);
   }
 
-  /** Ends the room on this worker: members get nothing more. */
-  close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
+  /**
+   * Ends the room on this worker: members get nothing more. The end of the server, `io.close()`, does the same.
+   * @returns resolves once Redis has what this worker has set last, or does not take it; at once without a store
+   */
+  close(): Promise<void> {
+    this.closing ??= this.end();
+    return this.closing;
+  }
+
+  private end(): Promise<void> {
     stateRooms.remove(this);
-    this.core.close();
     this.hub.remove(this.core);
+    const stored = this.core.close();
     for (const socket of this.bySocket.keys()) forgetDisconnect(socket, this);
     this.bySocket.clear();
     this.onClosed();
+    return stored;
   }
 
   private openStore(nsp: Namespace, core: RoomCore, { redis, keyPrefix }: StoreSettings): RoomStore {
@@ -223,6 +230,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       settings,
       entries: core.entries,
       keys: keysOf(keyPrefix, nsp.name, name),
+      get isPartial() {
+        return core.isPartial;
+      },
       apply: (change: Change) => core.apply(change),
       onStore: (isUp: boolean, reason: string) => {
         if (isUp) this.emit('storeUp');
@@ -240,7 +250,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
         `maxRate must be a number from ${MIN_RATE} to ${MAX_RATE}, in updates a second.`,
       );
     }
-    if (this.isClosed) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
+    if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
     if (this.core.members.isCrowded(this.settings.maxBehind)) throw new GjallarError('STATE_BUSY');
     const member = new Member(reader, format, maxRate ? 1000 / maxRate : 0);
     this.core.join(member, version);

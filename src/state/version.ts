@@ -1,3 +1,13 @@
+import { randomBytes } from 'node:crypto';
+
+/** The epoch of a room that has none yet, greater than every other one. No client can continue from it. */
+export const NO_EPOCH = '~';
+
+/** Names one life of a room. Of two that meet, the smaller one stays: the older one, whose versions more clients have. */
+export function newEpoch(timeMs = Date.now()): string {
+  return timeMs.toString(36) + randomBytes(4).toString('base64url');
+}
+
 /**
  * What a client has, in the words that every worker understands:
  *

@@ -198,7 +198,8 @@ describe.each([
     await until(
       () => first.received.some(([, value]) => value === 2) && second.received.some(([e]) => e === 'several'),
     );
-    expect(second.received.filter(([event]) => event === 'n')).toEqual([]);
+    // It may get the one from just before it joined, and not its own.
+    expect(second.received.filter(([event, value]) => event === 'n' && value === 2)).toEqual([]);
     const { messages, complete } = await two.durable.read('order:plain', { after: 0, limit: 10 });
     expect(messages.map(({ event, values }) => [event, ...values!])).toEqual([
       ['n', 1, { bytes: Buffer.of(1, 2, 3) }],

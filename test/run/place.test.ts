@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
+import WebSocket from 'ws';
 import { connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
 import { freePorts } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { until } from '../support/until.js';
-import { type RunningApplication, runApp, stopAll } from './support/application.js';
+import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 
 afterEach(async () => {
   disconnectAll();
@@ -61,6 +63,59 @@ test('PLACE_MOVES disconnects the clients that the proxy would send elsewhere no
   expect((await gone).map(([reason]) => reason)).toEqual(old.map(() => 'transport close'));
   expect([other.connected, newest.connected]).toEqual([true, true]);
   expect(await places(app)).toEqual({ in: 2, out: 0, none: 0 });
+}, 60_000);
+
+/** What a client of HTTP alone reads. */
+async function pollAt(url: string, more: string, body?: string): Promise<string> {
+  const path = `${url}/socket.io/?EIO=4&transport=polling&room=doc-42${more}`;
+  const response = await fetch(path, body === undefined ? {} : { method: 'POST', body });
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+test('a client whose proxy has other workers in the middle of its handshake connects, and counts once', async () => {
+  const { app, urls } = await start();
+  const handshake = async () => (JSON.parse((await pollAt(urls[0], '')).slice(1)) as { sid: string }).sid;
+  // It stays on polling, and the rest of its requests reach another worker.
+  const polling = await handshake();
+  await pollAt(urls[1], `&sid=${polling}`, '40');
+  expect(await pollAt(urls[1], `&sid=${polling}`)).toMatch(/^40\{"sid"/);
+  // Its WebSocket reaches another worker.
+  const upgrading = await handshake();
+  const socket = new WebSocket(
+    `${urls[1].replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket&sid=${upgrading}&room=doc-42`,
+  );
+  await once(socket, 'open');
+  socket.send('2probe');
+  expect(String((await once(socket, 'message'))[0])).toBe('3probe');
+  socket.send('5');
+  socket.send('40');
+  expect(String((await once(socket, 'message'))[0])).toMatch(/^40\{"sid"/);
+  await until(async () => Object.values(await places(app)).reduce((sum, count) => sum + count, 0) === 2);
+  socket.close();
+  await until(async () => Object.values(await places(app)).reduce((sum, count) => sum + count, 0) === 1);
+}, 60_000);
+
+test.each([
+  ['EIO', 'none of EIO'],
+  ['SID', 'none of EIO'],
+  ['transport', 'none of EIO'],
+  ['room[]', 'letters, digits and underscores'],
+])('PLACE=%s is rejected at the start', async (name, reason) => {
+  const { code, stderr, stdout } = await runToEnd(['run', pathOf('chat.mjs')], { PLACE: name, WORKERS: '1' });
+  expect([code === 0, `${stdout}${stderr}`.includes(reason)]).toEqual([false, true]);
+});
+
+test('a client that names the room in a way that the proxy does not read has no key', async () => {
+  const { app, urls } = await start();
+  await upgraded(connect(urls[0], { query: { room: 'doc-42' } }));
+  const queries = ['%72oom=doc-42', 'room=x&room=doc-42', 'room[]=doc-42', 'ROOM=x&room=doc-42'];
+  const sockets = queries.map(
+    (query) => new WebSocket(`${urls[1].replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket&${query}`),
+  );
+  await Promise.all(sockets.map((socket) => once(socket, 'message')));
+  await until(async () => JSON.stringify(await places(app)) === JSON.stringify({ in: 1, out: 0, none: 4 }));
+  for (const socket of sockets) socket.terminate();
 }, 60_000);
 
 test('placeBy finds the key in code', async () => {

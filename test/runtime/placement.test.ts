@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Engine } from '../../src/engine/engine.js';
+import { parameterOf } from '../../src/runtime/placement/keys.js';
 import { PlaceMover } from '../../src/runtime/placement/mover.js';
 import { Placement } from '../../src/runtime/placement/placement.js';
 
@@ -42,15 +43,18 @@ let arrivals: Arrivals;
 let placement: Placement;
 let mover: PlaceMover;
 let unsettled: string[];
+let faults: unknown[];
 let connect: (room?: string) => Client;
 
 beforeEach(() => {
   now = 0;
   arrivals = new Arrivals();
   unsettled = [];
+  faults = [];
   const engine = new EventEmitter();
   placement = new Placement(
     () => arrivals as never,
+    (fault) => faults.push(fault),
     () => now,
   );
   placement.watch(engine as Engine, ({ query }) => query.room);
@@ -145,11 +149,57 @@ test('the turns of 10,000 keys that have left are remembered', () => {
   expect([visit(1), visit(0)]).toEqual([2, 1]);
 });
 
-test('a client whose key cannot be found has none', () => {
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('no key');
+    },
+  ],
+  ['returns an object', () => ({})],
+  ['returns a number', () => 42],
+  ['returns a promise that is rejected', () => Promise.reject(new Error('no key'))],
+  ['returns a list', () => ['room']],
+])('clients have no key if placeBy %s, which is reported once', async (_what, placeBy) => {
   const engine = new EventEmitter();
-  placement.watch(engine as Engine, () => {
-    throw new Error('no key');
-  });
+  placement.watch(engine as Engine, placeBy as never);
   engine.emit('connection', new Client('room'));
-  expect(placement.counts).toEqual({ in: 0, out: 0, none: 1 });
+  engine.emit('connection', new Client('room'));
+  expect(placement.counts).toEqual({ in: 0, out: 0, none: 2 });
+  expect(faults).toEqual([expect.any(Error)]);
+  // The rejection of a promise without a handler would fail the test by now.
+  await new Promise(setImmediate);
+});
+
+test.each([
+  ['/socket.io/?EIO=4&room=doc-42&transport=polling', 'doc-42'],
+  ['/socket.io/?room=a%20b', 'a%20b'],
+  ['/socket.io/?room=a+b', 'a+b'],
+  ['/socket.io/?room=%00', '%00'],
+  ['/socket.io/?room=__proto__', '__proto__'],
+  ['/socket.io/?the_room=b&room=a', 'a'],
+  [`/socket.io/?room=${'x'.repeat(3000)}`, 'x'.repeat(3000)],
+  ['/socket.io/?room=', ''],
+  ['/socket.io/?room', undefined],
+  ['/socket.io/?room[]=a', undefined],
+  ['/socket.io/?room%5B%5D=a', undefined],
+  // Proxies would hash another value, or none.
+  ['/socket.io/?room=a&room=b', undefined],
+  ['/socket.io/?room=&room=b', undefined],
+  ['/socket.io/?ROOM=a&room=b', undefined],
+  ['/socket.io/?ROOM=a', undefined],
+  ['/socket.io/?%72oom=a', undefined],
+  ['/socket.io/?x=1;room=a&room=b', undefined],
+  ['/socket.io/?room=a;b', undefined],
+  ['/socket.io/?room=a?room=b', undefined],
+  ['/socket.io/?room=a#b', undefined],
+])('the key of %s is what every proxy hashes', (url, key) => {
+  expect(parameterOf('room')({ url, query: {}, headers: {} })).toBe(key);
+});
+
+test('clients that come with another key each time leave nothing behind', () => {
+  for (let index = 0; index < 1000; index++) connect('x'.repeat(index)).emit('close');
+  expect([placement.keys.size, placement.withoutKey]).toEqual([0, 0]);
+  expect(arrivals.announced.filter((one) => !one.startsWith('no '))).toHaveLength(999);
+  expect(arrivals.announced.filter((one) => one.startsWith('no '))).toHaveLength(999);
 });

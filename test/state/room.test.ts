@@ -218,6 +218,7 @@ describe('a member', () => {
   });
 
   test('has the pace that it asks for', async () => {
+    const begin = performance.now();
     const { view } = await member({ maxRate: 20 });
     await view.shows(() => true);
     const times: number[] = [];
@@ -230,7 +231,8 @@ describe('a member', () => {
       times.push(performance.now());
     }
     expect(times[3]! - times[0]!).toBeGreaterThanOrEqual(100);
-    expect(view.messages.length).toBeLessThanOrEqual(7);
+    // A snapshot, and one message in 50 ms, however long the machine takes for the changes.
+    expect(view.messages.length).toBeLessThanOrEqual(2 + (times[3]! - begin) / 50);
     const socket = node.io.sockets.sockets.values().next().value!;
     for (const maxRate of [0, -1, 1001, Number.NaN, 'x', [5], {}, null]) {
       expect(room.join(socket, { maxRate } as never)).toMatchObject({ ok: false, code: 'BAD_INPUT' });

@@ -142,6 +142,33 @@ test('a Redis that is full, read-only or has another password is told by its nam
   expect(await storedIn(redis.url)).toEqual({ after: '1', before: '1', ...third });
 }, 60_000);
 
+test('a Redis whose password has changed is told by its name, and gets everything once it takes the old one', async () => {
+  await ask(['CONFIG', 'SET', 'requirepass', 'old']);
+  const { room } = await workers.start({ redis: redis.url.replace('//', '//:old@') });
+  room.set('before', 1);
+  await room.stored();
+  const operator = new Redis(redis.url, { password: 'old' });
+  operator.on('error', () => {});
+  await operator.config('SET', 'requirepass', 'new');
+  // Connections that are open go on.
+  room.set('open', 2);
+  await room.stored();
+  await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  const expected = fill(room, 1);
+  await until(
+    () => told.at(-1) === '+Redis rejects the user or password of REDIS_URL (WRONGPASS): state rooms are not stored',
+  );
+  expect(room.stats().unstored).toBe(21);
+  await operator.config('SET', 'requirepass', 'old');
+  operator.disconnect();
+  await room.stored();
+  const client = new Redis(redis.url, { password: 'old' });
+  await client.config('SET', 'requirepass', '');
+  client.disconnect();
+  expect(await storedIn(redis.url)).toEqual({ before: '1', ...expected, open: '2' });
+  await until(() => told.at(-1)!.startsWith('-'));
+}, 60_000);
+
 test('an emptied Redis is filled again by the servers, and it is told', async () => {
   const [one, two] = [await workers.start(), await workers.start()];
   one.room.set('of one', 1);

@@ -1,6 +1,7 @@
 import frameworks from './frameworks.js';
 import { installed } from './install.js';
 import libraries from './libraries.js';
+import pages from './pages.js';
 import tools from './tools.js';
 
 /** How many workers `gjallar run` gets. */
@@ -14,10 +15,12 @@ const WORKERS = 2;
  * - `isSequential`: its ways run one after the other, because its script changes its files
  */
 export const gallery = Object.fromEntries(
-  Object.entries({ ...libraries, ...frameworks, ...tools }).map(([name, { from, app = name, ...application }]) => [
-    name,
-    { ...application, ...installed(app, from), isVerbose: true, workers: WORKERS },
-  ]),
+  Object.entries({ ...libraries, ...frameworks, ...pages, ...tools }).map(
+    ([name, { from, app = name, ...application }]) => [
+      name,
+      { ...application, ...installed(app, from), isVerbose: true, workers: WORKERS },
+    ],
+  ),
 );
 
 /** What the gallery lacks, and why. */
@@ -30,5 +33,4 @@ export const notRun = {
   Strapi: 'not tried: it has no realtime interface itself, and strapi-plugin-io is for Strapi 4',
   '@socket.io/pm2': 'a fork of pm2 that distributes clients itself; pm2 is tested in test/cluster/pm2.test.ts',
   Next: 'in `npm run matrix`, in its newest version',
-  'Nuxt, SvelteKit, Astro': 'not tried',
 };

@@ -69,7 +69,13 @@ function build(cwd, [program, ...args]) {
   const { status, stdout, stderr } = spawnSync(join(cwd, 'node_modules/.bin', program), args, {
     cwd,
     encoding: 'utf8',
-    env: { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1', ASTRO_TELEMETRY_DISABLED: '1' },
+    env: {
+      ...process.env,
+      NODE_ENV: 'production',
+      NEXT_TELEMETRY_DISABLED: '1',
+      ASTRO_TELEMETRY_DISABLED: '1',
+      NUXT_TELEMETRY_DISABLED: '1',
+    },
   });
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stdout}${stderr}`.slice(-2000));
 }

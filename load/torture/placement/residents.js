@@ -27,10 +27,16 @@ export class Residents {
   /** Adds clients to the rooms in turn. */
   async add(count, rooms) {
     for (let index = 0; index < count; index++) {
-      this.#add(rooms[index % rooms.length], WAYS[Math.floor(index / rooms.length) % WAYS.length]);
+      // Each room has clients of all kinds.
+      this.#add(rooms[index % rooms.length], WAYS[Math.floor(this.size / rooms.length) % WAYS.length]);
       if (index % AT_ONCE === AT_ONCE - 1) await this.untilConnected(60_000);
     }
     if (!(await this.untilConnected(60_000))) throw new Error('not all clients connect');
+  }
+
+  /** Adds a client to each of these rooms, and does not wait until it is connected. */
+  visit(rooms) {
+    for (const room of rooms) this.#add(room, WAYS[this.size % WAYS.length]);
   }
 
   #add(room, transports) {

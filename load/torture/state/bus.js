@@ -4,14 +4,24 @@ import { createInterface } from 'node:readline';
 import { freePort } from '../../peers/free-port.js';
 import { hasRedis, startRedis } from '../attack/redis.js';
 import { own } from '../support/at-exit.js';
+import { startRedisCluster } from './redis-cluster.js';
 
-export const buses = ['embedded', 'redis', 'nats'];
+const noServer = async () => ({ url: undefined, stop: async () => {} });
+
+/** What starts the server of each backplane, by the value of the option BUS. */
+const servers = {
+  embedded: noServer,
+  'redis-frames': startRedis,
+  'redis-frames-sharded': startRedisCluster,
+  redis: startRedis,
+  nats: startNats,
+};
+
+export const buses = Object.keys(servers);
 
 /** What joins the workers: two machines over Redis or NATS, or one machine without either. */
-export async function startBus(name = hasRedis() ? 'redis' : 'embedded') {
-  if (name === 'redis') return startRedis();
-  if (name === 'nats') return startNats();
-  return { url: undefined, stop: async () => {} };
+export async function startBus(name = hasRedis() ? 'redis-frames' : 'embedded') {
+  return { name, ...(await servers[name]()) };
 }
 
 async function startNats() {

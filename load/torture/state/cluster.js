@@ -17,13 +17,13 @@ export class Cluster {
   #ids = 0;
 
   /**
-   * @param {string | undefined} bus the URL of Redis or NATS
+   * @param {{ name: string, url: string | undefined }} bus what joins the workers
    * @param {string | undefined} store the URL of the Redis that the room is stored in
    */
   constructor(bus, store) {
     this.#bus = bus;
     this.#store = store;
-    this.#directories = (bus ? [0, 1] : [0]).map(() => mkdtempSync(join(tmpdir(), 'gjallar-state-')));
+    this.#directories = (bus.url ? [0, 1] : [0]).map(() => mkdtempSync(join(tmpdir(), 'gjallar-state-')));
   }
 
   get machines() {
@@ -38,7 +38,8 @@ export class Cluster {
       this.#directories[machine],
       `${id}`,
       `machine${machine}`,
-      this.#bus ?? '-',
+      this.#bus.name,
+      this.#bus.url ?? '-',
       this.#store ?? '-',
       ...others,
     ];

@@ -1,12 +1,10 @@
 // A worker with a state room, in a process that can be stopped and killed. Its parent tells it over IPC what to do.
-// Arguments: the folder of the machine's mesh, the worker's id, its machine, the URL of Redis or NATS (or `-`), the URL of
-// the Redis that stores the room (or `-`), and the ids of the machine's other workers.
+// Arguments: the folder of the machine's mesh, the worker's id, its machine, the name of the bus, the URL of its Redis
+// or NATS (or `-`), the URL of the Redis that stores the room (or `-`), and the ids of the machine's other workers.
 
 import { Server } from 'socket.io';
-import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
 import { ownWindow } from '../../../build/backplanes/frames/window.js';
-import { natsBackplane } from '../../../build/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
+import { backplaneKindOf } from '../../../build/backplanes/registry.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/compat/uws.js';
 import { Engine } from '../../../build/index.js';
@@ -14,7 +12,7 @@ import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';
 import { stateRoom } from '../../../build/state/index.js';
 
-const [directory, id, machine, url, store, ...others] = process.argv.slice(2);
+const [directory, id, machine, busName, url, store, ...others] = process.argv.slice(2);
 process.once('disconnect', () => process.exit());
 
 const mesh = new Mesh(Number(id), directory);
@@ -22,11 +20,8 @@ await mesh.listen();
 await mesh.join(others.map(Number));
 const links = linksOf(mesh);
 const events = { onDown: () => {}, onUp: () => {} };
-const openFrames = url.startsWith('nats:') ? natsBackplane : redisFramesBackplane;
-const bus =
-  url === '-'
-    ? embeddedBackplane(links)
-    : openFrames({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events });
+const openBus = await backplaneKindOf(busName).load();
+const bus = openBus({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events });
 const app = App();
 const engine = new Engine().attach(app);
 const io = new Server({ adapter: withNativeRooms(bus.factory, engine) });

@@ -13,11 +13,11 @@ import { FileLossNotices, RedisLossNotices } from '../../history/loss/notices.js
 import { LossWatch } from '../../history/loss/watch.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
 import type { OutageReports } from '../../history/outage.js';
+import { HistoryOutages } from '../../history/outages.js';
 import { BUCKETS, Keys } from '../../history/redis/keys.js';
 import type { HistoryStore } from '../../history/store.js';
 import type { WorkerMetrics } from '../../operations/metrics/worker-metrics.js';
 import { reasonFor, redisClient } from '../../runtime/redis-client.js';
-import { HistoryOutages } from './history-outages.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {

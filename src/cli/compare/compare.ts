@@ -6,7 +6,7 @@ import { version } from '../../version.js';
 import type { Command, Environment } from '../command.js';
 import { compareRuns } from './differences.js';
 import { generate } from './generate.js';
-import { helpText } from './help.js';
+import { help } from './help.js';
 import { type CompareOptions, readOptions, usage } from './options.js';
 import { readTraffic } from './read-traffic.js';
 import { reportOf } from './report.js';
@@ -21,13 +21,10 @@ import { gjallarWay, stockWay } from './ways.js';
  */
 export const compare: Command = {
   usage,
-  description: 'Runs your application on stock socket.io and on gjallar, and prints what differs; see compare --help.',
+  description: 'Runs your application on stock socket.io and on gjallar, and prints what differs.',
+  help,
   isForApplications: true,
   async run(args, _config, environment) {
-    if (args.includes('--help') || args.includes('-h')) {
-      console.log(helpText(version));
-      return 0;
-    }
     const forget = stopWithSignals();
     try {
       const options = readOptions(args);

@@ -1,12 +1,5 @@
-import { usage } from './options.js';
-
-/** The text of `gjallar compare --help`. */
-export function helpText(version: string): string {
-  return `gjallar ${version}: runs an application on stock socket.io and on gjallar, and prints what differs
-
-Usage: gjallar compare ${usage}
-
-The application runs three times, one after the other: on stock, on gjallar, and on stock again. Clients connect to it
+/** The options of `gjallar compare`, for its `--help`. */
+export const help = `The application runs three times, one after the other: on stock, on gjallar, and on stock again. Clients connect to it
 with the same traffic each time. What differs between the two runs on stock is not compared.
 
   --workers N, -w N     run it with gjallar run on N workers; default: one process with gjallar/register
@@ -31,9 +24,6 @@ with the same traffic each time. What differs between the two runs on stock is n
   --json                print the result as JSON
   --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file and
                         --conditions are passed on too
-  --help, -h            this text
 
 Clients connect to this machine only, where the application was started. Exit code: 0 without differences; 1 with some;
-2 if the call is wrong or the application does not start on stock.
-`;
-}
+2 if the call is wrong or the application does not start on stock.`;

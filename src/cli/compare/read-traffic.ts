@@ -5,7 +5,7 @@ import { wrong } from './options.js';
 
 /** A larger file is rejected, in bytes. */
 const MAX_FILE = 256 * 1024 * 1024;
-const kinds = new Set(['open', 'upgrade', 'connect', 'emit', 'answer', 'leave', 'close', 'request']);
+const kinds = new Set(['open', 'upgrade', 'connect', 'connected', 'emit', 'answer', 'leave', 'close', 'request']);
 const transports = new Set(['polling', 'websocket']);
 /** Requests that change nothing; others would need their bodies, which are not recorded. */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -58,7 +58,8 @@ function stepOf(line: string): Step | undefined {
   const isRequest = step.do === 'request';
   if (isRequest ? !has('method', 'path') || !/^\/[!-~]*$/.test(step.path as string) : !has('client')) return undefined;
   if (step.do === 'open' && !transports.has(step.transport as string)) return undefined;
-  if (['connect', 'emit', 'answer', 'leave'].includes(step.do as string) && !has('namespace')) return undefined;
+  if (['connect', 'connected', 'emit', 'answer', 'leave'].includes(step.do as string) && !has('namespace'))
+    return undefined;
   if (step.do === 'emit' && (!has('event') || isReserved(step.event as string))) return undefined;
   if (['emit', 'answer'].includes(step.do as string) && !Array.isArray(step.args)) return undefined;
   return step as unknown as Step;

@@ -19,6 +19,7 @@ export const doctor: Command = {
   description:
     'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.\n' +
     '           With --proxy, prints the configuration of a proxy that places the clients of a room on one worker.',
+  help: `Exit code: 0 if the server can work, also with warnings; 1 if it cannot.`,
   async run(args, config, environment) {
     if (args[0]?.startsWith('--proxy')) {
       process.stdout.write(proxyConfiguration(args, config));

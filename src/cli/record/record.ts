@@ -21,6 +21,13 @@ export const record: Command = {
   usage,
   description:
     'Runs your application, and writes what its clients send to a file, without secrets, for gjallar compare.',
+  help: `  --out FILE            the file to write; it must not exist yet
+  --max-bytes N         stop recording when the file has this size, in bytes; default: ${DEFAULT_MAX_BYTES}
+  --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file and
+                        --conditions are passed on too
+
+The recorder leaves out auth payloads, headers, cookies and bodies, and replaces texts that look like secrets. What users
+write stays in the file. Exit code: that of the application, or 2 if the call is wrong.`,
   isForApplications: true,
   async run(args, _config, environment) {
     try {

@@ -19,6 +19,12 @@ export const top: Command = {
   usage: '[--admin URL] [--user NAME] [--once] [--json]',
   description:
     'Shows a running server like the page /admin: live, or once for scripts. Reads ADMIN_PORT and ADMIN_PASSWORD.',
+  help: `  --admin URL           the admin port of the server; default: ADMIN_HOST and ADMIN_PORT
+  --user NAME           user of the admin port, like ADMIN_USER
+  --once                print the figures once, and exit
+  --json                print the figures once as JSON, and exit
+
+Exit code: 1 if the server cannot be read.`,
   environment(args, environment) {
     const { user } = readArguments(args);
     return user === undefined ? environment : { ...environment, ADMIN_USER: user };

@@ -2,6 +2,7 @@ import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import { type Envelope, type FromPrimary, type FromWorker, type HandoverOrder, WORKER_PLACE } from '../protocol.js';
+import { closeUnconfirmed } from './handoffs.js';
 
 /** How long a worker may take to stop after its drain before it is killed, in ms. */
 const STOP_TIMEOUT_MS = 10_000;
@@ -41,6 +42,7 @@ export class ForkedWorker {
     private readonly log: Logger,
   ) {
     this.worker = cluster.fork({ ...environment, [WORKER_PLACE]: String(place) });
+    closeUnconfirmed(this.worker.process);
     this.gone = new Promise((resolve) => {
       this.end = resolve;
     });

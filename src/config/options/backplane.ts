@@ -20,8 +20,8 @@ export const backplane = {
   redisPrefix: option({
     name: 'REDIS_PREFIX',
     description:
-      'Beginning of the names of all channels and keys on Redis; servers with different prefixes do not hear each ' +
-      'other.',
+      'Prefix of the names of all channels and keys on Redis. Servers with different prefixes do not receive each ' +
+      "other's messages.",
     default: 'by the database number of REDIS_URL',
     accepts: '1 to 64 letters, digits and the characters . _ - :',
     schema: matching(/^[0-9A-Za-z._:-]{1,64}$/),
@@ -49,7 +49,8 @@ export const backplane = {
   }),
   natsPrefix: option({
     name: 'NATS_PREFIX',
-    description: 'Beginning of all subjects on NATS; servers with different prefixes do not hear each other.',
+    description:
+      "Prefix of all subjects on NATS. Servers with different prefixes do not receive each other's messages.",
     default: 'gjallar',
     accepts: 'parts of 1 to 64 letters, digits and the characters _ -, separated by dots',
     schema: z

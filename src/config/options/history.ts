@@ -24,7 +24,7 @@ export const history = {
   }),
   historyMaxBytes: option({
     name: 'HISTORY_MAX_BYTES',
-    description: 'How many bytes of messages DATA_DIR holds before the oldest are removed; 0 sets no limit.',
+    description: 'Maximum number of bytes of messages in DATA_DIR. Above it, the oldest are removed. 0 sets no limit.',
     default: '1073741824',
     accepts: '0, or an integer from 1048576',
     schema: integer(0, 1e15, 2 ** 30).refine((bytes) => bytes === 0 || bytes >= 2 ** 20),

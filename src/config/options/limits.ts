@@ -23,8 +23,9 @@ export const limits = {
   maxBuffered: option({
     name: 'MAX_BUFFERED',
     description:
-      'Bytes that may wait for and from all clients of this machine together; beyond, the clients with most waiting ' +
-      'bytes are disconnected. 0 sets no limit for what waits for them.',
+      'Maximum number of bytes that may wait for and from all clients of this machine together. Above it, the ' +
+      'server disconnects the clients with the most buffered data. 0 sets no limit for the bytes that wait for ' +
+      'clients.',
     default: 'a quarter of the memory',
     accepts: 'an integer from 0 to 1099511627776 (bytes)',
     schema: integer(0, 1_099_511_627_776, Math.floor(memoryLimit() / 4)),
@@ -61,8 +62,8 @@ export const limits = {
   flushMs: option({
     name: 'FLUSH_MS',
     description:
-      'Longest time in ms that a busy worker holds outgoing messages to send them together; 0 sends each one at ' +
-      'once.',
+      'Longest time in ms that a busy worker holds outgoing messages, so that it can send them together; 0 sends ' +
+      'each one at once.',
     default: '25',
     accepts: 'an integer from 0 to 1000',
     schema: integer(0, 1000, 25),

@@ -1,6 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { flag, hosts, integer, matching, oneOf, optionalInteger, origins, text } from '../values.js';
+import {
+  flag,
+  hosts,
+  integer,
+  matching,
+  oneOf,
+  optionalInteger,
+  origins,
+  PLACE_NAME,
+  RESERVED_PARAMETERS,
+  text,
+} from '../values.js';
 import { HOST, option } from './option.js';
 
 /** What the server listens on, and how it speaks HTTP. */
@@ -29,8 +40,9 @@ export const listening = {
   workerPorts: option({
     name: 'WORKER_PORTS',
     description:
-      'First of as many ports as there are workers. Each worker listens on one of them alone, besides the port that all ' +
-      "share, so that a proxy can choose the worker of a client. gjallar doctor --proxy prints the proxy's configuration.",
+      'First port of a range with one port for each worker. Each worker listens on its own port, besides the port ' +
+      "that all share, so that a proxy can choose the worker of a client. gjallar doctor --proxy prints the proxy's " +
+      'configuration.',
     default: 'none',
     accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
     schema: optionalInteger(1, 65_535),
@@ -38,17 +50,19 @@ export const listening = {
   place: option({
     name: 'PLACE',
     description:
-      'Query parameter that a proxy places clients by, such as room. Counts which clients are in their place, and sets ' +
-      'WORKER_PORTS to 3001 if it is unset. gjallar doctor --proxy prints the configuration of the proxy for it.',
+      'Query parameter by which a proxy places clients, such as room. Counts the clients that are on the right ' +
+      "worker, and sets WORKER_PORTS to 3001 if it is unset. gjallar doctor --proxy prints the proxy's " +
+      'configuration.',
     default: 'none',
-    accepts: '1 to 64 letters, digits and underscores',
-    schema: matching(/^\w{1,64}$/),
+    accepts: `1 to 64 letters, digits and underscores, but none of ${RESERVED_PARAMETERS.join(', ')}`,
+    schema: matching(PLACE_NAME),
   }),
   placeMoves: option({
     name: 'PLACE_MOVES',
     description:
-      'Experimental. Whether clients that the proxy would send to another worker now are disconnected, in small batches, so that they ' +
-      'reconnect there. For clients that recover their session, or read what they have missed.',
+      'Experimental. Whether the server disconnects clients that the proxy would now send to another worker, in ' +
+      'small batches, so that they reconnect there. Use it with clients that recover their session or read what ' +
+      'they missed.',
     default: 'false',
     accepts: 'true or false',
     schema: flag(false),
@@ -70,8 +84,8 @@ export const listening = {
   trustProxy: option({
     name: 'TRUST_PROXY',
     description:
-      'Number of proxies in front of the server; the client address is the entry of X-Forwarded-For that the ' +
-      'outermost of them added. 0 ignores the header.',
+      'Number of proxies in front of the server. The client address is the entry of X-Forwarded-For that the ' +
+      'outermost proxy added. 0 ignores the header.',
     default: '0',
     accepts: 'an integer from 0 to 16',
     schema: integer(0, 16, 0),
@@ -79,8 +93,8 @@ export const listening = {
   keepAlive: option({
     name: 'KEEP_ALIVE',
     description:
-      'Whether HTTP connections stay open for further requests: on, off, or auto, which closes those of proxies, because ' +
-      'a proxy could reuse one in the moment in which it is closed for idleness.',
+      'Whether HTTP connections stay open for further requests: on, off, or auto. With auto, the server closes ' +
+      'connections of proxies, because a proxy could reuse an idle connection just as the server closes it.',
     default: 'auto',
     accepts: 'auto, on or off',
     schema: oneOf(['auto', 'on', 'off'], 'auto'),

@@ -2,9 +2,10 @@ import type { Namespace } from 'socket.io';
 import { GjallarError } from '../../errors.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
-import type { AppendResult, HistoryStore, PageQuery, StoredMessage } from '../store.js';
+import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
 import { captureBroadcasts } from './capture.js';
 import { AUTHOR, type DurableEvent, eventOf, textOf } from './event.js';
+import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
@@ -41,7 +42,7 @@ export class DurableRooms {
   /** @internal Use `durableRooms()`. */
   constructor(
     private readonly nsp: Namespace,
-    store: HistoryStore,
+    { store, onLost }: Pick<DurableHealth, 'store' | 'onLost'>,
     options: DurableRoomsOptions,
     private readonly onClose: () => Promise<void>,
   ) {
@@ -54,6 +55,9 @@ export class DurableRooms {
       announceMessages: (messages) => this.links.send({ messages }),
       announcePositions: (positions) => this.links.send({ positions }),
       deliver: (conversation, message) => this.deliver(conversation, message),
+      onNewEpoch: (finding) => {
+        if (finding === 'lost') onLost();
+      },
       onRead: () => {},
       startsWithAnnounced: true,
     });

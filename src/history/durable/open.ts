@@ -2,6 +2,7 @@ import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../errors.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
 import { DurableRooms } from './durable-rooms.js';
+import { DurableHealth } from './health.js';
 import { type DurableRoomsOptions, defaults } from './options.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
@@ -41,8 +42,10 @@ export async function durableRooms(of: AnyServer, options: DurableRoomsOptions):
   const limits = { maxMessages, maxBytes, ...(ttlMs !== undefined && { ttlMs }) };
   try {
     const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ...limits }));
-    return new DurableRooms(nsp, used, options, async () => {
+    const health = new DurableHealth(used);
+    return new DurableRooms(nsp, health, options, async () => {
       open.delete(nsp);
+      health.close();
       if (!store) await used.close();
     });
   } catch (error) {

@@ -65,6 +65,7 @@ export class RedisHistoryStore extends CheckedStore {
   private readonly keys: Keys;
   private readonly appender: RedisAppender;
   private readonly hangs: Hangs;
+  private connectionError: Error | undefined;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
     super(options);
@@ -93,8 +94,19 @@ export class RedisHistoryStore extends CheckedStore {
   static connect(options: RedisHistoryOptions): RedisHistoryStore {
     const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
     const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
-    if (typeof redis === 'string') client.on('error', onError);
-    return new RedisHistoryStore(client, options);
+    const store = new RedisHistoryStore(client, options);
+    if (typeof redis === 'string') {
+      client.on('error', (error: Error) => {
+        store.connectionError = error;
+        onError(error);
+      });
+    }
+    return store;
+  }
+
+  /** Why there is no connection: a call fails with an error that does not say so. Only with a URL. */
+  get whyDown(): Error | undefined {
+    return this.client.status === 'ready' ? undefined : this.connectionError;
   }
 
   /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */

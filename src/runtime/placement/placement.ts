@@ -2,6 +2,7 @@ import type { KeyArrivals } from '../../backplanes/frames/key-arrivals.js';
 import type { Engine } from '../../engine/engine.js';
 import type { PlaceBy } from '../../engine/options.js';
 import type { Session } from '../../engine/session/session.js';
+import { keyOf } from './keys.js';
 
 /** A key with clients on this worker. */
 export interface PlacedKey {
@@ -31,16 +32,21 @@ export class Placement {
   /** Clients without a key. */
   withoutKey = 0;
   private arrivals: KeyArrivals | undefined;
+  private hasReported = false;
 
-  /** @param arrivalsOf finds the arrivals once the backplane is open; undefined on a backplane without them */
+  /**
+   * @param onFault called the first time that `placeBy` fails
+   * @param arrivalsOf finds the arrivals once the backplane is open; undefined on a backplane without them
+   */
   constructor(
     private readonly arrivalsOf: () => KeyArrivals | undefined,
+    private readonly onFault: (fault: unknown) => void,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
   watch(engine: Engine, placeBy: PlaceBy): void {
     engine.on('connection', (session: Session) => {
-      const name = keyIn(session, placeBy);
+      const name = keyOf(session.request, placeBy, (fault) => this.report(fault));
       if (name) return this.enter(name, session);
       this.withoutKey++;
       session.once('close', () => this.withoutKey--);
@@ -93,6 +99,12 @@ export class Placement {
     if (this.left.size > MAX_LEFT) this.left.delete(this.left.keys().next().value!);
   }
 
+  private report(fault: unknown): void {
+    if (this.hasReported) return;
+    this.hasReported = true;
+    this.onFault(fault);
+  }
+
   private openArrivals(): KeyArrivals | undefined {
     if (this.arrivals) return this.arrivals;
     this.arrivals = this.arrivalsOf();
@@ -109,15 +121,5 @@ export class Placement {
       }
     };
     return this.arrivals;
-  }
-}
-
-function keyIn({ request }: Session, placeBy: PlaceBy): string | undefined {
-  try {
-    const { url, headers, _query: query } = request;
-    const key = placeBy({ url, headers, query });
-    return typeof key === 'string' && key !== '' ? key : undefined;
-  } catch {
-    return undefined;
   }
 }

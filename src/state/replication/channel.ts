@@ -23,6 +23,7 @@ export class Channel {
   private readonly asked = new Map<number, Asked>();
   private listener: ((message: unknown) => void) | undefined;
   private questions = 0;
+  private isClosed = false;
 
   constructor(private readonly nsp: Namespace) {}
 
@@ -37,12 +38,13 @@ export class Channel {
   }
 
   close(): void {
+    this.isClosed = true;
     if (this.listener) this.nsp.off(EVENT as never, this.listener as never);
     for (const { finish } of [...this.asked.values()]) finish();
   }
 
   send(message: Message): void {
-    if (this.hasOthers) this.nsp.serverSideEmit(EVENT, message);
+    if (this.hasOthers && !this.isClosed) this.nsp.serverSideEmit(EVENT, message);
   }
 
   /**
@@ -51,6 +53,7 @@ export class Channel {
    * @param maxWaitMs resolves after this time in any case
    */
   ask(question: NewQuestion, expected: Iterable<string>, maxWaitMs: number): Promise<readonly Answer[]> {
+    if (this.isClosed) return Promise.resolve([]);
     const id = ++this.questions;
     return new Promise((resolve) => {
       const answers: Answer[] = [];

@@ -7,6 +7,8 @@ import { Peer } from './peer.js';
 
 /** At most this number of workers that are gone is remembered. A client that returns from another one gets a snapshot. */
 const MAX_GONE = 256;
+/** After this number of workers is asked at once. Those that are left over are lost again with the next beat. */
+const MAX_ASKED = 256;
 /** By how much the clocks of two workers may differ, in ticks of {@link HybridClock}. */
 export const MAX_SKEW = 5000 * UNITS_PER_MS;
 
@@ -64,10 +66,8 @@ export class Departures {
   }
 
   /** A worker that was taken for gone speaks again. */
-  back(node: string): Peer | undefined {
-    const peer = this.get(node);
+  back(node: string): void {
     this.gone.delete(node);
-    return peer;
   }
 
   /** A worker has left, and everything that it has sent is here. */
@@ -80,7 +80,7 @@ export class Departures {
 
   /** A worker does not answer any more. */
   async lose(node: string, peer: Peer): Promise<void> {
-    if (this.asking.has(node)) return;
+    if (this.asking.has(node) || this.asking.size >= MAX_ASKED) return;
     this.asking.add(node);
     const { peers } = this.host;
     const askedAt = performance.now();

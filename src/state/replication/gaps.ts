@@ -26,12 +26,13 @@ export async function closeGap(host: GapsHost, node: string, peer: Peer): Promis
     while (peer.hasGap && !host.isClosed && host.peers.get(node) === peer) {
       let first: (Answer & Page) | undefined;
       let isWhole = true;
+      const { claimed } = peer;
       for (const room of host.rooms.values()) {
         const page = await host.pulls.pull(node, room, peer.clock);
         first ??= page;
         isWhole &&= page !== undefined;
       }
-      if (first && isWhole) peer.caughtUp(first.sequence, first.clock);
+      if (first && isWhole) peer.answered(first.sequence, first.clock, claimed);
       if (peer.hasGap) await after(RETRY_MS);
     }
   } finally {

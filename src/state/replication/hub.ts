@@ -9,7 +9,7 @@ import { Incoming } from './incoming.js';
 import { ANSWER_MS, type Progress } from './messages.js';
 import { Opening } from './opening.js';
 import { Outgoing } from './outgoing.js';
-import { Peer } from './peer.js';
+import { Peer, Peers } from './peer.js';
 import { Pulls } from './pulls.js';
 import type { Replica } from './replica.js';
 import { type Standing, Waiters } from './waiters.js';
@@ -34,7 +34,7 @@ export class Hub {
   readonly node = randomBytes(9).toString('base64url');
   readonly clock = new HybridClock();
   readonly rooms = new Map<string, Replica>();
-  readonly peers = new Map<string, Peer>();
+  readonly peers = new Peers();
   readonly channel: Channel;
   readonly outgoing: Outgoing;
   readonly pulls: Pulls;
@@ -79,11 +79,6 @@ export class Hub {
     return [...this.peers.keys()].every((node) => node > this.node);
   }
 
-  /** Messages of others that were dropped because they cannot be used. */
-  get malformed(): number {
-    return this.incoming.malformed;
-  }
-
   add(room: Replica): void {
     this.rooms.set(room.name, room);
     if (this.isAlone) this.opening.openAlone(room);
@@ -91,16 +86,19 @@ export class Hub {
   }
 
   remove(room: Replica): void {
+    // The others get what was set last.
+    this.outgoing.flush();
     this.rooms.delete(room.name);
+    for (const peer of this.peers.values()) peer.closed(room.name);
     this.outgoing.remove(room);
   }
 
   close(): void {
     this.isClosed = true;
     clearInterval(this.timer);
-    this.waiters.close();
     this.channel.send({ type: 'bye', ...this.outgoing.flushed() });
     this.channel.close();
+    this.waiters.close();
   }
 
   /** The time up to which this worker has every change of every worker, or of all but one. */
@@ -134,13 +132,17 @@ export class Hub {
     this.outgoing.flush();
   }
 
-  /** A worker that was not known may have changed something that clients of this one believe to have. */
+  /**
+   * A worker that was not known may have changed something that clients of this one believe to have.
+   * @throws MalformedMessage if there are too many
+   */
   peerOf({ node, clock }: Progress): Peer {
     this.clock.heard(clock);
     const known = this.peers.get(node);
     if (known) return known;
-    const peer = this.departures.back(node) ?? new Peer(0, 0);
-    this.peers.set(node, peer);
+    const peer = this.departures.get(node) ?? new Peer(0, 0);
+    this.peers.admit(node, peer);
+    this.departures.back(node);
     for (const room of this.rooms.values()) room.distrust();
     return peer;
   }
@@ -190,7 +192,10 @@ export class Hub {
   private async ping(): Promise<void> {
     const asked = [...this.peers];
     const answers = await this.channel.ask({ type: 'ping', node: this.node }, this.peers.keys(), ANSWER_MS);
-    for (const answer of answers) this.peerOf(answer).claims(answer.sequence, answer.clock);
+    if (this.isClosed) return;
+    for (const answer of answers) {
+      if (this.peers.has(answer.node) || !this.peers.isFull) this.peerOf(answer).claims(answer.sequence, answer.clock);
+    }
     const there = new Set(answers.map(({ node }) => node));
     const silent = asked.filter(([node, peer]) => !there.has(node) && this.peers.get(node) === peer);
     await Promise.all(silent.map(([node, peer]) => this.departures.lose(node, peer)));

@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../errors.js';
+import { stateRooms } from '../../rooms/state-figures.js';
 import type { HybridClock } from '../clock.js';
 import type { Channel } from './channel.js';
 import type { Departures } from './departures.js';
@@ -6,15 +7,17 @@ import type { Message, News, Page, Progress, Question, Rest, Welcome } from './m
 import * as messages from './messages.js';
 import type { Opening } from './opening.js';
 import type { Outgoing } from './outgoing.js';
-import { Peer } from './peer.js';
+import { Peer, type Peers } from './peer.js';
 import type { Pulls } from './pulls.js';
+import type { Replicas } from './replica.js';
 
 /** What incoming messages need of the hub. */
 export interface IncomingHost {
   readonly node: string;
   readonly clock: HybridClock;
   readonly channel: Channel;
-  readonly peers: Map<string, Peer>;
+  readonly rooms: Replicas;
+  readonly peers: Peers;
   readonly outgoing: Outgoing;
   readonly pulls: Pulls;
   readonly opening: Opening;
@@ -26,9 +29,6 @@ export interface IncomingHost {
 
 /** Handles the messages of the other workers. */
 export class Incoming {
-  /** Messages that were dropped because they cannot be used. */
-  malformed = 0;
-
   constructor(private readonly host: IncomingHost) {}
 
   receive(given: unknown): void {
@@ -40,7 +40,7 @@ export class Incoming {
       this.handle(message);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      this.malformed++;
+      stateRooms.onMalformed(error.message);
     }
   }
 
@@ -53,7 +53,7 @@ export class Incoming {
         const peer = host.peerOf(message);
         pulls.adopt(message.room, message.epoch, changes);
         peer.received(message.sequence, message.clock);
-        peer.changed(message.room, changes.at(-1)?.clock ?? 0);
+        if (host.rooms.has(message.room)) peer.changed(message.room, changes.at(-1)?.clock ?? 0);
         break;
       }
       case 'beat':
@@ -84,7 +84,7 @@ export class Incoming {
     const { peers, clock: own } = this.host;
     own.heard(clock);
     // A worker that has just started has not sent anything that could be missing.
-    if (sequence === 0 && !peers.has(node)) peers.set(node, new Peer(0, clock));
+    if (sequence === 0 && !peers.has(node)) peers.admit(node, new Peer(0, clock));
     else this.host.peerOf({ node, sequence, clock }).claims(sequence, clock);
   }
 

@@ -1,5 +1,7 @@
 import { MalformedMessage } from '../../errors.js';
+import { isTick } from '../clock.js';
 import type { Change } from '../entries.js';
+import { NO_EPOCH } from '../version.js';
 
 /** A worker that is asked and does not answer within this time counts as gone, in ms. */
 export const ANSWER_MS = 2000;
@@ -92,9 +94,10 @@ export function toWire({ key, clock, origin, value }: Change, sender: string): W
 export function fromWire(wire: WireChange, sender: string): Change {
   if (!Array.isArray(wire)) throw new MalformedMessage('a change that is no list');
   const [key, clock, kind, text, origin = sender] = wire;
-  if (typeof key !== 'string' || !isCount(clock) || typeof text !== 'string' || typeof origin !== 'string') {
+  if (typeof key !== 'string' || typeof text !== 'string' || (origin !== sender && !isName(origin))) {
     throw new MalformedMessage('a change with fields of other types');
   }
+  if (!isTick(clock)) throw new MalformedMessage('a change of a time that no worker can have: compare the clocks');
   if (kind === kinds.deleted) return { key, clock, origin, value: undefined };
   if (kind === kinds.bytes) return { key, clock, origin, value: Buffer.from(text, 'base64') };
   return { key, clock, origin, value: text };
@@ -102,40 +105,47 @@ export function fromWire(wire: WireChange, sender: string): Change {
 
 type Check = (value: unknown) => boolean;
 
+/** Versions of clients have the names and the epochs in them, and Redis has the names. */
+const NAME = /^[\w~-]{1,64}$/;
+const EPOCH = /^[\w-]{1,24}$/;
+
 const isText: Check = (value) => typeof value === 'string';
-const isOptionalText: Check = (value) => value === undefined || typeof value === 'string';
+const isName: Check = (value) => typeof value === 'string' && NAME.test(value);
+const isEpoch: Check = (value) => typeof value === 'string' && (EPOCH.test(value) || value === NO_EPOCH);
+const isOptionalName: Check = (value) => value === undefined || isName(value);
 const isTextList: Check = (value) => Array.isArray(value) && value.every(isText);
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isOptionalCount: Check = (value) => value === undefined || isCount(value);
+const isOptionalTick: Check = (value) => value === undefined || isTick(value);
 const isProgress: Check = (value) => {
   const { node, sequence, clock } = (value ?? {}) as Progress;
-  return isText(node) && isCount(sequence) && isCount(clock);
+  return isName(node) && isCount(sequence) && isTick(clock);
 };
 const isChange: Check = (value) => {
   if (!Array.isArray(value)) return false;
   const [key, clock, kind, text, origin] = value;
-  return isText(key) && isCount(clock) && isCount(kind) && isText(text) && isOptionalText(origin);
+  return isText(key) && isTick(clock) && isCount(kind) && isText(text) && isOptionalName(origin);
 };
 const isChangeList: Check = (value) => Array.isArray(value) && value.every(isChange);
 const isProgressList: Check = (value) => Array.isArray(value) && value.every(isProgress);
 
-const progress = { node: isText, sequence: isCount, clock: isCount };
-const answer = { ...progress, to: isText, id: isCount };
-const question = { node: isText, id: isCount };
+const progress = { node: isName, sequence: isCount, clock: isTick };
+const answer = { ...progress, to: isName, id: isCount };
+const question = { node: isName, id: isCount };
 
 const fieldsOf: Readonly<Record<Message['type'], Readonly<Record<string, Check>>>> = {
   // Each change is checked when it is read, at once.
-  changes: { ...progress, room: isText, epoch: isText, changes: Array.isArray },
+  changes: { ...progress, room: isText, epoch: isEpoch, changes: Array.isArray },
   beat: progress,
-  bye: { node: isText, sequence: isOptionalCount, clock: isOptionalCount },
+  bye: { node: isName, sequence: isOptionalCount, clock: isOptionalTick },
   hello: { ...question, ...progress, room: isText },
   ping: question,
-  pull: { ...question, of: isText, room: isText, since: isCount, after: isCount, origin: isOptionalText },
-  lost: { ...question, of: isText, heard: isCount, since: isCount },
+  pull: { ...question, of: isName, room: isText, since: isCount, after: isCount, origin: isOptionalName },
+  lost: { ...question, of: isName, heard: isCount, since: isCount },
   welcome: { ...answer, has: isText, peers: isProgressList },
   pong: answer,
-  page: { ...answer, epoch: isText, forgotten: isCount, changes: isChangeList, next: isOptionalCount },
-  rest: { ...answer, heard: isCount, clockOf: isCount, rooms: isTextList },
+  page: { ...answer, epoch: isEpoch, forgotten: isTick, changes: isChangeList, next: isOptionalCount },
+  rest: { ...answer, heard: isCount, clockOf: isTick, rooms: isTextList },
 };
 
 /**

@@ -1,12 +1,13 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { HybridClock } from '../clock.js';
+import { NO_EPOCH, newEpoch } from '../version.js';
 import type { Channel } from './channel.js';
 import type { Departures } from './departures.js';
 import type { Answer, Progress, Welcome } from './messages.js';
 import { ANSWER_MS } from './messages.js';
 import type { Outgoing } from './outgoing.js';
-import { Peer } from './peer.js';
-import { NO_ROOM, type Pulls } from './pulls.js';
+import { Peer, type Peers } from './peer.js';
+import type { Pulls } from './pulls.js';
 import type { Replica, Replicas } from './replica.js';
 
 /** How often a room that finds no other worker asks again, and how many times: adapters need a moment to find the others. */
@@ -19,7 +20,7 @@ export interface OpeningHost {
   readonly clock: HybridClock;
   readonly channel: Channel;
   readonly rooms: Replicas;
-  readonly peers: Map<string, Peer>;
+  readonly peers: Peers;
   readonly outgoing: Outgoing;
   readonly pulls: Pulls;
   readonly departures: Departures;
@@ -87,6 +88,8 @@ export class Opening {
   /** The room has everything that the others had. */
   private finish(room: Replica): void {
     const { node, clock, outgoing } = this.host;
+    // A room that others have keeps their epoch, so that their clients can continue here.
+    if (room.epoch === NO_EPOCH) room.epoch = newEpoch();
     // What was set here before now is newer than what the others had, and no other worker has heard of it.
     for (const entry of [...room.entries.after(0)]) {
       // The others may have older changes of this worker too, from an earlier life of the room here.
@@ -114,6 +117,7 @@ export class Opening {
     for (const welcome of welcomes) {
       const { node, sequence, clock } = welcome;
       own.heard(clock);
+      if (peers.isFull && !peers.has(node)) continue;
       if (!peers.has(node) && isNew) peers.set(node, new Peer(sequence, clock));
       else this.host.peerOf(welcome).claims(sequence, clock);
     }
@@ -128,9 +132,10 @@ export class Opening {
     const { pulls, node: self, peers, departures } = this.host;
     const first = await pulls.pull(donor.node, room, 0);
     // It may have closed the room since it was asked for it.
-    if (!first || first.epoch === NO_ROOM) return false;
+    if (!first || first.epoch === NO_EPOCH) return false;
     // A worker that does not answer may be gone: others may have received more of it than the donor.
     for (const { node, sequence, clock } of donor.peers) {
+      if (peers.isFull) break;
       if (node !== self && !peers.has(node) && !departures.get(node)) peers.set(node, new Peer(sequence, clock));
     }
     for (const { node, sequence } of welcomes) {

@@ -1,3 +1,21 @@
+import { MalformedMessage } from '../../errors.js';
+
+/** Other programs may make up workers on the backplane. */
+const MAX_PEERS = 4096;
+
+/** The other workers that are there, by name. */
+export class Peers extends Map<string, Peer> {
+  get isFull(): boolean {
+    return this.size >= MAX_PEERS;
+  }
+
+  /** @throws MalformedMessage if there are too many */
+  admit(node: string, peer: Peer): void {
+    if (this.isFull) throw new MalformedMessage(`a message of one more worker than ${MAX_PEERS}`);
+    this.set(node, peer);
+  }
+}
+
 /** A run of messages that arrived behind missing ones. */
 interface Run {
   from: number;
@@ -39,6 +57,22 @@ export class Peer {
     if (!this.hasGap && clock > (this.heads.get(room) ?? 0)) this.heads.set(room, clock);
   }
 
+  /** The room is closed here. */
+  closed(room: string): void {
+    this.heads.delete(room);
+  }
+
+  /** The number of the latest message that it seems to have sent. */
+  get claimed(): number {
+    return this.ahead?.to ?? this.sequence;
+  }
+
+  /** It has answered that it has sent this much, and all of it is here. What it seemed to have sent before is forged. */
+  answered(sequence: number, clock: number, claimedBefore: number): void {
+    this.caughtUp(sequence, clock);
+    if (sequence < claimedBefore) this.ahead = undefined;
+  }
+
   /** A message with changes has arrived. */
   received(sequence: number, clock: number): void {
     this.add({ from: sequence, to: sequence, clock });
@@ -49,7 +83,7 @@ export class Peer {
     this.add({ from: sequence + 1, to: sequence, clock });
   }
 
-  /** The peer has been asked for everything up to this message, and all of it is here. */
+  /** Everything up to this message is here. */
   caughtUp(sequence: number, clock: number): void {
     if (sequence < this.sequence) return;
     this.sequence = sequence;

@@ -1,14 +1,12 @@
 import type { HybridClock } from '../clock.js';
 import type { Change } from '../entries.js';
+import { NO_EPOCH } from '../version.js';
 import type { Channel } from './channel.js';
 import type { Answer, Page, Question, WireChange } from './messages.js';
 import * as messages from './messages.js';
 import { ANSWER_MS } from './messages.js';
 import { type Outgoing, PAGE_BYTES } from './outgoing.js';
 import type { Replica, Replicas } from './replica.js';
-
-/** The epoch of a page about a room that its worker does not have. Greater than every other one. */
-export const NO_ROOM = '~';
 
 /** What pulling needs of the hub. */
 export interface PullsHost {
@@ -40,11 +38,12 @@ export class Pulls {
     const { rooms, outgoing, node } = this.host;
     const room = rooms.get(name);
     const changes: WireChange[] = [];
-    if (!room) return { type: 'page', epoch: NO_ROOM, forgotten: 0, changes };
+    if (!room) return { type: 'page', epoch: NO_EPOCH, forgotten: 0, changes };
     // What the answer says of this worker's progress must be in what is read here.
     outgoing.flush();
-    const { entries, epoch } = room;
-    const page: Page = { type: 'page', epoch, forgotten: entries.forgottenClock, changes };
+    const { entries, epoch, isPartial } = room;
+    // What is not here counts as deleted, up to the time of the latest deletion that is forgotten.
+    const page: Page = { type: 'page', epoch, forgotten: isPartial ? 0 : entries.forgottenClock, changes };
     let bytes = 0;
     for (const entry of entries.after(from)) {
       if (entry.clock <= since || (origin !== undefined && entry.origin !== origin)) continue;
@@ -60,7 +59,7 @@ export class Pulls {
 
   /**
    * Pulls the changes of a room after a time from one worker.
-   * @returns the first page, which says how far that worker was; undefined if it did not answer
+   * @returns the first page, which says how far that worker was; undefined if it did not answer, or not with all pages
    */
   async pull(node: string, room: Replica, since: number, origin?: string): Promise<(Answer & Page) | undefined> {
     const { channel, clock, node: self } = this.host;
@@ -72,6 +71,8 @@ export class Pulls {
       const question = origin === undefined ? asked : { ...asked, origin };
       const [page]: readonly Answer[] = await channel.ask(question, [node], ANSWER_MS);
       if (page?.type !== 'page') return undefined;
+      // It has closed the room between two pages: the rest is missing.
+      if (first && page.epoch === NO_EPOCH) return undefined;
       // Deletions may be missing: everything is needed, to see what is gone.
       if (since > 0 && since < page.forgotten) return this.pull(node, room, 0);
       first ??= page;

@@ -4,7 +4,7 @@ import type { Change, Entries } from '../entries.js';
 export interface Replica {
   readonly name: string;
   readonly entries: Entries;
-  /** Names one life of the room. Of two that meet, the smaller one stays. */
+  /** Names one life of the room, made by `newEpoch()`; NO_EPOCH until it is open. */
   epoch: string;
   /** The number of the last change that was sent to the other workers. */
   sent: number;
@@ -12,6 +12,8 @@ export interface Replica {
   isReady: boolean;
   /** The keys that were changed here before that. */
   readonly early: Set<string>;
+  /** Whether changes of others had no place: a key that is not here may have a value elsewhere. */
+  readonly isPartial: boolean;
   /**
    * Reads what is stored, at most a few seconds long. Undefined for a room that is not stored.
    * @param isFilled whether another worker has given the room to this one

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isTick } from '../clock.js';
 import type { Change } from '../entries.js';
 import type { Encoded } from '../value.js';
 
@@ -38,7 +39,7 @@ export const ABOUT_FIELDS = ['alife', 'ageneration', 'acount', 'aforgotten'];
 
 export function aboutOf([life, ...counts]: readonly (string | null)[]): About {
   const [generation, count, forgotten] = counts.map(countOf) as [number, number, number];
-  return { life: life || undefined, generation, count, forgotten: Math.min(forgotten, MAX_CLOCK) };
+  return { life: life || undefined, generation, count, forgotten: isTick(forgotten) ? forgotten : 0 };
 }
 
 function countOf(value: string | null | undefined): number {
@@ -63,8 +64,6 @@ export interface Meta {
 }
 
 const META = /^(\d{1,16}) ([\w~-]{1,64}) ([012]) (\d{1,10})$/;
-/** Later times would exhaust the clock: something else has written them. */
-const MAX_CLOCK = Number.MAX_SAFE_INTEGER - 2 ** 44;
 
 export function encodeMeta({ clock, origin, value }: Change): string {
   const kind = value === undefined ? kinds.deleted : typeof value === 'string' ? kinds.json : kinds.bytes;
@@ -77,7 +76,7 @@ export function parseMeta(text: string): Meta | undefined {
   if (!found) return undefined;
   const [, clock, origin, kind, bytes] = found as unknown as [string, string, string, string, string];
   const meta = { clock: Number(clock), origin, kind: Number(kind), bytes: Number(bytes) };
-  return meta.clock <= MAX_CLOCK ? meta : undefined;
+  return isTick(meta.clock) ? meta : undefined;
 }
 
 /** A value as clients get it. Undefined for what is none: every client would get a message that it cannot parse. */

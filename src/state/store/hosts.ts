@@ -10,6 +10,8 @@ export interface StoredRoom {
   readonly entries: Entries;
   readonly keys: RoomKeys;
   readonly settings: StateRoomSettings;
+  /** Whether changes of other workers had no place here. */
+  readonly isPartial: boolean;
   apply(change: Change): void;
   /** The room cannot be stored, or can again. */
   onStore(isUp: boolean, reason: string): void;

@@ -146,9 +146,9 @@ export class RoomStore implements ConnectedRoom, WritingStore {
     });
   }
 
-  close(): void {
+  /** Resolves once what was set last is written, or Redis does not take it now. */
+  async close(): Promise<void> {
     if (this.isClosed) return;
-    // What was set last is written if Redis takes it now.
     const { room } = this;
     const { changes } = this.batchAfter(this.written, this.isOwn);
     const canWrite = this.isLoaded && !this.command && changes.length > 0;
@@ -158,8 +158,8 @@ export class RoomStore implements ConnectedRoom, WritingStore {
     clearTimeout(this.recheck);
     for (const { resolve } of this.waiting.splice(0)) resolve();
     if (this.connection.health.isFailing(this)) room.onStore(true, '');
-    if (last) void last.then(() => this.connection.remove(this));
-    else this.connection.remove(this);
+    if (last) await last;
+    this.connection.remove(this);
   }
 
   readonly isOwn = ({ origin }: Entry): boolean => origin === this.workers.node;

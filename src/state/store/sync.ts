@@ -31,8 +31,8 @@ export class Sync {
     // Changes that the other workers do not have either are older than what their clients believe to have.
     if (taken > 0 && (!isFirstTime || store.isFilled)) await this.announce();
     const { seq } = room.entries;
-    // What this worker has not read, it has not deleted either.
-    if (!isFirstTime) await this.write(this.gone(seen));
+    // What this worker has not read, or had no place for, it has not deleted either.
+    if (!isFirstTime && !room.isPartial) await this.write(this.gone(seen));
     await this.push(seen, store.isOwn);
     store.written = Math.max(store.written, seq);
     store.settle();

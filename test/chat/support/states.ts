@@ -16,6 +16,13 @@ export class Followed {
   version: string | undefined;
   private isComplete = false;
   private readonly waiting = new Set<() => void>();
+  private refused: Error | undefined;
+
+  /** The server does not let the client watch: what it waits for never comes. */
+  refuse(reason: string): void {
+    this.refused = new Error(`The server refused the client: ${reason}`);
+    for (const check of this.waiting) check();
+  }
 
   receive(changes: readonly Change[], meta: Meta): void {
     this.messages.push({ changes, meta });
@@ -31,11 +38,13 @@ export class Followed {
 
   /** Resolves once what the client has fits. */
   until(fits: (values: ReadonlyMap<string, unknown>) => boolean): Promise<void> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const check = () => {
-        if (!this.isComplete || !fits(this.values)) return;
+        const isThere = this.isComplete && fits(this.values);
+        if (!isThere && !this.refused) return;
         this.waiting.delete(check);
-        resolve();
+        if (isThere) resolve();
+        else reject(this.refused);
       };
       this.waiting.add(check);
       check();
@@ -65,7 +74,10 @@ export function follow(
     `state:${room}` as never,
     ((...what: Parameters<Followed['receive']>) => followed.receive(...what)) as never,
   );
-  const watch = () => socket.emit('watch', { room, version: followed.version, ...more });
+  const watch = () =>
+    socket.emit('watch', { room, version: followed.version, ...more }, (reply) => {
+      if (!reply.ok) followed.refuse(`${reply.code}: ${reply.message}`);
+    });
   socket.on('connect', watch);
   if (socket.connected) watch();
   return followed;
@@ -82,6 +94,7 @@ export class PlainState extends Followed {
       const { changes, ...meta } = JSON.parse(String(data)) as Meta & { changes: Change[] };
       this.receive(changes, meta);
     });
+    socket.on('close', (code, reason) => this.refuse(`${code} ${reason}`));
   }
 
   /** @param query parameters of the URL */

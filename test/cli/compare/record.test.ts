@@ -85,6 +85,7 @@ test('what clients send is written without secrets, and plays against stock and 
       { do: 'request', method: 'GET', path: expect.stringMatching(/^\/api\?token=removed-[0-9a-f]{12}&a=1$/) },
       { do: 'open', transport: 'websocket', query: { room: 'a', apiKey: removed } },
       { do: 'connect', namespace: '/', auth: 'removed' },
+      { do: 'connected', namespace: '/' },
       { do: 'open', transport: 'polling' },
       { do: 'connect', namespace: '/' },
       { do: 'upgrade' },

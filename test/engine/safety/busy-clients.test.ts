@@ -18,7 +18,7 @@ function spin(ms: number): void {
 /**
  * A client that sends as fast as it can, from a thread of its own, because the server of this test has its event loop.
  * Large messages first make the kernel grow its buffers, so that each read of uWebSockets.js is full, and it reads
- * again. Another client sends a message when it is told to.
+ * again. Another client sends a message when it is told to. On a busy machine, the server also pings both of them.
  */
 const flooding = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -26,6 +26,9 @@ const flooding = `
   const open = () => new Promise((resolve) => {
     const socket = new WebSocket(workerData.url);
     socket.once('message', () => resolve(socket));
+    socket.on('message', (data) => {
+      if (String(data) === '2') socket.send('3');
+    });
   });
   const text = (n, length) => '4' + n + ' ' + 'x'.repeat(length);
   Promise.all([open(), open()]).then(([mallory, other]) => {
@@ -35,6 +38,7 @@ const flooding = `
     sendLarge();
     mallory.on('message', (data) => {
       if (String(data) === '4more') return sendLarge();
+      if (String(data) !== '4ready') return;
       for (let n = 0; n < workerData.count; n++) mallory.send(text(n, 1000));
     });
     parentPort.once('message', () => other.send('4other'));

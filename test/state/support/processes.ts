@@ -23,7 +23,15 @@ export class StateMachine {
   async startWorker(): Promise<StateWorker> {
     const id = ++this.ids;
     const child = endWithFile(
-      fork(script, [this.directory, `${id}`, 'machine0', '-', '-', ...[...this.workers.keys()].map(String)]),
+      fork(script, [
+        this.directory,
+        `${id}`,
+        'machine0',
+        'embedded',
+        '-',
+        '-',
+        ...[...this.workers.keys()].map(String),
+      ]),
     );
     child.once('exit', () => this.workers.delete(id));
     const [{ url }] = (await once(child, 'message')) as [{ url: string }];

@@ -37,6 +37,8 @@ export class PlayedClient {
   private readonly sockets = new Map<string, Socket>();
   /** What is not answered yet, connects and events. */
   private readonly unanswered = { connects: new Set<Promise<void>>(), events: new Set<Promise<void>>() };
+  /** Call each when no answer can come any more. */
+  private readonly expected = new Set<() => void>();
   private last: Promise<void> = Promise.resolve();
 
   constructor(private readonly given: ClientOptions) {
@@ -61,22 +63,32 @@ export class PlayedClient {
     });
   }
 
+  /** Resolves with true when the server has answered each connect, or with false after `ms`. */
+  async connected(ms: number): Promise<boolean> {
+    await this.last;
+    await within(ms, this.unanswered.connects);
+    return this.unanswered.connects.size === 0;
+  }
+
   /** Calls the returned function when the answer has come. */
   private expectAnswer(kind: keyof typeof this.unanswered): () => void {
     const end = this.given.activity.begin();
     let answered = () => {};
+    const over = () => {
+      clearTimeout(late);
+      this.expected.delete(over);
+      this.unanswered[kind].delete(answer);
+      answered();
+      end();
+    };
     const answer = new Promise<void>((resolve) => {
       answered = resolve;
     });
     this.unanswered[kind].add(answer);
     // An answer that never comes must not delay each later step.
     const late = setTimeout(end, MAX_ACK_MS);
-    return () => {
-      clearTimeout(late);
-      this.unanswered[kind].delete(answer);
-      answered();
-      end();
-    };
+    this.expected.add(over);
+    return over;
   }
 
   connect(namespace: string, auth: Record<string, unknown> | undefined): void {
@@ -141,6 +153,7 @@ export class PlayedClient {
     this.given.activity.note();
     for (const socket of this.sockets.values()) socket.disconnect();
     this.manager._close();
+    for (const over of this.expected) over();
   }
 }
 

@@ -55,6 +55,8 @@ class Player {
   private requests = 0;
   private emitted = 0;
   private durationMs = 0;
+  /** A server that leaves one connect without an answer would hold up the play once for each client. */
+  private answersConnects = true;
 
   constructor(
     private readonly steps: readonly Step[],
@@ -74,6 +76,10 @@ class Player {
       if (late > 1) await wait(late);
       // A slower server must not lose what it has still to say.
       if (step.do === 'leave' || step.do === 'close') await this.activity.settled(MAX_SETTLE_MS);
+      // A client that was connected was told of what others did next: a slower server must not turn that around.
+      if (step.do === 'connected' && this.answersConnects) {
+        this.answersConnects = (await this.clients.get(step.client)?.connected(MAX_SETTLE_MS)) ?? true;
+      }
       this.perform(step);
       if (speed === undefined && step.do !== 'open') await this.activity.settled(MAX_SETTLE_MS);
     }

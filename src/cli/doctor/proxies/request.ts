@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Config } from '../../../config/options.js';
+import { PLACE_NAME, RESERVED_PARAMETERS } from '../../../config/values.js';
 import { GjallarError } from '../../../errors.js';
 import { addressesIn } from './addresses.js';
 
@@ -27,10 +28,10 @@ export interface ProxyRequest {
 export function readProxyRequest(args: readonly string[], config: Config): ProxyRequest {
   const given = valuesOf(args);
   const { place = config.place ?? '' } = given;
-  if (!/^\w{1,64}$/.test(place)) {
+  if (!PLACE_NAME.test(place)) {
     throw new GjallarError(
       'BAD_CONFIG',
-      `--place must be the query parameter that names the room: 1 to 64 letters, digits and underscores; by default, PLACE`,
+      `--place must be the query parameter that names the room: 1 to 64 letters, digits and underscores, but none of ${RESERVED_PARAMETERS.join(', ')}; by default, PLACE`,
     );
   }
   const addresses = addressesIn(given.addresses ?? addressesHere(config));

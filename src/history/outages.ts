@@ -1,8 +1,8 @@
-import { HistoryError } from '../../history/errors.js';
-import type { HistoryCall } from '../../history/metrics.js';
-import { Outage, type OutageReports } from '../../history/outage.js';
-import type { HistoryStore } from '../../history/store.js';
-import { redisCause } from '../../runtime/redis-client.js';
+import { redisCause } from '../backplanes/redis-cause.js';
+import { HistoryError } from './errors.js';
+import type { HistoryCall } from './metrics.js';
+import { Outage, type OutageReports } from './outage.js';
+import type { HistoryStore } from './store.js';
 
 /** The outages of the store: messages that cannot be stored, or only cannot be read. */
 export class HistoryOutages {
@@ -14,24 +14,30 @@ export class HistoryOutages {
   /**
    * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
    * @param explain replaces an error by one that says more
+   * @param what what is stored, in the words of the problem
    */
   constructor(
     store: HistoryStore,
     name: string,
     reports: OutageReports,
     private readonly explain = (error: HistoryError) => error,
+    what = 'messages',
   ) {
     this.storing = new Outage(reports, {
       problemFor: (error) =>
         isRejected(error)
-          ? `${causeOf(error) ?? `${name} rejects writes`}: messages cannot be stored`
-          : `${causeOf(error) ?? `${name} is unreachable`}: messages cannot be stored or read`,
+          ? `${causeOf(error) ?? `${name} rejects writes`}: ${what} cannot be stored`
+          : `${causeOf(error) ?? `${name} is unreachable`}: ${what} cannot be stored or read`,
       check: () => store.check(this.conversation).catch((error) => this.rethrow(error)),
     });
     this.reading = new Outage(reports, {
       problemFor: (error) => `${causeOf(error) ?? `${name} cannot be read`}: clients get no history`,
       check: () => store.head(this.conversation).catch((error) => this.rethrow(error)),
     });
+  }
+
+  get isInProgress(): boolean {
+    return this.storing.isInProgress || this.reading.isInProgress;
   }
 
   failed(call: HistoryCall, conversation: string, error: HistoryError): void {

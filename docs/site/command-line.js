@@ -1,0 +1,11 @@
+// The page of the command line: the help of `gjallar` and of each of its commands.
+
+const fence = '```';
+
+/** @param {readonly (readonly [call: string, text: string])[]} helpTexts of `build/cli/help.js` */
+export function commandLinePage(helpTexts) {
+  return [
+    '# Command line',
+    ...helpTexts.flatMap(([call, text]) => ['', `## ${call}`, '', `${fence}text`, text.trim(), fence]),
+  ];
+}

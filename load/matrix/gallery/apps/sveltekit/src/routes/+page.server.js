@@ -1,0 +1,1 @@
+export const load = ({ url }) => ({ name: url.searchParams.get('name') ?? 'nobody' });

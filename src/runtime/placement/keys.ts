@@ -1,0 +1,42 @@
+import type { EngineRequest } from '../../engine/http/request.js';
+import type { PlaceBy } from '../../engine/options.js';
+
+/**
+ * Finds a query parameter as proxies do that hash it: not decoded, so that `a%20b` and `a+b` are two keys. Proxies differ
+ * on names in capitals, on names that are repeated, and on semicolons. A client that uses such a difference could come to one
+ * worker and count as one of another, so it has no key.
+ */
+export function parameterOf(name: string): PlaceBy {
+  const pattern = new RegExp(`[?&;]${name}=([^?&;#]*)`, 'gi');
+  const start = `${name}=`;
+  return ({ url }) => {
+    const [found, ...more] = url.matchAll(pattern);
+    if (!found || more.length > 0 || !found[0].startsWith(start, 1)) return undefined;
+    const end = found.index + found[0].length;
+    return end === url.length || url[end] === '&' ? found[1] : undefined;
+  };
+}
+
+/**
+ * The key of a client; undefined for one without a key.
+ * @param onFault called if `placeBy` fails, or returns something else than text and undefined
+ */
+export function keyOf(
+  { url, headers, _query: query }: EngineRequest,
+  placeBy: PlaceBy,
+  onFault: (fault: unknown) => void,
+): string | undefined {
+  try {
+    const key: unknown = placeBy({ url, headers, query });
+    if (typeof key === 'string') return key === '' ? undefined : key;
+    if (key === undefined || key === null) return undefined;
+    // The rejection of a promise would end the worker otherwise.
+    if (key instanceof Promise) key.catch(() => {});
+    onFault(
+      new TypeError(`placeBy returned ${key instanceof Promise ? 'a promise' : `a value of type ${typeof key}`}`),
+    );
+  } catch (error) {
+    onFault(error);
+  }
+  return undefined;
+}

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { commands } from '../../src/cli/commands.js';
+import { allHelpTexts } from '../../src/cli/help.js';
+import { version } from '../../src/version.js';
+import { runToEnd } from '../support/server.js';
+
+const calls = ['', 'run ', ...Object.keys(commands).map((name) => `${name} `)].map((name) => `gjallar ${name}--help`);
+
+test('the page of the command line has the help of every command', async () => {
+  const { commandLinePage } = await import(join(process.cwd(), 'docs/site/command-line.js'));
+  const page: string = commandLinePage(allHelpTexts(version)).join('\n');
+  expect(page.match(/(?<=^## ).*/gm)).toEqual(calls);
+  for (const call of calls) {
+    const { code, stdout, stderr } = await runToEnd(call.split(' ').slice(1));
+    expect({ call, code, stderr }).toEqual({ call, code: 0, stderr: '' });
+    expect(page).toContain(`## ${call}\n\n\`\`\`text\n${stdout.trim()}\n\`\`\``);
+  }
+});
+
+test('help needs no valid configuration, and writes no file', async () => {
+  const { code, stdout } = await runToEnd(['backup', '--help'], { PORT: 'pipe' });
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: gjallar backup FILE') });
+  expect(existsSync('--help')).toBe(false);
+});
+
+test('--help behind -- belongs to the application', async () => {
+  for (const name of ['run', 'compare', 'record']) {
+    const { stdout, stderr } = await runToEnd([name, 'no-such-application.js', '--', '--help']);
+    expect({ name, stdout }).toEqual({ name, stdout: '' });
+    expect(stderr).toMatch(/^gjallar: /);
+  }
+});

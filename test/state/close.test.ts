@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { stateRooms } from '../../src/rooms/state-figures.js';
+import { stateStores } from '../../src/rooms/state-store.js';
+import { type StateRoom, stateRoom } from '../../src/state/index.js';
+import type { Hub } from '../../src/state/replication/hub.js';
+import { disconnectAll, pairOn } from '../rooms/support/clients.js';
+import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
+import { RedisProcess, untilAlone } from '../support/redis.js';
+import { until } from '../support/until.js';
+import { storedIn } from './support/stored.js';
+import { View } from './support/view.js';
+
+let redis: RedisProcess;
+let machine: Machine;
+const nodes: TestNode[] = [];
+
+beforeEach(async () => {
+  redis = await RedisProcess.start();
+  machine = await Machine.start();
+});
+afterEach(async () => {
+  disconnectAll();
+  for (const node of nodes.splice(0)) await node.close();
+  await machine.remove();
+  await redis.remove();
+});
+
+async function start(): Promise<TestNode> {
+  const node = await startMember(await machine.openBackplane());
+  nodes.push(node);
+  return node;
+}
+
+const hubOf = (room: StateRoom) => (room as unknown as { hub: Hub }).hub;
+const EVENT = 'gjallar:state';
+
+test('io.close() closes the rooms: the others know, Redis has the last change, and nothing is left', async () => {
+  const [one, two] = [await start(), await start()];
+  const options = { event: 'quote', store: 'redis', redis: redis.url } as const;
+  const room = stateRoom(one.io, 'quotes', options);
+  await room.ready();
+  const other = stateRoom(two.io, 'quotes', { event: 'quote' });
+  await other.ready();
+  const { socket, client } = await pairOn(one);
+  const view = new View(client, 'quote');
+  room.join(socket);
+  room.set('a', 1);
+  await room.stored();
+  await view.shows(({ a }) => a === 1);
+  const rooms = stateRooms.figures()!.rooms;
+  room.set('b', 2);
+  await one.io.close();
+  expect(await storedIn(redis.url)).toEqual({ a: '1', b: '2' });
+  expect(stateRooms.figures()!.rooms).toBe(rooms - 1);
+  expect(stateStores.figures()).toBeUndefined();
+  expect(one.io.of('/').listenerCount(EVENT)).toBe(0);
+  expect(room.join(socket)).toMatchObject({ ok: true });
+  expect(room.stats().members).toBe(0);
+  await until(() => other.get('b') === 2 && hubOf(other).peers.size === 0);
+  // It has said goodbye, so nobody asks who has more of it.
+  expect(hubOf(other).departures.get(hubOf(room).node)).toBeDefined();
+  const observer = new Redis(redis.url);
+  await untilAlone(observer);
+  observer.disconnect();
+}, 30_000);
+
+test('a child namespace that socket.io removes takes its rooms along', async () => {
+  const node = await start();
+  const nsp = node.io.of('/live');
+  const room = stateRoom(nsp, 'quotes');
+  await room.ready();
+  await nsp.adapter.close();
+  expect(nsp.listenerCount(EVENT)).toBe(0);
+  // Its name is free again.
+  const next = stateRoom(nsp, 'quotes');
+  next.set('a', 1);
+  expect(next.size).toBe(1);
+  await next.close();
+}, 30_000);
+
+test('what is set last reaches the others, however soon the room is closed', async () => {
+  const [one, two] = [await start(), await start()];
+  const [room, other] = [stateRoom(one.io, 'quotes'), stateRoom(two.io, 'quotes')];
+  await Promise.all([room.ready(), other.ready()]);
+  room.set('a', 1);
+  await room.close();
+  await until(() => other.get('a') === 1);
+}, 30_000);
+
+test('a worker that closes while it asks the others takes none of them for gone', async () => {
+  const [one, two, three] = [await start(), await start(), await start()];
+  const all = [one, two, three].map(({ io }) => stateRoom(io, 'quotes'));
+  const [room, other] = all as [StateRoom, StateRoom];
+  await Promise.all(all.map((each) => each.ready()));
+  await until(() => hubOf(room).peers.size === 2);
+  const received: string[] = [];
+  three.io.of('/').on(EVENT as never, (({ type }: { type: string }) => received.push(type)) as never);
+  // This one does not answer.
+  hubOf(other).channel.close();
+  const pinged = (hubOf(room) as unknown as { ping(): Promise<void> }).ping();
+  await room.close();
+  await pinged;
+  stateRoom(one.io, 'fence');
+  await until(() => received.includes('hello'));
+  expect(received.filter((type) => ['ping', 'lost', 'bye', 'hello'].includes(type))).toEqual(['ping', 'bye', 'hello']);
+}, 30_000);
