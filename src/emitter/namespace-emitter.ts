@@ -1,7 +1,9 @@
 import { MessageType } from 'socket.io-adapter';
-import { GjallarError } from '../errors.js';
 import type { Delivery } from './outgoing.js';
-import { EmitterTarget, type EventsMap } from './target.js';
+import { checkEvent, EmitterTarget, type EventsMap } from './target.js';
+
+/** Servers would take them for their own. */
+const RESERVED = new Set(['connect', 'connection', 'new_namespace']);
 
 /** All sockets of a namespace, and the servers themselves. */
 export class NamespaceEmitter<
@@ -16,18 +18,14 @@ export class NamespaceEmitter<
 
   /**
    * Emits an event to the servers themselves, one time to each worker.
-   * @throws GjallarError BAD_INPUT if the last value is a function: nothing can be acknowledged to an emitter
+   * @throws GjallarError BAD_INPUT for an event of Socket.IO itself, such as `connection`, and if the last value is a function:
+   *   nothing can be acknowledged to an emitter
    */
   serverSideEmit<Event extends keyof ServerSideEvents & string>(
     event: Event,
     ...values: Parameters<ServerSideEvents[Event]>
   ): void {
-    if (typeof values.at(-1) === 'function') {
-      throw new GjallarError(
-        'BAD_INPUT',
-        'An emitter gets no acknowledgements. Call serverSideEmit() without a function.',
-      );
-    }
+    checkEvent(event, values, RESERVED);
     this.send(MessageType.SERVER_SIDE_EMIT, { packet: [event, ...values] });
   }
 

@@ -30,8 +30,25 @@ interface Selection {
 
 export const everyone: Selection = { rooms: new Set(), except: new Set(), flags: {} };
 
-/** Events that clients reject. */
+/** Events that clients reject, and close the connection. */
 const RESERVED = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
+
+/**
+ * Servers and clients trust what an emitter sends, so one mistake would reach all of them.
+ * @throws GjallarError BAD_INPUT
+ */
+export function checkEvent(event: unknown, values: readonly unknown[], reserved: ReadonlySet<unknown>): void {
+  // Clients accept numbers, too.
+  if (typeof event !== 'string' && typeof event !== 'number') {
+    throw new GjallarError('BAD_INPUT', `The name of an event must be a text, and not ${String(event)}.`);
+  }
+  if (reserved.has(event)) {
+    throw new GjallarError('BAD_INPUT', `"${event}" is a reserved event name. Use another one.`);
+  }
+  if (typeof values.at(-1) === 'function') {
+    throw new GjallarError('BAD_INPUT', 'An emitter gets no acknowledgements. Emit without a function.');
+  }
+}
 
 /** Sockets of a namespace on all servers. The methods are those of `@socket.io/redis-emitter`. */
 export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
@@ -67,11 +84,11 @@ export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
 
   /**
    * Sends an event to the sockets. It leaves at the end of this turn of the event loop.
-   * @throws GjallarError BAD_INPUT if the name of the event is reserved
+   * @throws GjallarError BAD_INPUT if clients would reject the name of the event, and if the last value is a function: nothing
+   *   can be acknowledged to an emitter
    */
   emit<Event extends keyof EmitEvents & string>(event: Event, ...values: Parameters<EmitEvents[Event]>): true {
-    if (RESERVED.has(event))
-      throw new GjallarError('BAD_INPUT', `"${event}" is a reserved event name. Use another one.`);
+    checkEvent(event, values, RESERVED);
     const { nsp, outgoing, encoder } = this.surroundings;
     const packet = { type: PacketType.EVENT, nsp, data: [event, ...values] };
     const { rooms, except, flags } = this.options();

@@ -158,6 +158,34 @@ test('flush says that no server listens, or what is lost', async () => {
   expect(() => new Emitter({} as never)).toThrow('needs a connection');
 });
 
+test('what would end clients or call handlers of connections is rejected', async () => {
+  const client = new Redis(redis.url);
+  const member = await startMember(onRedisFrames(redis.url, quiet));
+  try {
+    const pair = await pairOn(member);
+    const emitter = new Emitter(client);
+    const rejected = expect.objectContaining({ code: 'BAD_INPUT' });
+    for (const event of [undefined, null, {}, 'disconnect', 'connect_error']) {
+      expect(() => emitter.emit(event as never)).toThrow(rejected);
+      expect(() => emitter.to('room').emit(event as never, 1)).toThrow(rejected);
+    }
+    for (const event of [undefined, 'connect', 'connection', 'new_namespace']) {
+      expect(() => emitter.serverSideEmit(event as never, {})).toThrow(rejected);
+    }
+    expect(() => emitter.emit('n', 1, () => {})).toThrow(rejected);
+    expect(() => emitter.to(pair.socket.id).emit('n', () => {})).toThrow(rejected);
+    expect(await emitter.flush()).toEqual({ workers: undefined });
+    const ended = nextEvent(pair.client, 'end');
+    emitter.emit('end');
+    await ended;
+    expect(pair.received).toEqual([['end']]);
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    await member.close();
+  }
+});
+
 test('rooms may be numbers, and servers may have a parser of their own', async () => {
   const client = new Redis(redis.url);
   const member = await startMember(onRedisFrames(redis.url, quiet), { server: { parser: msgpack } });

@@ -58,12 +58,19 @@ async function compareWays(options: CompareOptions, environment: Environment): P
       throw new ApplicationError(`${relative('', options.file)} on ${title} ${error.message}`);
     });
   };
-  const first = await run(stock.title, stock, false);
+  const reference = async (title: string): Promise<Run> => {
+    const one = await run(title, stock, false);
+    const { 'the application': state } = one.observed;
+    if (state === 'runs') return one;
+    const hint = 'what came after it is not compared; leave out the event that ended it';
+    throw new ApplicationError(`${relative('', options.file)} on ${title}, with this traffic, ${state}; ${hint}`);
+  };
+  const first = await reference(stock.title);
   const own = await run(gjallar.title, gjallar, true).catch((error): Run => {
     if (!(error instanceof ApplicationError)) throw error;
     return { observed: { 'the application': error.message }, figures: undefined };
   });
-  const again = await run(`${stock.title} again`, stock, false);
+  const again = await reference(`${stock.title} again`);
   const isStarted = Object.keys(own.observed).length > 1 || own.observed['the application'] === 'runs';
   const behaviour = isStarted
     ? compareRuns(first.observed, again.observed, own.observed)

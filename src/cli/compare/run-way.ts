@@ -47,7 +47,7 @@ export async function runWay(
     const before = cpuMicros(application.pid);
     const { observed, ...played } = await play(steps, application.server, playing);
     const cpu = cpuMicros(application.pid) - before;
-    observed['the application'] = application.endedWith ? `ended: ${application.lastError}` : 'runs';
+    observed['the application'] = endOf(application) ?? 'runs';
     if (options.clients === 0 || application.endedWith) return { observed, figures: undefined };
     const first = steps.find((step) => step.do === 'connect');
     const figures = await measureCrowd(application.pid, application.server, {
@@ -62,6 +62,12 @@ export async function runWay(
   } finally {
     await application.stop();
   }
+}
+
+/** How the application ended, if it did. */
+function endOf({ endedWith, lastError }: Application): string | undefined {
+  if (!endedWith) return undefined;
+  return `ended: ${lastError || endedWith}`;
 }
 
 /** A way that does not run the application as it says would prove nothing. */

@@ -135,6 +135,14 @@ describe('an application that crashes', () => {
     });
   });
 
+  test('while clients talk to it on stock: exit code 2, and one line', async () => {
+    const { code, out, error } = await runCompare([app('crashes-later.cjs'), '--json', '--emit', 'crash everywhere']);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(error).toMatch(
+      /^gjallar: \S+crashes-later\.cjs on stock socket\.io \S+, with this traffic, ended: code 3; what came after it .*\n$/,
+    );
+  });
+
   test('because it never listens: exit code 2', async () => {
     const { code, error } = await runCompare([app('silent.cjs'), '--json', '--start-timeout', '1']);
     expect({ code, error }).toEqual({ code: 2, error: expect.stringMatching(/did not listen within 1 s; see --port/) });
