@@ -26,7 +26,7 @@ export const gallery = Object.fromEntries(
 /** What the gallery lacks, and why. */
 export const notRun = {
   'etherpad-lite': 'npm has only 1.8.14 of 2021; docs/gallery.md has a run of 2.5.3 by hand',
-  'excalidraw-room': 'not on npm',
+  'excalidraw-room': 'not on npm; docs/gallery.md has a run by hand',
   'The Lounge, MagicMirror': 'their newest versions on npm need Node.js 22',
   Directus: 'its realtime interface is WebSocket without Socket.IO',
   'uptime-kuma': 'npm has only 2.0.0-dev.0 of 2023; docs/gallery.md has a run of 2.5.3 by hand',
