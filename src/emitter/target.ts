@@ -2,7 +2,7 @@ import { MessageType } from 'socket.io-adapter';
 import { encodeBroadcast } from '../backplanes/frames/wire/broadcast.js';
 import { encodeMessage, type Message } from '../backplanes/frames/wire/cluster-message.js';
 import { EMITTER } from '../backplanes/frames/wire/emitted.js';
-import { PacketType } from '../compat/socket-io-parser.js';
+import { PacketType, reservedEvents } from '../compat/socket-io-parser.js';
 import { GjallarError } from '../errors.js';
 import type { EncodedPackets } from '../rooms/encoded-packet.js';
 import type { Outgoing } from './outgoing.js';
@@ -29,9 +29,6 @@ interface Selection {
 }
 
 export const everyone: Selection = { rooms: new Set(), except: new Set(), flags: {} };
-
-/** Events that clients reject, and close the connection. */
-const RESERVED = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
 
 /**
  * Servers and clients trust what an emitter sends, so one mistake would reach all of them.
@@ -88,7 +85,7 @@ export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
    *   can be acknowledged to an emitter
    */
   emit<Event extends keyof EmitEvents & string>(event: Event, ...values: Parameters<EmitEvents[Event]>): true {
-    checkEvent(event, values, RESERVED);
+    checkEvent(event, values, reservedEvents);
     const { nsp, outgoing, encoder } = this.surroundings;
     const packet = { type: PacketType.EVENT, nsp, data: [event, ...values] };
     const { rooms, except, flags } = this.options();

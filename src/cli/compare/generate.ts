@@ -1,3 +1,4 @@
+import { reservedEvents } from '../../compat/socket-io-parser.js';
 import type { Step } from '../../record/steps.js';
 
 /** An event that generated clients send. */
@@ -8,10 +9,8 @@ export interface SentEvent {
   ack: boolean;
 }
 
-const reserved = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
-
 /** Whether clients may not send an event of this name, because Socket.IO emits it itself. */
-export const isReserved = (event: string) => reserved.has(event);
+export const isReserved = (event: string) => reservedEvents.has(event);
 
 export interface Generated {
   namespaces: readonly string[];

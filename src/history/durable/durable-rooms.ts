@@ -1,4 +1,5 @@
 import type { Namespace } from 'socket.io';
+import { reservedEvents } from '../../compat/socket-io-parser.js';
 import { GjallarError } from '../../errors.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
@@ -15,8 +16,6 @@ import { seldomWarnings } from './warnings.js';
 const TRIM_INTERVAL_MS = 60_000;
 /** How long until a store that failed is asked again, in ms. */
 const RETRY_MS = 1000;
-/** Events that clients reject. */
-const RESERVED = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
 
 export interface PostOptions {
   /**
@@ -162,7 +161,7 @@ export class DurableRooms {
 
   private async keep(room: string, event: DurableEvent, { key }: PostOptions): Promise<AppendResult> {
     this.requireDurable(room);
-    if (typeof event.event !== 'string' || RESERVED.has(event.event)) {
+    if (typeof event.event !== 'string' || reservedEvents.has(event.event)) {
       throw new GjallarError('BAD_INPUT', `"${event.event}" cannot be the name of an event. Use another one.`);
     }
     const text = textOf(event);
