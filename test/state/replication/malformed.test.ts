@@ -1,19 +1,16 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { stateRooms } from '../../../src/rooms/state-figures.js';
-import { type StateRoom, stateRoom } from '../../../src/state/index.js';
 import type { Message } from '../../../src/state/replication/messages.js';
-import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
+import type { TestNode } from '../../rooms/support/node.js';
+import { HubWorkers } from '../support/hub-workers.js';
 
-let machine: Machine;
-const nodes: TestNode[] = [];
-const rooms: StateRoom[] = [];
+const workers = new HubWorkers();
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
 const { onMalformed } = stateRooms;
 let reasons: string[];
 
-beforeEach(async () => {
-  machine = await Machine.start();
+beforeEach(() => {
   process.on('unhandledRejection', note);
   reasons = [];
   stateRooms.onMalformed = (reason) => reasons.push(reason);
@@ -22,22 +19,8 @@ afterEach(async () => {
   process.off('unhandledRejection', note);
   stateRooms.onMalformed = onMalformed;
   unhandled.length = 0;
-  for (const room of rooms.splice(0)) room.close();
-  for (const node of nodes.splice(0)) await node.close();
-  await machine.remove();
+  await workers.remove();
 });
-
-async function start(): Promise<TestNode> {
-  const node = await startMember(await machine.openBackplane());
-  nodes.push(node);
-  return node;
-}
-
-function open(node: TestNode): StateRoom {
-  const room = stateRoom(node.io, 'quotes');
-  rooms.push(room);
-  return room;
-}
 
 /** Has a worker send something else instead of its next page. */
 function spoilNextPage({ io }: TestNode, fields: object): void {
@@ -57,14 +40,11 @@ test.each([
 ])(
   'a page with %s is dropped, and asked for again',
   async (_name, fields) => {
-    const [one, two] = [await start(), await start()];
-    const first = open(one);
-    await first.ready();
-    first.set('a', 1);
-    spoilNextPage(one, fields);
-    const second = open(two);
-    await second.ready();
-    expect(Object.fromEntries(second.entries())).toEqual({ a: 1 });
+    const first = await workers.start();
+    first.room.set('a', 1);
+    spoilNextPage(first.node, fields);
+    const second = await workers.start();
+    expect(Object.fromEntries(second.room.entries())).toEqual({ a: 1 });
     expect(reasons.length).toBe(1);
     expect(unhandled).toEqual([]);
   },
