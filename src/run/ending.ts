@@ -1,5 +1,5 @@
 import type { Server } from 'socket.io';
-import { stateStores } from '../rooms/state-store.js';
+import { stateStores } from '../rooms/stores.js';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 

@@ -31,9 +31,8 @@ import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
 import { Warnings } from '../operations/warnings.js';
-import { durableStores } from '../rooms/durable-stores.js';
 import { stateRooms } from '../rooms/state-figures.js';
-import { stateStores } from '../rooms/state-store.js';
+import { durableStores, stateStores } from '../rooms/stores.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportBuffers, reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
@@ -41,7 +40,7 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
-import { stateStoreHost } from './operator/state-store.js';
+import { durableStoreHost, stateStoreHost } from './operator/stores.js';
 import { parameterOf } from './placement/keys.js';
 import { PlaceMover } from './placement/mover.js';
 import { Placement } from './placement/placement.js';
@@ -119,7 +118,7 @@ export class MachineWorker implements EngineHost {
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
-    durableStores.reports = this;
+    durableStores.host = durableStoreHost(this);
     stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
@@ -190,7 +189,7 @@ export class MachineWorker implements EngineHost {
   private place(engine: Engine, placeBy: PlaceBy): void {
     this.placement ??= new Placement(
       () => this.backplanes[0]?.places,
-      (err) => this.log.error({ err }, PLACE_BY_FAULT),
+      (error) => this.log.error({ error }, PLACE_BY_FAULT),
     );
     this.placement.watch(engine, placeBy);
     if (!this.config.placeMoves || this.mover) return;

@@ -4,7 +4,7 @@ import { adminOf } from '../http/guard.js';
 import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
-import { stateStores } from '../rooms/state-store.js';
+import { stateStores } from '../rooms/stores.js';
 import type { TemplatedApp, us_listen_socket } from '../sockets.js';
 import { answerPrimary } from './answers.js';
 import type { Application } from './application.js';

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { GjallarError } from '../errors.js';
-import { stateStores } from '../rooms/state-store.js';
+import { stateStores } from '../rooms/stores.js';
 
 /** The options of a state room. */
 export interface StateRoomOptions {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type StateStoreHost, stateStores } from '../../src/rooms/state-store.js';
+import { type StateStoreHost, stateStores } from '../../src/rooms/stores.js';
 import type { StateRoom } from '../../src/state/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { RedisProcess } from '../support/redis.js';

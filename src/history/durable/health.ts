@@ -1,4 +1,4 @@
-import { type DurableFigures, durableStores } from '../../rooms/durable-stores.js';
+import { type DurableFigures, durableStores } from '../../rooms/stores.js';
 import { HistoryError } from '../errors.js';
 import { MeasuredHistory } from '../metrics.js';
 import type { OutageReports } from '../outage.js';
@@ -7,10 +7,6 @@ import { RedisHistoryStore } from '../redis/store.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
 import type { HistoryStore } from '../store.js';
 
-/** How long `/readyz` shows that a store has lost messages, in ms. */
-const LOST_MS = 3_600_000;
-/** How often the log says so, in ms: each room notices it. */
-const LOG_MS = 10_000;
 const LOST = 'the store of durable rooms has lost messages that it had confirmed';
 
 const nowhere: OutageReports = { log: { error: () => {}, info: () => {} }, problems: new Set() };
@@ -21,11 +17,9 @@ export class DurableHealth {
   readonly store: HistoryStore;
   private readonly outages: HistoryOutages;
   private readonly counts = { failures: 0, outages: 0, losses: 0 };
-  private readonly remove: () => void;
-  private loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(store: HistoryStore) {
-    const reports = durableStores.reports ?? nowhere;
+    const reports = durableStores.host ?? nowhere;
     const explain = (error: HistoryError) => {
       const why = store instanceof RedisHistoryStore ? store.whyDown : undefined;
       return why ? new HistoryError('HISTORY_UNAVAILABLE', why) : error;
@@ -39,7 +33,7 @@ export class DurableHealth {
         this.outages.failed(...what);
       },
     });
-    this.remove = durableStores.add(this);
+    durableStores.add(this);
   }
 
   get figures(): DurableFigures {
@@ -49,16 +43,11 @@ export class DurableHealth {
   /** A room began again without messages that this worker had delivered. */
   readonly onLost = (): void => {
     this.counts.losses++;
-    const { reports } = durableStores;
-    reports?.warnings.note(LOST, LOST_MS);
-    const now = performance.now();
-    if (now - this.loggedAt < LOG_MS) return;
-    this.loggedAt = now;
-    reports?.log.warn({ losses: this.counts.losses }, LOST);
+    durableStores.host?.onLost(LOST);
   };
 
   close(): void {
-    this.remove();
+    durableStores.remove(this);
     this.outages.close();
   }
 }

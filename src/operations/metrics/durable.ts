@@ -1,4 +1,4 @@
-import { type DurableFigures, durableStores } from '../../rooms/durable-stores.js';
+import { type DurableFigures, durableStores } from '../../rooms/stores.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /** The metrics of durable rooms. They have no values while the application has none. */

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/state-store.js';
+import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import type { ClientEvents } from './client.js';
 import { StoreHealth } from './health.js';
 import { type StoreClient, withStoreScripts } from './scripts.js';
