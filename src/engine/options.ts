@@ -38,7 +38,10 @@ export interface EngineOptions {
     request: any,
     done: (message: string | null | undefined, success: boolean) => void,
   ) => void;
-  /** Which pages of other origins may connect; options of the `cors` package. @default no others */
+  /**
+   * Which pages of other origins may use polling; options of the `cors` package. `origins` limits WebSockets too.
+   * @default no others
+   */
   cors?: CorsOptions | CorsOptionsDelegate;
   /** A cookie with the session's id, sent with the handshake: `true`, or the cookie's options. @default false */
   cookie?: boolean | (CookieSerializeOptions & { name?: string });
