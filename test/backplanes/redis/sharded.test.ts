@@ -221,8 +221,8 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     first.signal('SIGSTOP');
     const stopped = Date.now();
     await until(() => members.every(({ bus }) => !bus.traffic.isUp));
-    // At most 3.5 s, and some for a busy machine.
-    expect(Date.now() - stopped).toBeLessThan(6000);
+    // At most 3.5 s, and some for a busy machine. Without the check, TCP would take minutes.
+    expect(Date.now() - stopped).toBeLessThan(15_000);
     await until(() => members.every(({ bus }) => bus.traffic.isUp));
     for (const { told } of members) expect(told).toEqual([DOWN, UP]);
     await expectSpanned('replaced');

@@ -161,5 +161,5 @@ test('the users of a worker that was killed are gone within seconds', async () =
   process.kill(await server.pidOfWorker(doomed), 'SIGKILL');
   await witness.sees(21 - victims.length);
   expect(witness.names('left')).toEqual(victims);
-  expect(Date.now() - killed).toBeLessThan(12_000);
+  expect(Date.now() - killed).toBeLessThan(30_000);
 });

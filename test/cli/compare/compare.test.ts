@@ -99,7 +99,7 @@ test('the report has the costs, and says what differs', async () => {
   ]) {
     expect(out).toMatch(new RegExp(`^  ${title} +\\d+(\\.\\d)? +\\d+(\\.\\d)? +\\d+\\.\\d\\d$`, 'm'));
   }
-  expect(out).toMatch(/^ {2}cores at 2000 messages and 5 connects a second +0\.\d+ +0\.\d+ +\d+\.\d\d$/m);
+  expect(out).toMatch(/^ {2}cores at 2000 messages and 5 connects a second +\d+\.\d+ +\d+\.\d+ +\d+\.\d\d$/m);
 });
 
 describe('an application that crashes', () => {

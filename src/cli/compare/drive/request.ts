@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import type { Neutral } from './neutral.js';
 
-const MAX_ANSWER_MS = 10_000;
+/** As long as for an acknowledgement. Many servers of Socket.IO never answer other requests. */
+const MAX_ANSWER_MS = 3000;
 /** Of a longer body, only this part is compared, in bytes. */
 const MAX_BODY = 4 * 1024 * 1024;
 
@@ -35,7 +36,7 @@ export async function observeRequest(
   }
 }
 
-/** @throws the error of the connection, or one after 10 s */
+/** @throws the error of the connection, or one after 3 s */
 export function send({ host, port }: Server, method: string, path: string) {
   type Response = { status: number; headers: Record<string, unknown>; body: Buffer };
   return new Promise<Response>((resolve, reject) => {
