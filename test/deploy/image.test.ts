@@ -18,3 +18,14 @@ test('the image has a Node.js with a binary, on one release of Debian that is ne
   expect(base).toBe(release);
   expect(GLIBC[base!]).toBeGreaterThanOrEqual(2.38);
 });
+
+test('the build context has every file that the image copies', () => {
+  const allowed = read('.dockerignore')
+    .split('\n')
+    .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
+  const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
+    paths!.split(' '),
+  );
+  expect(copied.length).toBeGreaterThan(5);
+  expect(copied.filter((path) => !allowed.some((one) => one === path || one.startsWith(`${path}/`)))).toEqual([]);
+});
