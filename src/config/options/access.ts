@@ -58,8 +58,8 @@ export const access = {
   adminUser: option({
     name: 'ADMIN_USER',
     description:
-      'User name for /admin, /metrics, /api/stats and the actions (HTTP basic authentication); without it, counts are ' +
-      'public, names are hidden and actions are off.',
+      'User name for /admin, /metrics, /api/stats and the actions (HTTP basic authentication). Without it, counts are ' +
+      'public and actions are off; /admin hides names, and /api/stats hides them only if users need tokens.',
     default: 'none',
     accepts: 'a string without colons or control characters, together with ADMIN_PASSWORD',
     schema: line().refine((value) => !value?.includes(':')),
