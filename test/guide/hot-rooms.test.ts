@@ -3,7 +3,7 @@ import { connect as connectTo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { type RunningApplication, runApp, stopAll } from '../run/support/application.js';
 import { placesOf } from '../run/support/places.js';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
@@ -18,19 +18,32 @@ const ROOMS = ['doc-1', 'doc-2', 'doc-3', 'doc-4', 'a b', 'a+b', '0:hot', 'none'
 const webSocket = { transports: ['websocket'] };
 
 let folder: string;
-let app: RunningApplication;
+let machines: RunningApplication[];
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 
-beforeEach(async () => {
+/** Starts machines, and HAProxy as doctor configures it, with a socket that shows its counts. */
+async function start(count: number, workers: number): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'gjallar-hot-rooms-'));
-  const first = await freePorts(WORKERS);
-  const env = { WORKERS: String(WORKERS), WORKER_PORTS: String(first), PLACE: 'room', TRUST_PROXY: '1' };
-  app = await runApp('chat.mjs', { env });
-  const configuration = await configurationOf(['haproxy', '--place-max', String(PLACE_MAX)], env);
+  machines = [];
+  const ranges: string[] = [];
+  for (let machine = 0; machine < count; machine++) {
+    const first = await freePorts(workers);
+    const env = {
+      WORKERS: String(workers),
+      WORKER_PORTS: String(first),
+      PLACE: 'room',
+      TRUST_PROXY: '1',
+      DRAIN_TIMEOUT: '0',
+    };
+    machines.push(await runApp('chat.mjs', { env }));
+    ranges.push(`127.0.0.1:${first}-${first + workers - 1}`);
+  }
+  const options = ['--place', 'room', '--place-max', String(PLACE_MAX), '--addresses', ranges.join()];
+  const configuration = await configurationOf(['haproxy', ...options]);
   // Threads that choose at the same moment do not see each other's client: each further one could add one to a full worker.
   const global = `global\n    nbthread 1\n    stats socket ${folder}/stats level admin\n`;
   proxy = await startProxy('haproxy', `${global}${configuration}`);
-});
+}
 
 afterEach(async () => {
   disconnectAll();
@@ -75,9 +88,10 @@ async function expectToHear(clients: ChatClient[]): Promise<void> {
 }
 
 const expectPlaces = (expected: Record<string, number>) =>
-  until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify(expected));
+  until(async () => JSON.stringify(await placesOf(machines[0]!)) === JSON.stringify(expected));
 
 test('a room with more clients than --place-max fills one worker after the other, and other rooms stay', async () => {
+  await start(1, WORKERS);
   const owner = await pidFor('hot');
   const owners = await Promise.all(ROOMS.map(pidFor));
   const clients = open(CLIENTS, 'hot');
@@ -111,6 +125,7 @@ test('a room with more clients than --place-max fills one worker after the other
 }, 120_000);
 
 test('clients that start on polling spill over when their WebSockets arrive', async () => {
+  await start(1, WORKERS);
   const clients = open(CLIENTS, 'hot', {});
   await Promise.all(clients.map(upgraded));
   expect(await countsOf('hot')).toEqual([10, 10, 5]);
@@ -119,6 +134,7 @@ test('clients that start on polling spill over when their WebSockets arrive', as
 }, 60_000);
 
 test('clients on polling stay on the first worker, and clients without a key count nowhere', async () => {
+  await start(1, WORKERS);
   const owner = await pidFor('hot');
   const clients = open(PLACE_MAX + 2, 'hot', { transports: ['polling'] });
   expect(await tally(clients)).toEqual(new Map([[owner, clients.length]]));
@@ -128,9 +144,31 @@ test('clients on polling stay on the first worker, and clients without a key cou
 }, 60_000);
 
 test('a client cannot choose its worker, nor move others, with a header of its own', async () => {
+  await start(1, WORKERS);
   const owner = await pidFor('hot');
   const forged = open(2, 'hot', { ...webSocket, extraHeaders: { 'X-Gjallar-Rank': '1' } });
   expect(await tally([...open(2, 'hot'), ...forged])).toEqual(new Map([[owner, 4]]));
   expect(await countsOf('hot')).toEqual([4]);
   await expectPlaces({ in: 4, out: 0, none: 0 });
 }, 60_000);
+
+test.each([0, 1])(
+  'the members on a machine that is gone come to the other one: rank %i',
+  async (rank) => {
+    await start(2, 1);
+    const clients = open(PLACE_MAX + 5, 'hot');
+    const counts = await tally(clients);
+    const owner = await pidFor('hot');
+    const others = [...counts.keys()].filter((pid) => pid !== owner);
+    expect(counts).toEqual(new Map([owner, ...others].map((pid, index) => [pid, index === 0 ? PLACE_MAX : 5])));
+    const [gone, stays] = rank === 0 ? [owner, others[0]] : [others[0], owner];
+    const pids = await Promise.all(clients.map(pidOf));
+    const moving = clients.filter((_, index) => pids[index] === gone);
+    const back = Promise.all(moving.map((client) => nextEvent(client, 'connect')));
+    const first = (await (await fetch(`${machines[0]!.url}/pid`)).json()) as { pid: number };
+    await machines[first.pid === gone ? 0 : 1]!.stop();
+    await back;
+    expect(await tally(clients)).toEqual(new Map([[stays, clients.length]]));
+  },
+  60_000,
+);
