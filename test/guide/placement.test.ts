@@ -1,19 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { type RunningApplication, runApp, stopAll } from '../run/support/application.js';
-import { endWithFile } from '../support/children.js';
 import { connect, connected, disconnectAll, upgraded } from '../support/clients.js';
-import { envoyProgram } from '../support/envoy.js';
-import { freePort, freePorts } from '../support/ports.js';
+import { freePorts } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { until } from '../support/until.js';
 import { blockOf } from './support/blocks.js';
+import { configurationOf, proxies, startProxy } from './support/placing-proxy.js';
 
 const WORKERS = 2;
 const MACHINES = 2;
@@ -22,60 +18,7 @@ const KEYS = Array.from({ length: 120 }, (_, index) => `room-${index}`);
 afterEach(disconnectAll);
 afterAll(stopAll, 60_000);
 
-async function configurationOf(args: string[], env: Record<string, string> = {}): Promise<string> {
-  const { code, stdout, stderr } = await runToEnd(['doctor', '--proxy', ...args], env);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout;
-}
-
-const envoyPath = envoyProgram();
-if (!envoyPath) console.warn('Envoy cannot be had here: its configuration is not tested.');
-
-/** The command that keeps the proxy in the foreground, and what is around its configuration. */
-const proxies: Record<string, { command: string[]; around(text: string, folder: string): string }> = {
-  haproxy: { command: ['haproxy', '-db', '-f'], around: (text) => text },
-  nginx: {
-    command: ['nginx', '-e', 'stderr', '-c'],
-    around: (text, folder) =>
-      `daemon off; pid ${folder}/pid; error_log stderr; events {} http { access_log off; client_body_temp_path ${folder}; ` +
-      `proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;\n${text}}`,
-  },
-  ...(envoyPath && {
-    envoy: {
-      command: [envoyPath, '--use-dynamic-base-id', '-l', 'error', '--concurrency', '1', '-c'],
-      around: (text: string) => text,
-    },
-  }),
-};
-
-/** Runs a proxy with the configuration on a free port. */
-async function startProxy(name: string, configuration: string) {
-  const { command, around } = proxies[name]!;
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-placement-'));
-  const port = await freePort();
-  const file = join(folder, 'configuration.yaml');
-  writeFileSync(file, around(configuration.replace(/(\blisten |\bbind :|"port_value": )80\b/, `$1${port}`), folder));
-  const [program, ...args] = command as [string, ...string[]];
-  const env = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder };
-  const child = endWithFile(spawn(program, [...args, file], { env, stdio: ['ignore', 'ignore', 'pipe'] }), 'SIGTERM');
-  let errors = '';
-  child.stderr!.on('data', (chunk) => {
-    errors += chunk;
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(errors);
-    return (await fetch(`${url}/pid`).catch(() => undefined))?.status === 200;
-  });
-  return {
-    url,
-    stop: async () => {
-      child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
+if (!proxies.envoy) console.warn('Envoy cannot be had here: its configuration is not tested.');
 
 /** The process that the proxy sends a key to. */
 async function pidFor(url: string, key: string): Promise<number | undefined> {
@@ -146,6 +89,7 @@ const deployed = fileURLToPath(new URL('../../deploy', import.meta.url));
 
 test.each([
   ['haproxy/placement.cfg', ['haproxy']],
+  ['haproxy/hot-rooms.cfg', ['haproxy', '--place-max', '1000']],
   ['nginx/placement.conf', ['nginx']],
   ['envoy/placement.yaml', ['envoy', '--hash-balance-factor', '150']],
 ])('deploy/%s is what doctor prints', async (file, args) => {
@@ -218,8 +162,23 @@ test.each([
     'leave out --hash-balance-factor',
   ],
   [['nginx', '--place', 'room', '--addresses', 'x:1', '--check', '/readyz'], 'leave out --check'],
+  ...['0', '-1', '1.5', '1e3', 'many', '', '10000000'].map((value): [string[], string] => [
+    ['haproxy', '--place', 'room', '--addresses', 'x:1', `--place-max=${value}`],
+    '--place-max must be an integer from 1 to',
+  ]),
+  [['haproxy', '--place', 'room', '--addresses', 'x:1', '--place-max'], 'usage: gjallar doctor --proxy'],
+  [
+    ['nginx', '--place', 'room', '--addresses', 'x:1', '--place-max', '10'],
+    'nginx can bound only the first worker of a key',
+  ],
+  [['envoy', '--place', 'room', '--addresses', 'x:1', '--place-max', '10'], 'Envoy cannot count the clients of a key'],
+  [
+    ['haproxy', '--place', 'room', '--addresses', 'x:1', '--place-max', '10', '--hash-balance-factor', '150'],
+    'leave out --hash-balance-factor or --place-max',
+  ],
 ])('%j is answered with what to do', async (args, message) => {
   const { code, stderr } = await runToEnd(['doctor', '--proxy', ...args]);
   expect(code).toBe(1);
   expect(stderr).toContain(message);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
 });

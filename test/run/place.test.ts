@@ -5,7 +5,8 @@ import { connect, connected, disconnectAll, nextEvent, upgraded } from '../suppo
 import { freePorts } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { until } from '../support/until.js';
-import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
+import { pathOf, runApp, stopAll } from './support/application.js';
+import { placesOf } from './support/places.js';
 
 afterEach(async () => {
   disconnectAll();
@@ -21,23 +22,11 @@ async function start(env: Record<string, string> = {}) {
   return { app, urls: [first, first + 1].map((port) => `http://127.0.0.1:${port}`) as [string, string] };
 }
 
-/** The clients of both workers by their place, as the metrics say. */
-async function places({ admin }: RunningApplication, by = 'room'): Promise<Record<string, number>> {
-  const text = await (await fetch(`${admin}/metrics`)).text();
-  const counts: Record<string, number> = {};
-  for (const [, labels, count] of text.matchAll(/^gjallar_placed_clients\{(.*)\} (\d+)$/gm)) {
-    expect(labels).toContain(`by="${by}"`);
-    const place = /place="(\w+)"/.exec(labels!)![1]!;
-    counts[place] = (counts[place] ?? 0) + Number(count);
-  }
-  return counts;
-}
-
 test('a client is in its place where the newest client of its key came to', async () => {
   const { app, urls } = await start();
   const query = { room: 'doc-42' };
   const expectPlaces = (expected: Record<string, number>) =>
-    until(async () => JSON.stringify(await places(app)) === JSON.stringify(expected));
+    until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify(expected));
   const three = Array.from({ length: 3 }, () => connect(urls[0], { query }));
   await Promise.all([...three, connect(urls[1])].map(upgraded));
   await expectPlaces({ in: 3, out: 0, none: 1 });
@@ -62,7 +51,7 @@ test('PLACE_MOVES disconnects the clients that the proxy would send elsewhere no
   await connected(newest);
   expect((await gone).map(([reason]) => reason)).toEqual(old.map(() => 'transport close'));
   expect([other.connected, newest.connected]).toEqual([true, true]);
-  expect(await places(app)).toEqual({ in: 2, out: 0, none: 0 });
+  expect(await placesOf(app)).toEqual({ in: 2, out: 0, none: 0 });
 }, 60_000);
 
 /** What a client of HTTP alone reads. */
@@ -91,9 +80,9 @@ test('a client whose proxy has other workers in the middle of its handshake conn
   socket.send('5');
   socket.send('40');
   expect(String((await once(socket, 'message'))[0])).toMatch(/^40\{"sid"/);
-  await until(async () => Object.values(await places(app)).reduce((sum, count) => sum + count, 0) === 2);
+  await until(async () => Object.values(await placesOf(app)).reduce((sum, count) => sum + count, 0) === 2);
   socket.close();
-  await until(async () => Object.values(await places(app)).reduce((sum, count) => sum + count, 0) === 1);
+  await until(async () => Object.values(await placesOf(app)).reduce((sum, count) => sum + count, 0) === 1);
 }, 60_000);
 
 test.each([
@@ -114,7 +103,7 @@ test('a client that names the room in a way that the proxy does not read has no 
     (query) => new WebSocket(`${urls[1].replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket&${query}`),
   );
   await Promise.all(sockets.map((socket) => once(socket, 'message')));
-  await until(async () => JSON.stringify(await places(app)) === JSON.stringify({ in: 1, out: 0, none: 4 }));
+  await until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify({ in: 1, out: 0, none: 4 }));
   for (const socket of sockets) socket.terminate();
 }, 60_000);
 
@@ -122,7 +111,7 @@ test('placeBy finds the key in code', async () => {
   const app = await runApp('place-by.mjs');
   const clients = ['x-room', 'x-other'].map((name) => connect(app.url, { extraHeaders: { [name]: 'doc-42' } }));
   await Promise.all(clients.map(connected));
-  await until(async () => JSON.stringify(await places(app, '')) === JSON.stringify({ in: 1, out: 0, none: 1 }));
+  await until(async () => JSON.stringify(await placesOf(app, '')) === JSON.stringify({ in: 1, out: 0, none: 1 }));
 }, 60_000);
 
 test('PLACE sets the ports of the workers, and what doctor --proxy prints', async () => {

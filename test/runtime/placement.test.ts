@@ -28,9 +28,9 @@ class Client extends EventEmitter {
   isDismissed = false;
   readonly request: object;
 
-  constructor(room: string | undefined) {
+  constructor(room: string | undefined, rank?: string) {
     super();
-    this.request = { url: '', headers: {}, _query: { room } };
+    this.request = { url: '', headers: rank === undefined ? {} : { 'x-gjallar-rank': rank }, _query: { room } };
   }
 
   dismiss(): void {
@@ -44,7 +44,7 @@ let placement: Placement;
 let mover: PlaceMover;
 let unsettled: string[];
 let faults: unknown[];
-let connect: (room?: string) => Client;
+let connect: (room?: string, rank?: string) => Client;
 
 beforeEach(() => {
   now = 0;
@@ -63,8 +63,8 @@ beforeEach(() => {
     (key) => unsettled.push(key),
     () => now,
   );
-  connect = (room) => {
-    const client = new Client(room);
+  connect = (room, rank) => {
+    const client = new Client(room, rank);
     engine.emit('connection', client);
     return client;
   };
@@ -84,6 +84,17 @@ test('a key is announced with its first client, again when it is back, and until
   for (const client of clients) client.emit('close');
   expect(placement.counts).toEqual({ in: 0, out: 0, none: 1 });
   expect(arrivals.announced).toEqual(['room', 'room again', 'no room']);
+});
+
+test('the ranks of a key have places of their own, and a client without a rank has none', () => {
+  const ranks = ['0', '1', '15', 'none', '', '-1', '01', '100', '1, 2'];
+  const clients = ranks.map((rank) => connect('room', rank));
+  expect(arrivals.announced).toEqual(['room', 'room#1', 'room#15']);
+  expect(placement.counts).toEqual({ in: 3, out: 0, none: 6 });
+  arriveElsewhere('room#1');
+  now = 5000;
+  mover.turn();
+  expect(clients.map(({ isDismissed }) => isDismissed)).toEqual(ranks.map((rank) => rank === '1'));
 });
 
 test('clients follow after five seconds, fifty at a time, and only while the other worker has the key', () => {

@@ -84,7 +84,9 @@ export const PROGRAMS = [
     usedBy: [
       'guide/proxies.test.ts',
       ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
-      ...(name === 'haproxy' ? ['support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts'] : []),
+      ...(name === 'haproxy'
+        ? ['guide/hot-rooms.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
+        : []),
     ],
   })),
   // Several hosts on one machine.

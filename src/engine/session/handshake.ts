@@ -2,7 +2,7 @@ import { handshakeErrors } from '../../errors.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { applyMiddleware } from '../http/middleware.js';
-import { EngineRequest } from '../http/request.js';
+import { EngineRequest, RANK_HEADER, type RequestParts } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import type { EngineSettings } from '../options.js';
@@ -68,9 +68,7 @@ export class Handshake {
    * @param adopted called when the application knows the session, or when the session has ended
    */
   adopt({ id, parts }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
-    // Cookies that came with the answer to the handshake are on the request for the WebSocket.
-    const cookie = upgrade?.request.headers.cookie ?? parts.headers.cookie;
-    const request = new EngineRequest(cookie ? { ...parts, headers: { ...parts.headers, cookie } } : parts);
+    const request = new EngineRequest(withUpgrade(parts, upgrade));
     const transport = this.make.polling(request);
     const session = new Session(id, this.host, transport, request);
     this.sessions.set(id, session);
@@ -157,6 +155,16 @@ export class Handshake {
       return fail(error);
     }
   }
+}
+
+/**
+ * The handshake's request, with what only the request for the WebSocket has: cookies that came with the answer to the handshake,
+ * and the rank by which a proxy has placed the WebSocket.
+ */
+function withUpgrade(parts: RequestParts, upgrade: HttpExchange | undefined): RequestParts {
+  const { cookie, [RANK_HEADER]: rank } = upgrade?.request.headers ?? {};
+  if (!cookie && !rank) return parts;
+  return { ...parts, headers: { ...parts.headers, ...(cookie && { cookie }), ...(rank && { [RANK_HEADER]: rank }) } };
 }
 
 /** The handshake's request, once it has been answered where the session was before. */

@@ -1,4 +1,4 @@
-import type { EngineRequest } from '../../engine/http/request.js';
+import { type EngineRequest, RANK_HEADER } from '../../engine/http/request.js';
 import type { PlaceBy } from '../../engine/options.js';
 
 /**
@@ -15,6 +15,17 @@ export function parameterOf(name: string): PlaceBy {
     const end = found.index + found[0].length;
     return end === url.length || url[end] === '&' ? found[1] : undefined;
   };
+}
+
+/**
+ * The key of a client at the rank that the proxy has given it: the clients of each rank have a place of their own. Undefined for
+ * a client without a key, and for one that went elsewhere because all workers of its key were full.
+ */
+export function rankedKey(key: string | undefined, { headers }: EngineRequest): string | undefined {
+  const rank = headers[RANK_HEADER];
+  if (!key || rank === undefined || rank === '0') return key;
+  // A parameter cannot contain the character between them.
+  return /^[1-9]\d?$/.test(rank) ? `${key}#${rank}` : undefined;
 }
 
 /**

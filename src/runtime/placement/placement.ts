@@ -2,7 +2,7 @@ import type { KeyArrivals } from '../../backplanes/frames/key-arrivals.js';
 import type { Engine } from '../../engine/engine.js';
 import type { PlaceBy } from '../../engine/options.js';
 import type { Session } from '../../engine/session/session.js';
-import { keyOf } from './keys.js';
+import { keyOf, rankedKey } from './keys.js';
 
 /** A key with clients on this worker. */
 export interface PlacedKey {
@@ -46,7 +46,9 @@ export class Placement {
 
   watch(engine: Engine, placeBy: PlaceBy): void {
     engine.on('connection', (session: Session) => {
-      const name = keyOf(session.request, placeBy, (fault) => this.report(fault));
+      const { request } = session;
+      const key = keyOf(request, placeBy, (fault) => this.report(fault));
+      const name = rankedKey(key, request);
       if (name) return this.enter(name, session);
       this.withoutKey++;
       session.once('close', () => this.withoutKey--);

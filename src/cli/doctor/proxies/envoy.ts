@@ -1,3 +1,4 @@
+import { GjallarError } from '../../../errors.js';
 import type { ProxyRequest } from './request.js';
 
 const HTTP_MANAGER =
@@ -5,7 +6,13 @@ const HTTP_MANAGER =
 const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router';
 
 /** A static configuration of Envoy, as JSON, which is YAML too. */
-export function envoy({ place, addresses, check, balanceFactor }: ProxyRequest): string {
+export function envoy({ place, addresses, check, balanceFactor, placeMax }: ProxyRequest): string {
+  if (placeMax) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'Envoy cannot count the clients of a key; leave out --place-max, or use haproxy',
+    );
+  }
   const route = {
     match: { prefix: '/' },
     route: {

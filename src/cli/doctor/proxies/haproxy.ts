@@ -1,17 +1,16 @@
-import { createHash } from 'node:crypto';
+import { type Backend, backendOf } from './haproxy-backend.js';
+import { COUNTS, rankRules, ranksOf } from './haproxy-ranks.js';
 import type { ProxyRequest } from './request.js';
 
 /** HAProxy 2.6 or later. */
-export function haproxy({ place, addresses, check, balanceFactor }: ProxyRequest): string {
-  const http = check && [
-    '    option httpchk',
-    `    http-check send meth GET uri ${check} ver HTTP/1.1 hdr Host localhost`,
-    '    http-check expect status 200',
+export function haproxy({ place, addresses, check, balanceFactor, placeMax }: ProxyRequest): string {
+  const byPlace = [
+    `    # Clients with the same ?${place}= meet on one worker. Clients without it go by their address.`,
+    `    http-request set-var(txn.place) url_param(${place})`,
+    '    http-request set-var(txn.place) src unless { var(txn.place) -m len gt 0 }',
   ];
-  const bounded = balanceFactor && [
-    '    # A worker that is this far above the average, in percent, passes clients on to the next one in their order.',
-    `    hash-balance-factor ${balanceFactor}`,
-  ];
+  const backend: Backend = { addresses, check, balanceFactor };
+  const ranks = placeMax ? ranksOf(addresses) : 1;
   return `${[
     'defaults',
     '    mode http',
@@ -29,31 +28,10 @@ export function haproxy({ place, addresses, check, balanceFactor }: ProxyRequest
     'frontend web',
     '    bind :80',
     '    option forwardfor',
+    ...(placeMax ? rankRules(place, placeMax, ranks) : []),
     '    default_backend gjallar',
     '',
-    'backend gjallar',
-    `    # Clients with the same ?${place}= meet on one worker. Clients without it go by their address.`,
-    `    http-request set-var(txn.place) url_param(${place})`,
-    '    http-request set-var(txn.place) src unless { var(txn.place) -m len gt 0 }',
-    '    balance hash var(txn.place)',
-    '    hash-type consistent sdbm avalanche',
-    ...(bounded || []),
-    ...(http || []),
-    '    # A high weight spreads keys evenly. With an id by its address, a worker keeps its keys when others come or go.',
-    '    default-server weight 100 check inter 1s fastinter 500ms fall 3 rise 2',
-    ...serversOf(addresses),
+    ...backendOf(backend, 0, placeMax ? COUNTS : byPlace),
+    ...Array.from({ length: ranks - 1 }, (_, index) => ['', ...backendOf(backend, index + 1, [])]).flat(),
   ].join('\n')}\n`;
-}
-
-/** HAProxy derives the place of a server in its order from the lowest 20 bits of its id. */
-const MAX_ID = 2 ** 20 - 1;
-
-function serversOf(addresses: readonly string[]): string[] {
-  const ids = new Set<number>();
-  return addresses.map((address) => {
-    let id = 1 + (createHash('sha256').update(address).digest().readUInt32BE() % MAX_ID);
-    while (ids.has(id)) id = 1 + (id % MAX_ID);
-    ids.add(id);
-    return `    server ${address.replace(/[[\]]/g, '')} ${address} id ${id}`;
-  });
 }

@@ -2,11 +2,17 @@ import { GjallarError } from '../../../errors.js';
 import type { ProxyRequest } from './request.js';
 
 /** For the `http` block of nginx. */
-export function nginx({ place, addresses, check, balanceFactor }: ProxyRequest): string {
+export function nginx({ place, addresses, check, balanceFactor, placeMax }: ProxyRequest): string {
   if (balanceFactor) {
     throw new GjallarError(
       'BAD_CONFIG',
       'nginx has no bound for hashing; leave out --hash-balance-factor, or use haproxy',
+    );
+  }
+  if (placeMax) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'nginx can bound only the first worker of a key; leave out --place-max, or use haproxy',
     );
   }
   if (check) {

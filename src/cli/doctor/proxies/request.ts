@@ -6,7 +6,7 @@ import { addressesIn } from './addresses.js';
 
 export const PROXY_USAGE =
   'usage: gjallar doctor --proxy haproxy|nginx|envoy [--place NAME] [--addresses HOST:PORT-PORT,…] [--check PATH] ' +
-  '[--hash-balance-factor PERCENT]';
+  '[--hash-balance-factor PERCENT] [--place-max CLIENTS]';
 
 /** What the configuration of a proxy is made from. */
 export interface ProxyRequest {
@@ -19,6 +19,8 @@ export interface ProxyRequest {
   readonly check: string | undefined;
   /** How far a worker may be above the average load, in percent of it, before clients go to the next one. */
   readonly balanceFactor: number | undefined;
+  /** How many WebSockets of a key a worker gets before further ones go to the next worker; undefined for no bound. */
+  readonly placeMax: number | undefined;
 }
 
 /**
@@ -42,12 +44,24 @@ export function readProxyRequest(args: readonly string[], config: Config): Proxy
   if (check !== undefined && !/^\/[\w./-]*$/.test(check)) {
     throw new GjallarError('BAD_CONFIG', '--check must be a path, such as /readyz');
   }
-  return { proxy: given.proxy!, place, addresses, check, balanceFactor: factorOf(given['hash-balance-factor']) };
+  const balanceFactor = factorOf(given['hash-balance-factor']);
+  const placeMax = placeMaxOf(given['place-max']);
+  if (balanceFactor !== undefined && placeMax !== undefined) {
+    throw new GjallarError('BAD_CONFIG', 'both pass clients on; leave out --hash-balance-factor or --place-max');
+  }
+  return { proxy: given.proxy!, place, addresses, check, balanceFactor, placeMax };
 }
 
 function valuesOf(args: readonly string[]) {
   const text = { type: 'string' } as const;
-  const options = { proxy: text, place: text, addresses: text, check: text, 'hash-balance-factor': text };
+  const options = {
+    proxy: text,
+    place: text,
+    addresses: text,
+    check: text,
+    'hash-balance-factor': text,
+    'place-max': text,
+  };
   try {
     return parseArgs({ args: [...args], options }).values;
   } catch {
@@ -70,4 +84,10 @@ function factorOf(given: string | undefined): number | undefined {
   const factor = /^\d{3,5}$/.test(given) ? Number(given) : 0;
   if (factor > 100 && factor <= 65_535) return factor;
   throw new GjallarError('BAD_CONFIG', '--hash-balance-factor must be an integer from 101 to 65535, such as 150');
+}
+
+function placeMaxOf(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  if (/^[1-9]\d{0,6}$/.test(given)) return Number(given);
+  throw new GjallarError('BAD_CONFIG', '--place-max must be an integer from 1 to 9999999, such as 1000');
 }

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect as connectTo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test } from '@jest/globals';
+import { type RunningApplication, runApp, stopAll } from '../run/support/application.js';
+import { placesOf } from '../run/support/places.js';
+import { type ChatClient, connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
+import { freePorts } from '../support/ports.js';
+import { until } from '../support/until.js';
+import { configurationOf, startProxy } from './support/placing-proxy.js';
+
+const WORKERS = 3;
+const PLACE_MAX = 10;
+const CLIENTS = 25;
+const ROOMS = ['doc-1', 'doc-2', 'doc-3', 'doc-4', 'a b', 'a+b', '0:hot', 'none', '#', '%[src]', '"', 'x'.repeat(300)];
+const webSocket = { transports: ['websocket'] };
+
+let folder: string;
+let machines: RunningApplication[];
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+
+/** Starts machines, and HAProxy as doctor configures it, with a socket that shows its counts. */
+async function start(count: number, workers: number): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'gjallar-hot-rooms-'));
+  machines = [];
+  const ranges: string[] = [];
+  for (let machine = 0; machine < count; machine++) {
+    const first = await freePorts(workers);
+    const env = {
+      WORKERS: String(workers),
+      WORKER_PORTS: String(first),
+      PLACE: 'room',
+      TRUST_PROXY: '1',
+      DRAIN_TIMEOUT: '0',
+    };
+    machines.push(await runApp('chat.mjs', { env }));
+    ranges.push(`127.0.0.1:${first}-${first + workers - 1}`);
+  }
+  const options = ['--place', 'room', '--place-max', String(PLACE_MAX), '--addresses', ranges.join()];
+  const configuration = await configurationOf(['haproxy', ...options]);
+  // Threads that choose at the same moment do not see each other's client: each further one could add one to a full worker.
+  const global = `global\n    nbthread 1\n    stats socket ${folder}/stats level admin\n`;
+  proxy = await startProxy('haproxy', `${global}${configuration}`);
+}
+
+afterEach(async () => {
+  disconnectAll();
+  await proxy.stop();
+  await stopAll();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** How many WebSockets HAProxy counts for each rank of a key. */
+async function countsOf(key: string): Promise<number[]> {
+  const socket = connectTo(join(folder, 'stats'));
+  socket.write('show table gjallar\n');
+  const counts: number[] = [];
+  for (const [, rank, name, count] of (await text(socket)).matchAll(/ key=(\d+):(\S+) .*conn_cur=(\d+)/g)) {
+    if (name === key) counts[Number(rank)] = Number(count);
+  }
+  return counts;
+}
+
+const open = (count: number, room: string, options: object = webSocket) =>
+  Array.from({ length: count }, () => connect(proxy.url, { query: { room }, ...options }));
+
+const pidOf = (client: ChatClient) =>
+  (client as never as { emitWithAck(event: 'pid'): Promise<number> }).emitWithAck('pid');
+
+/** The workers of clients with the number of clients on each. */
+async function tally(clients: ChatClient[]): Promise<Map<number, number>> {
+  await Promise.all(clients.map(connected));
+  const counts = new Map<number, number>();
+  for (const pid of await Promise.all(clients.map(pidOf))) counts.set(pid, (counts.get(pid) ?? 0) + 1);
+  return counts;
+}
+
+/** The worker that a room without other clients has. */
+const pidFor = async (room: string) =>
+  ((await (await fetch(`${proxy.url}/pid?room=${encodeURIComponent(room)}`)).json()) as { pid: number }).pid;
+
+async function expectToHear(clients: ChatClient[]): Promise<void> {
+  const heard = Promise.all(clients.map((client) => nextEvent(client, 'said')));
+  (clients.at(-1) as never as { emit(...event: string[]): void }).emit('say', 'hello');
+  expect(await heard).toEqual(clients.map(() => ['hello']));
+}
+
+const expectPlaces = (expected: Record<string, number>) =>
+  until(async () => JSON.stringify(await placesOf(machines[0]!)) === JSON.stringify(expected));
+
+test('a room with more clients than --place-max fills one worker after the other, and other rooms stay', async () => {
+  await start(1, WORKERS);
+  const owner = await pidFor('hot');
+  const owners = await Promise.all(ROOMS.map(pidFor));
+  const clients = open(CLIENTS, 'hot');
+  const counts = await tally(clients);
+  expect([...counts.values()].sort((a, b) => b - a)).toEqual([10, 10, 5]);
+  expect(counts.get(owner)).toBe(PLACE_MAX);
+  expect(await countsOf('hot')).toEqual([10, 10, 5]);
+  await expectToHear(clients);
+  await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
+
+  const others = ROOMS.flatMap((room) => open(1, room));
+  await Promise.all(others.map(connected));
+  expect(await Promise.all(others.map(pidOf))).toEqual(owners);
+  expect(await Promise.all(ROOMS.map(pidFor))).toEqual(owners);
+
+  // Clients of the first worker leave, and as many come: the room fills the first worker again, and not the last one.
+  const pids = await Promise.all(clients.map(pidOf));
+  const first = clients.filter((_, index) => pids[index] === owner);
+  const left = first.slice(0, 6);
+  for (const client of left) client.disconnect();
+  await until(async () => (await countsOf('hot'))[0] === PLACE_MAX - left.length);
+  const back = open(left.length, 'hot');
+  expect(await tally(back)).toEqual(new Map([[owner, left.length]]));
+  await expectToHear([...clients.filter((client) => client.connected), ...back]);
+
+  // All workers of the room are full: the rest goes by its address, and has no place.
+  const rest = open(8, 'hot');
+  await Promise.all(rest.map(connected));
+  expect(await countsOf('hot')).toEqual([10, 10, 10]);
+  await expectPlaces({ in: 3 * PLACE_MAX + ROOMS.length, out: 0, none: 3 });
+}, 120_000);
+
+test('clients that start on polling spill over when their WebSockets arrive', async () => {
+  await start(1, WORKERS);
+  const clients = open(CLIENTS, 'hot', {});
+  await Promise.all(clients.map(upgraded));
+  expect(await countsOf('hot')).toEqual([10, 10, 5]);
+  await expectToHear(clients);
+  await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
+}, 60_000);
+
+test('clients on polling stay on the first worker, and clients without a key count nowhere', async () => {
+  await start(1, WORKERS);
+  const owner = await pidFor('hot');
+  const clients = open(PLACE_MAX + 2, 'hot', { transports: ['polling'] });
+  expect(await tally(clients)).toEqual(new Map([[owner, clients.length]]));
+  const without = Array.from({ length: 2 * PLACE_MAX }, () => connect(proxy.url, webSocket));
+  expect((await tally(without)).size).toBe(1);
+  expect(await countsOf('')).toEqual([]);
+}, 60_000);
+
+test('a client cannot choose its worker, nor move others, with a header of its own', async () => {
+  await start(1, WORKERS);
+  const owner = await pidFor('hot');
+  const forged = open(2, 'hot', { ...webSocket, extraHeaders: { 'X-Gjallar-Rank': '1' } });
+  expect(await tally([...open(2, 'hot'), ...forged])).toEqual(new Map([[owner, 4]]));
+  expect(await countsOf('hot')).toEqual([4]);
+  await expectPlaces({ in: 4, out: 0, none: 0 });
+}, 60_000);
+
+test.each([0, 1])(
+  'the members on a machine that is gone come to the other one: rank %i',
+  async (rank) => {
+    await start(2, 1);
+    const clients = open(PLACE_MAX + 5, 'hot');
+    const counts = await tally(clients);
+    const owner = await pidFor('hot');
+    const others = [...counts.keys()].filter((pid) => pid !== owner);
+    expect(counts).toEqual(new Map([owner, ...others].map((pid, index) => [pid, index === 0 ? PLACE_MAX : 5])));
+    const [gone, stays] = rank === 0 ? [owner, others[0]] : [others[0], owner];
+    const pids = await Promise.all(clients.map(pidOf));
+    const moving = clients.filter((_, index) => pids[index] === gone);
+    const back = Promise.all(moving.map((client) => nextEvent(client, 'connect')));
+    const first = (await (await fetch(`${machines[0]!.url}/pid`)).json()) as { pid: number };
+    await machines[first.pid === gone ? 0 : 1]!.stop();
+    await back;
+    expect(await tally(clients)).toEqual(new Map([[stays, clients.length]]));
+  },
+  60_000,
+);
