@@ -7,7 +7,7 @@ import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { printTable, record } from './harness/results.js';
-import { runRow } from './harness/run.js';
+import { runRow } from './harness/row/run.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };
 

@@ -2,7 +2,7 @@ import { benchmarks } from '../benchmarks/index.js';
 import { UsageError } from '../harness/command.js';
 import { provenance } from '../harness/provenance.js';
 import { record } from '../harness/results.js';
-import { runRow } from '../harness/run.js';
+import { runRow } from '../harness/row/run.js';
 import { buildAt } from './build.js';
 import { figures } from './figures.js';
 import { readRatchet, tighten, writeRatchet } from './ratchet.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { measure, usageOf } from '../harness/measure.js';
-import { recordMemory } from '../harness/memory.js';
-import { keptUp } from '../harness/verdict.js';
-import { openRoom } from './room.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { recordMemory } from '../harness/row/memory.js';
+import { keptUp } from '../harness/row/verdict.js';
+import { openRoom } from './rooms/room.js';
 import { shown } from './shown.js';
 
 const CLIENTS = 1000;

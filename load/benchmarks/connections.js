@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
 import { cpuMicros } from '../harness/cpu.js';
-import { ManyClients } from '../harness/many-clients.js';
-import { measure, usageOf } from '../harness/measure.js';
-import { machineMemory } from '../harness/memory.js';
 import { pssOf } from '../harness/processes.js';
+import { ManyClients } from '../harness/row/many-clients.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { machineMemory } from '../harness/row/memory.js';
 import { shown } from './shown.js';
 
 /** Each client sends 30 characters at this interval in ms, as in workload 4, and is pinged as often, by Socket.IO's default. */

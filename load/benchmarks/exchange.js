@@ -1,5 +1,5 @@
-import { measure, usageOf } from '../harness/measure.js';
-import { keptUp } from '../harness/verdict.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { keptUp } from '../harness/row/verdict.js';
 
 /**
  * Clients send, and the server answers each of them. `offered` is how many answers a second that makes.

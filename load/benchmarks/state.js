@@ -1,6 +1,6 @@
-import { measure, usageOf } from '../harness/measure.js';
-import { recordMemory } from '../harness/memory.js';
-import { keptUp } from '../harness/verdict.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { recordMemory } from '../harness/row/memory.js';
+import { keptUp } from '../harness/row/verdict.js';
 import { shown } from './shown.js';
 
 const ROOM = 'quotes';
@@ -142,7 +142,13 @@ export default {
   run: (row) => (row.cell.event ? runJoins(row) : runWatchers(row)),
 };
 
-const clustered = (mode, parts) => ({ program: 'state-nodes', mode, processes: 2, ...parts });
+const clustered = (mode, parts) => ({
+  program: 'hosted-nodes',
+  application: 'state/state-program',
+  mode,
+  processes: 2,
+  ...parts,
+});
 
 /** The same on two workers, and on two machines over Redis. One of them publishes. */
 export const stateNodes = {

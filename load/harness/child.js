@@ -9,7 +9,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
-/** A child process that answers orders: see `generator/process.js` and `peers/control.js` for the other end. */
+/** A child process that answers orders: see `generator/process.js` and `peers/support/control.js` for the other end. */
 export class Child {
   #answers = new Map();
   #nextId = 0;

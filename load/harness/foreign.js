@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Programs that are not written for Node are folders, of `load/peers/` for the most part. `peer.js` in there says how one is
+// Programs that are not written for Node are folders, of `load/peers/foreign/` for the most part. `peer.js` in there says how one is
 // built and run:
 // - `toolchain`: a command that tells the version of what builds it, and fails where there is none
 // - `build`: the command that builds it, run in its folder. What it makes goes to `target/`
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 // - `env`: variables to build and run it with
 
 const MAX_BUILD_MS = 600_000;
-const peers = new URL('../peers/', import.meta.url);
+const peers = new URL('../peers/foreign/', import.meta.url);
 const prepared = new Map();
 
 /** @typedef {{ command: string[], cwd: string, warmUp?: number, env?: Record<string, string> }} Foreign */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { atExit } from '../torture/support/at-exit.js';
+import { atExit } from '../harness/at-exit.js';
 
 export const HOST = '127.0.0.1';
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { freePort } from '../peers/free-port.js';
-import { atExit } from '../torture/support/at-exit.js';
+import { atExit } from '../harness/at-exit.js';
+import { freePort } from '../harness/free-port.js';
 import { ApplicationProcess, accepts, HOST } from './process.js';
 import { Visitor } from './visitor.js';
 import { root, ways } from './ways.js';

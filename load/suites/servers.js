@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { own } from '../harness/at-exit.js';
+import { freePort } from '../harness/free-port.js';
+import { Redis } from '../harness/servers/redis.js';
 import { accepts, HOST } from '../matrix/process.js';
-import { freePort } from '../peers/free-port.js';
-import { Redis } from '../torture/faults/redis.js';
-import { own } from '../torture/support/at-exit.js';
 import { bareEnvironment } from '../torture/support/service.js';
 
 const app = fileURLToPath(new URL('app.mjs', import.meta.url));

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../../harness/child.js';
-import { machineShare, machineUse } from '../../harness/measure.js';
 import { cpuOf } from '../../harness/processes.js';
+import { machineShare, machineUse } from '../../harness/row/measure.js';
+import { startRedis } from '../../harness/servers/own-redis.js';
 import { tokenFor } from '../fuzz/tokens.js';
 import { Service } from '../support/service.js';
-import { startRedis } from './redis.js';
 import { faultsOf, isNoisy } from './verdict.js';
 import { Watch } from './watch.js';
 
@@ -22,8 +22,8 @@ const PREPARATION_MS = 60_000;
 /** A stop that has not ended by then is made an immediate one, in ms. */
 const STOP_PATIENCE = 3000;
 
-const attackerFile = fileURLToPath(new URL('attacker.js', import.meta.url));
-const probesFile = fileURLToPath(new URL('probes.js', import.meta.url));
+const attackerFile = fileURLToPath(new URL('attacker/attacker.js', import.meta.url));
+const probesFile = fileURLToPath(new URL('probes/probes.js', import.meta.url));
 
 /**
  * Runs one attack against a fresh server.

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
 import { io } from 'socket.io-client';
-import { freePort } from '../../peers/free-port.js';
-import { Disk } from '../faults/disk.js';
-import { Postgres } from '../faults/postgres.js';
-import { Redis } from '../faults/redis.js';
+import { freePort } from '../../harness/free-port.js';
+import { Disk } from '../../harness/servers/disk.js';
+import { Postgres } from '../../harness/servers/postgres.js';
+import { Redis } from '../../harness/servers/redis.js';
 import { Station } from './station.js';
 
 /**

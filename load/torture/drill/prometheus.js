@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../peers/free-port.js';
-import { end, own } from '../support/at-exit.js';
+import { end, own } from '../../harness/at-exit.js';
+import { freePort } from '../../harness/free-port.js';
 
 const PROGRAM = '/usr/bin/prometheus';
 const rules = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { own } from '../../harness/at-exit.js';
 import { startService } from '../../harness/service.js';
-import { own } from '../support/at-exit.js';
 import { bareEnvironment, RunningService } from '../support/service.js';
 
 /** A server that faults are injected into, one after the other. */

@@ -5,8 +5,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../peers/free-port.js';
-import { end, own } from '../support/at-exit.js';
+import { end, own } from '../../harness/at-exit.js';
+import { freePort } from '../../harness/free-port.js';
 
 /**
  * HAProxy in front of one server, on two ports. Behind `own`, each client's connection has a connection to the server of its

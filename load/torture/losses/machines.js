@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
-import { freePort } from '../../peers/free-port.js';
-import { Members } from '../faults/members.js';
-import { Redis } from '../faults/redis.js';
+import { freePort } from '../../harness/free-port.js';
+import { Redis } from '../../harness/servers/redis.js';
+import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 import { Service } from '../support/service.js';
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { own } from '../../harness/at-exit.js';
 import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
-import { own } from '../support/at-exit.js';
 import { LogLines } from '../support/log-lines.js';
 import { bareEnvironment } from '../support/service.js';
 

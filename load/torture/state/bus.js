@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../peers/free-port.js';
-import { hasRedis, startRedis } from '../attack/redis.js';
-import { own } from '../support/at-exit.js';
-import { startRedisCluster } from './redis-cluster.js';
+import { own } from '../../harness/at-exit.js';
+import { freePort } from '../../harness/free-port.js';
+import { hasRedis, startRedis } from '../../harness/servers/own-redis.js';
+import { startRedisCluster } from '../../harness/servers/redis-cluster.js';
 
 const noServer = async () => ({ url: undefined, stop: async () => {} });
 

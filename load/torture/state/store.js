@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
-import { freePort } from '../../peers/free-port.js';
-import { Redis } from '../faults/redis.js';
+import { freePort } from '../../harness/free-port.js';
+import { Redis } from '../../harness/servers/redis.js';
 
 const KEY = 'gjallar:{state:%2F:quotes}';
 /** How long it hangs at most, in ms: longer than the workers wait for an answer. */

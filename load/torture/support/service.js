@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { own } from '../../harness/at-exit.js';
 import { descriptorsOf } from '../../harness/processes.js';
 import { startService, WITHOUT_LIMITS } from '../../harness/service.js';
-import { own } from './at-exit.js';
 
 /**
  * What a service needs of the environment; what is set here for another does not hold for it. Reloads are quick where the
