@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
-import { freePort } from '../../load/harness/free-port.js';
+import { freePort } from '../../load/harness/ports.js';
 import { startService } from '../../load/harness/service.js';
 import { grafana } from './grafana.mjs';
 import { image } from './image.mjs';

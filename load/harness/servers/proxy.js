@@ -3,10 +3,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../free-port.js';
+import { own } from '../at-exit.js';
+import { accepts, freePort } from '../ports.js';
 import { program } from '../service.js';
 
 /** @typedef {'place' | 'spread'} ProxyKind whether the clients of a room meet on one node, or take turns over all */
@@ -28,17 +28,28 @@ import { program } from '../service.js';
 export async function startProxy(folder, host, addresses, kind, namespace) {
   const port = await freePort(host);
   const nodePorts = namespace && (await Promise.all(addresses.map(() => freePort(host))));
-  const file = join(folder, 'haproxy.cfg');
   const direct = nodePorts?.map((nodePort, index) => directTo(addresses[index], `${host}:${nodePort}`)) ?? [];
   const text = [configurationOf(`${host}:${port}`, addresses, kind), ...direct].join('\n');
-  writeFileSync(file, namespace ? text.replace(/^ +server .*/gm, `$& namespace ${namespace}`) : text);
+  const given = namespace ? text.replace(/^ +server .*/gm, `$& namespace ${namespace}`) : text;
+  const child = await startHaproxy(folder, given, [port], host);
+  return child && { port, nodePorts, child };
+}
+
+/**
+ * HAProxy with a configuration, once it listens on these ports.
+ * @param {string} folder for the configuration
+ * @returns {Promise<import('node:child_process').ChildProcess | undefined>} undefined where it is not installed
+ */
+export async function startHaproxy(folder, configuration, ports, host = '127.0.0.1') {
+  const file = join(folder, `haproxy-${ports[0]}.cfg`);
+  writeFileSync(file, configuration);
   // Debian installs it where an account that is not root often does not look.
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-  const child = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'ignore'], env });
+  const child = own(spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'ignore'], env }));
   const missing = await Promise.race([once(child, 'error').then(() => true), once(child, 'spawn').then(() => false)]);
   if (missing) return undefined;
-  while (!(await answers(host, port))) await sleep(50);
-  return { port, nodePorts, child };
+  for (const port of ports) while (!(await accepts(port, host))) await sleep(20);
+  return child;
 }
 
 const directTo = (address, from) => `listen ${from}\n    bind ${from}\n    server node ${address}\n`;
@@ -54,11 +65,4 @@ function configurationOf(listens, addresses, kind) {
   const placed = `global\n    nbthread 1\n    maxconn 9000\n\n${text}`;
   if (kind === 'place') return placed;
   return placed.replace(/ +balance hash .*\n +hash-type .*\n/, '    balance roundrobin\n');
-}
-
-function answers(host, port) {
-  return new Promise((resolve) => {
-    const socket = connect(port, host, () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
 }

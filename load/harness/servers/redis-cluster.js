@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
-import { freePort } from '../free-port.js';
+import { freePort } from '../ports.js';
 import { Redis } from './redis.js';
 
 /** The slots of each node. */
@@ -17,18 +14,14 @@ const SLOTS = [
 export async function startRedisCluster() {
   const nodes = [];
   const stop = async () => {
-    for (const { redis, directory } of nodes) {
-      await redis.kill();
-      rmSync(directory, { recursive: true, force: true });
-    }
+    for (const { redis } of nodes) await redis.stop();
   };
   for (let at = 0; at < SLOTS.length; at++) {
-    const directory = mkdtempSync(join(tmpdir(), 'gjallar-cluster-'));
-    const [port, busPort] = [await freePort('127.0.0.1'), await freePort('127.0.0.1')];
+    const busPort = await freePort();
     // By itself it would listen on the port plus 10,000, which may be none.
     const settings = ['--cluster-enabled', 'yes', '--cluster-port', `${busPort}`];
-    const redis = await Redis.start({ directory, host: '127.0.0.1', port, settings });
-    nodes.push({ redis, directory, port, busPort });
+    const redis = await Redis.start({ settings });
+    nodes.push({ redis, port: redis.port, busPort });
   }
   await meet(nodes);
   return { url: nodes.map(({ redis }) => redis.url).join(','), stop };

@@ -1,22 +1,38 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { end, own } from '../at-exit.js';
+import { freePort } from '../ports.js';
 
 const KEPT = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/** Whether there is a redis-server on this machine. */
+export function hasRedis() {
+  return spawnSync('redis-server', ['--version']).status === 0;
+}
 
 /** A Redis that keeps on disk what it has confirmed, unless other settings say otherwise. */
 export class Redis {
   #child;
   #args;
   #launch;
+  #isTemporary;
 
-  /** @param {{ directory: string, host: string, port: number, launch?: typeof spawn, settings?: string[] }} options */
-  static async start({ directory, host, port, launch = spawn, settings = KEPT }) {
+  /**
+   * @param {{ directory?: string, host?: string, port?: number, launch?: typeof spawn, settings?: string[] }} [options]
+   *   without a `directory`, it gets one that `stop()` removes
+   */
+  static async start({ directory, host = '127.0.0.1', port, launch = spawn, settings = KEPT } = {}) {
     const redis = new Redis();
-    const basics = ['--bind', host, '--port', String(port), '--protected-mode', 'no', '--dir', directory];
+    redis.#isTemporary = directory === undefined;
+    redis.directory = directory ?? mkdtempSync(join(tmpdir(), 'gjallar-redis-'));
+    redis.port = port ?? (await freePort(host));
+    const basics = ['--bind', host, '--port', `${redis.port}`, '--protected-mode', 'no', '--dir', redis.directory];
     redis.#args = [...basics, '--save', '', ...settings];
     redis.#launch = launch;
-    redis.url = `redis://${host}:${port}`;
+    redis.url = `redis://${host}:${redis.port}`;
     await redis.begin();
     return redis;
   }
@@ -47,5 +63,11 @@ export class Redis {
   async restart() {
     await this.kill();
     await this.begin();
+  }
+
+  /** Ends it for good. */
+  async stop() {
+    await this.kill();
+    if (this.#isTemporary) rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
 // A server of many workers on one port. Each worker says when it listens; then the primary tells the port.
 
 import cluster from 'node:cluster';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../harness/ports.js';
 
 const { HOST, WORKERS, PING_INTERVAL } = process.env;
 
@@ -11,7 +11,7 @@ export const pingInterval = Number(PING_INTERVAL);
 /** @param {(host: string, port: number, listening: () => void) => void} serve runs in each worker */
 export async function runCluster(serve) {
   if (!cluster.isPrimary) return serve(HOST, Number(process.env.PORT), () => process.send('listening'));
-  const port = await freePort(HOST);
+  const port = await freePort();
   let listening = 0;
   cluster.on('message', (_worker, message) => {
     if (message !== 'listening') return;

@@ -4,12 +4,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../harness/free-port.js';
+import { accepts, freePort } from '../../harness/ports.js';
 import { familyOf } from '../../harness/processes.js';
 import { Hosts, removeOrphans, whyNoHosts } from '../../harness/servers/hosts.js';
 import { startProxy } from '../../harness/servers/proxy.js';
@@ -155,10 +154,4 @@ async function startBroker(name, ...args) {
   return { port, pid: child.pid };
 }
 
-function answers(port) {
-  if (hosts) return hosts.answers('broker', port);
-  return new Promise((resolve) => {
-    const socket = connect(port, host, () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
-}
+const answers = (port) => hosts?.answers('broker', port) ?? accepts(port, host);

@@ -1,5 +1,5 @@
 import { UsageError } from '../../harness/command.js';
-import { hasRedis } from '../../harness/servers/own-redis.js';
+import { hasRedis } from '../../harness/servers/redis.js';
 import { progress } from '../support/scenario.js';
 import { attacks } from './attacks.js';
 import { runRow } from './row.js';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Child } from '../../harness/child.js';
 import { cpuOf } from '../../harness/processes.js';
 import { machineShare, machineUse } from '../../harness/row/measure.js';
-import { startRedis } from '../../harness/servers/own-redis.js';
+import { Redis } from '../../harness/servers/redis.js';
 import { tokenFor } from '../fuzz/tokens.js';
 import { Service } from '../support/service.js';
 import { faultsOf, isNoisy } from './verdict.js';
@@ -32,7 +32,7 @@ const probesFile = fileURLToPath(new URL('probes/probes.js', import.meta.url));
  * @param {{ seconds: number, rate: number, sockets?: string }} options `sockets`: `native` or `portable`
  */
 export async function runRow(attack, pass, { sockets, ...options }) {
-  const redis = pass.isRedis ? await startRedis() : undefined;
+  const redis = pass.isRedis ? await Redis.start() : undefined;
   const environment = {
     DRAIN_TIMEOUT: '0',
     WORKERS: String(WORKERS),

@@ -1,9 +1,7 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
-import { freePort } from '../../harness/free-port.js';
 import { Redis } from '../../harness/servers/redis.js';
 import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
@@ -24,26 +22,23 @@ const FAULTS = ['empty', 'empty twice', 'older', 'shorter'];
 
 /** @param {{ machines: number, downtimes: number[], seed: number, times: number, minutes: number }} options */
 export async function lossesOn({ machines, downtimes, seed, times, minutes }) {
-  const directory = mkdtempSync(join(tmpdir(), 'torture-losses-'));
-  const port = await freePort('127.0.0.1');
-  const redis = await Redis.start({ directory, host: '127.0.0.1', port, settings: ['--appendonly', 'no'] });
+  const redis = await Redis.start({ settings: ['--appendonly', 'no'] });
   const services = [];
   try {
     for (let index = 0; index < machines; index++) {
       services.push(await Service.start({ REDIS_URL: redis.url, WORKERS: '2', ...OPERATOR }));
     }
-    const place = { name: `${machines} ${machines === 1 ? 'machine' : 'machines'}`, directory, redis, services };
+    const place = { name: `${machines} ${machines === 1 ? 'machine' : 'machines'}`, redis, services };
     const each = FAULTS.flatMap((fault) => downtimes.map((downtime) => ({ fault, downtime })));
     const order = shuffled(Array.from({ length: times }, () => each).flat(), randomFrom(seed));
     return await injectLosses(place, order, Date.now() + minutes * 60_000);
   } finally {
     await Promise.all(services.map((service) => service.stop()));
-    await redis.kill();
-    rmSync(directory, { recursive: true, force: true });
+    await redis.stop();
   }
 }
 
-async function injectLosses({ name, directory, redis, services }, order, end) {
+async function injectLosses({ name, redis, services }, order, end) {
   const members = new Members((index) => services[index % services.length].url, {
     count: 6,
     rooms: ['north', 'south', 'east'],
@@ -54,8 +49,8 @@ async function injectLosses({ name, directory, redis, services }, order, end) {
   const done = new Map();
   const tally = { lost: 0, unserved: 0, untold: 0 };
   const isCurrent = ({ epoch }) => !gone.has(epoch);
-  const snapshot = join(directory, 'dump.rdb');
-  const oldest = join(directory, 'oldest.rdb');
+  const snapshot = join(redis.directory, 'dump.rdb');
+  const oldest = join(redis.directory, 'oldest.rdb');
 
   /** Ends Redis. Whatever was acknowledged until it returns is the store's to lose. */
   const takeDown = async (downtime) => {

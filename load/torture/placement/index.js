@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { atExit, own } from '../../harness/at-exit.js';
-import { freePort } from '../../harness/free-port.js';
+import { atExit } from '../../harness/at-exit.js';
+import { freePort } from '../../harness/ports.js';
 import { familyOf } from '../../harness/processes.js';
 import { startProxy } from '../../harness/servers/proxy.js';
 import { Redis } from '../../harness/servers/redis.js';
@@ -36,7 +36,7 @@ export async function run({ short, times = short ? 1 : 3 }) {
   const rooms = Array.from({ length: clients / 10 }, (_, index) => `room-${index}`);
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-placement-'));
   atExit(() => rmSync(directory, { recursive: true, force: true }));
-  const redis = await Redis.start({ directory, host: HOST, port: await freePort(HOST), settings: [] });
+  const redis = await Redis.start({ settings: [] });
   const machines = [];
   for (let index = 0; index < MACHINES; index++) {
     machines.push(await Machine.start({ workers: short ? 1 : 2, redisUrl: redis.url, drain: short ? '1s' : '5s' }));
@@ -44,7 +44,6 @@ export async function run({ short, times = short ? 1 : 3 }) {
   const addresses = machines.flatMap((machine) => machine.ports).map((port) => `${HOST}:${port}`);
   const proxy = await startProxy(directory, HOST, addresses, 'place');
   if (!proxy) throw new Error('haproxy is not installed');
-  own(proxy.child);
   const url = `http://${HOST}:${proxy.port}`;
   const residents = new Residents(url);
   await residents.add(clients, rooms);
@@ -75,7 +74,7 @@ export async function run({ short, times = short ? 1 : 3 }) {
     await machines[0].stop();
     machines[1].kill();
     proxy.child.kill();
-    await redis.kill();
+    await redis.stop();
   }
   return figures;
 }
@@ -134,7 +133,7 @@ class Machine {
     const machine = new Machine();
     machine.options = options;
     // Ports in a row, which nobody else asks for meanwhile.
-    const first = await freePort(HOST);
+    const first = await freePort();
     machine.ports = Array.from({ length: options.workers }, (_, index) => first + index);
     await machine.#begin();
     return machine;

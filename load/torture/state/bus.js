@@ -2,11 +2,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { own } from '../../harness/at-exit.js';
-import { freePort } from '../../harness/free-port.js';
-import { hasRedis, startRedis } from '../../harness/servers/own-redis.js';
+import { freePort } from '../../harness/ports.js';
+import { hasRedis, Redis } from '../../harness/servers/redis.js';
 import { startRedisCluster } from '../../harness/servers/redis-cluster.js';
 
 const noServer = async () => ({ url: undefined, stop: async () => {} });
+
+async function startRedis() {
+  const redis = await Redis.start();
+  return { url: redis.url, stop: () => redis.stop() };
+}
 
 /** What starts the server of each backplane, by the value of the option BUS. */
 const servers = {
@@ -25,7 +30,7 @@ export async function startBus(name = hasRedis() ? 'redis-frames' : 'embedded') 
 }
 
 async function startNats() {
-  const port = await freePort('127.0.0.1');
+  const port = await freePort();
   const path = `${process.env.PATH}:/usr/sbin`;
   const child = own(
     spawn('nats-server', ['--addr', '127.0.0.1', '--port', `${port}`], {

@@ -1,8 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../harness/free-port.js';
 import { Redis } from '../../harness/servers/redis.js';
 import { Front } from '../languages/front.js';
 import { progress } from '../support/scenario.js';
@@ -38,8 +34,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
   const commit = commitOf(from);
   progress(`building ${commit}`);
   const older = build(commit);
-  const directory = mkdtempSync(join(tmpdir(), 'torture-versions-'));
-  const redis = await Redis.start({ directory, host: '127.0.0.1', port: await freePort('127.0.0.1') });
+  const redis = await Redis.start();
   const environment = { REDIS_URL: redis.url, BUS: bus, DRAIN_TIMEOUT: `${DRAIN_MS}ms` };
   const running = new Set();
   const start = async (main) => {
@@ -120,8 +115,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     talkers?.close();
     for (const front of fronts) front.close();
     await Promise.all([...running].map((service) => service.stop()));
-    await redis.kill();
-    rmSync(directory, { recursive: true, force: true });
+    await redis.stop();
   }
 }
 
