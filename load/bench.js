@@ -1,7 +1,7 @@
 // The benchmarks: `npm run bench -- [benchmark…] [options]`. See README.md beside this file.
 
 import { fileURLToPath } from 'node:url';
-import { commitOf } from './against/build.js';
+import { versionOf } from './against/build.js';
 import { figures } from './against/figures.js';
 import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
@@ -109,7 +109,7 @@ function readArguments() {
     rejectUnknown('figure', positionals, Object.keys(figures));
     return {
       ...values,
-      against: commitOf(values.against),
+      against: versionOf(values.against),
       rounds,
       names: positionals.length > 0 ? positionals : Object.keys(figures),
     };

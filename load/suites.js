@@ -3,8 +3,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { atExit } from './harness/at-exit.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
+import { atExit } from './harness/process/at-exit.js';
 import { servers } from './suites/servers.js';
 import { folderOf, Suite, suites } from './suites/suite.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
-import { cpuMicros } from '../harness/cpu.js';
-import { pssOf } from '../harness/processes.js';
+import { cpuMicros } from '../harness/process/cpu.js';
+import { pssOf } from '../harness/process/processes.js';
 import { ManyClients } from '../harness/row/many-clients.js';
 import { measure, usageOf } from '../harness/row/measure.js';
 import { machineMemory } from '../harness/row/memory.js';

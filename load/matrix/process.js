@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { atExit } from '../harness/at-exit.js';
 import { accepts } from '../harness/ports.js';
+import { atExit } from '../harness/process/at-exit.js';
 
 export const HOST = '127.0.0.1';
 

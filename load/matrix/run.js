@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { atExit } from '../harness/at-exit.js';
 import { accepts, freePort } from '../harness/ports.js';
+import { atExit } from '../harness/process/at-exit.js';
 import { ApplicationProcess } from './process.js';
 import { Visitor } from './visitor.js';
 import { root, ways } from './ways.js';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { own } from '../harness/at-exit.js';
 import { freePort } from '../harness/ports.js';
+import { own } from '../harness/process/at-exit.js';
 import { startHaproxy } from '../harness/servers/proxy.js';
 import { Redis } from '../harness/servers/redis.js';
 import { program, startService } from '../harness/service.js';

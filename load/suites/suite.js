@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { own } from '../harness/at-exit.js';
 import { UsageError } from '../harness/command.js';
+import { own } from '../harness/process/at-exit.js';
 
 /** The suites, each with its folder in a checkout of socket.io. */
 export const suites = {

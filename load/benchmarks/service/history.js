@@ -1,5 +1,5 @@
 import { Histogram } from '../../generator/histogram.js';
-import { cpuMicros } from '../../harness/cpu.js';
+import { cpuMicros } from '../../harness/process/cpu.js';
 import { HOST } from '../../harness/row/peer.js';
 import { shown } from '../shown.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { cpuMicros } from '../../harness/cpu.js';
+import { cpuMicros } from '../../harness/process/cpu.js';
 import { measure, usageOf } from '../../harness/row/measure.js';
 import { HOST } from '../../harness/row/peer.js';
 import { shown } from '../shown.js';

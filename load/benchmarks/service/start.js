@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childrenOf, cpuOf } from '../../harness/processes.js';
+import { childrenOf, cpuOf } from '../../harness/process/processes.js';
 
 const WORKERS = 2;
 /** How often the processes of a reload are looked at, in ms. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Histogram } from '../../generator/histogram.js';
-import { Child } from '../child.js';
-import { generatorCore } from '../cores.js';
+import { Child } from '../process/child.js';
+import { generatorCore } from '../process/cores.js';
 import { HOST } from './peer.js';
 
 // A process may be limited to 20,000 descriptors.

@@ -1,6 +1,6 @@
-import { Child } from '../child.js';
-import { generatorCore } from '../cores.js';
-import { foreignProgram } from '../foreign.js';
+import { Child } from '../process/child.js';
+import { generatorCore } from '../process/cores.js';
+import { foreignProgram } from '../process/foreign.js';
 import { machineMemory } from './memory.js';
 
 // A process may be limited to 20,000 descriptors.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foreignProgram } from '../foreign.js';
+import { foreignProgram } from '../process/foreign.js';
 import { ManyClients } from './many-clients.js';
 import { Peer } from './peer.js';
 

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuShare } from '../cpu.js';
+import { cpuShare } from '../process/cpu.js';
+import { machineShare, machineUse } from '../process/machine.js';
 import { activity } from './fleet.js';
 import { helperShares } from './peer.js';
 import { GENERATOR_LIMIT } from './verdict.js';
@@ -65,17 +65,3 @@ function load(processes) {
   const busiest = Math.max(...perCore.values());
   return { shares: processes.map(({ share }) => share), busiest, saturated: busiest > GENERATOR_LIMIT };
 }
-
-/** Busy and total ticks of the machine, to tell what other programs took meanwhile. */
-export function machineUse() {
-  try {
-    const [line] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
-    const [user, nice, system, idle, iowait, irq, softirq] = line.trim().split(/\s+/).slice(1).map(Number);
-    return { at: Date.now(), busy: user + nice + system + irq + softirq, idle: idle + iowait };
-  } catch {
-    return { at: Date.now(), busy: Number.NaN, idle: Number.NaN };
-  }
-}
-
-/** Busy cores between two readings. */
-export const machineShare = (before, after) => ((after.busy - before.busy) * 10) / (after.at - before.at);

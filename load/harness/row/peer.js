@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Child } from '../child.js';
-import { serverCores } from '../cores.js';
-import { cpuShare, readCpu } from '../cpu.js';
-import { foreignPeer } from '../foreign.js';
-import { rssOf } from '../processes.js';
+import { Child } from '../process/child.js';
+import { serverCores } from '../process/cores.js';
+import { cpuShare, readCpu } from '../process/cpu.js';
+import { foreignPeer } from '../process/foreign.js';
+import { rssOf } from '../process/processes.js';
 
 const here = fileURLToPath(new URL('../../../', import.meta.url));
 

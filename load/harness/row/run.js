@@ -1,4 +1,4 @@
-import { within } from '../child.js';
+import { within } from '../process/child.js';
 import { Fleet } from './fleet.js';
 import { Peer } from './peer.js';
 import { verdict } from './verdict.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { now } from '../../generator/clock.js';
-import { commandOn, generatorCore } from '../cores.js';
-import { cpuShare, readCpu } from '../cpu.js';
+import { commandOn, generatorCore } from '../process/cores.js';
+import { cpuShare, readCpu } from '../process/cpu.js';
 import { GENERATOR_LIMIT } from './verdict.js';
 
 const SAMPLE = 250;

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { atExit } from '../at-exit.js';
+import { atExit } from '../process/at-exit.js';
 
 const SELF = '10.0.0.254';
 
@@ -81,17 +81,6 @@ export class Hosts {
   /** The namespace of a host, or of the bridge that reaches all of them. */
   namespaceOf(name) {
     return this.#full(name);
-  }
-
-  /** Whether a program on a host listens on a port of the host's address. */
-  answers(name, port) {
-    try {
-      const command = `exec 3<>/dev/tcp/${this.addressOf(name)}/${port}`;
-      ip('netns', 'exec', this.#full(name), 'timeout', '1', 'bash', '-c', command);
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   /** Cuts a host off: what it sends is lost without an error. */

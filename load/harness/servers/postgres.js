@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { end, own } from '../at-exit.js';
+import { end, own } from '../process/at-exit.js';
 
 const installed = '/usr/lib/postgresql';
 

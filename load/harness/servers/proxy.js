@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { own } from '../at-exit.js';
 import { accepts, freePort } from '../ports.js';
+import { own } from '../process/at-exit.js';
 import { program } from '../service.js';
 
 /** @typedef {'place' | 'spread'} ProxyKind whether the clients of a room meet on one node, or take turns over all */

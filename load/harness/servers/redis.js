@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { end, own } from '../at-exit.js';
 import { freePort } from '../ports.js';
+import { end, own } from '../process/at-exit.js';
 
 const KEPT = ['--appendonly', 'yes', '--appendfsync', 'always'];
 

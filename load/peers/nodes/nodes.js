@@ -7,11 +7,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { accepts, freePort } from '../../harness/ports.js';
-import { familyOf } from '../../harness/processes.js';
+import { familyOf } from '../../harness/process/processes.js';
 import { Hosts, removeOrphans, whyNoHosts } from '../../harness/servers/hosts.js';
+import { startNats } from '../../harness/servers/nats.js';
 import { startProxy } from '../../harness/servers/proxy.js';
+import { Redis } from '../../harness/servers/redis.js';
 import { addressIn } from '../../harness/service.js';
 import { settings, unavailable } from '../support/control.js';
 
@@ -21,9 +21,6 @@ const { host, nodes = 1, bus, proxy, redis = nodes > 1 && bus !== 'nats' } = set
  * them, and the generators reach the proxy.
  */
 const hosts = settings.apart ? makeHosts() : undefined;
-
-/** Redis would otherwise accept only clients of its own host. */
-const unprotected = hosts ? ['--protected-mode', 'no'] : [];
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
 const children = [];
@@ -51,25 +48,17 @@ export async function runNodes(file, env = {}, args = []) {
   const common = { PORT: hosts ? '3000' : '0', DATA_DIR: folder, TMPDIR: folder, LOG_LEVEL: 'error', ...env };
   const helpers = {};
   if (redis) {
-    const { port, pid } = await startBroker(
-      'redis-server',
-      '--bind',
-      hostOf('broker'),
-      '--save',
-      '',
-      '--dir',
-      folder,
-      ...unprotected,
-    );
-    if (!port) return unavailable('redis-server is not installed');
-    common.REDIS_URL = `redis://${hostOf('broker')}:${port}`;
-    helpers.redis = pid;
+    const settings = { directory: folder, settings: [], ...broker() };
+    const started = await Redis.start(settings).catch(() => undefined);
+    if (!started) return unavailable('redis-server is not installed');
+    common.REDIS_URL = started.url;
+    helpers.redis = started.pid;
   }
   if (bus === 'nats') {
-    const { port, pid } = await startBroker('nats-server', '--addr', hostOf('broker'));
-    if (!port) return unavailable('nats-server is not installed');
-    common.NATS_URL = `nats://${hostOf('broker')}:${port}`;
-    helpers.nats = pid;
+    const started = await startNats(broker()).catch(() => undefined);
+    if (!started) return unavailable('nats-server is not installed');
+    common.NATS_URL = started.url;
+    helpers.nats = started.pid;
   }
   const started = [];
   for (let i = 0; i < nodes; i++) started.push(await startNode(nodeName(i), file, common, args));
@@ -141,17 +130,5 @@ function portFrom(child) {
   });
 }
 
-/** @returns {Promise<{ port?: number, pid?: number }>} nothing where the program is not installed */
-async function startBroker(name, ...args) {
-  const port = hosts ? 6379 : await freePort(host);
-  // Debian installs nats-server where an account that is not root often does not look.
-  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-  const child = launcherOn('broker')(name, ['--port', port, ...args], { stdio: 'ignore', env });
-  const missing = await Promise.race([once(child, 'error').then(() => true), once(child, 'spawn').then(() => false)]);
-  if (missing) return {};
-  children.push(child);
-  while (!(await answers(port))) await sleep(50);
-  return { port, pid: child.pid };
-}
-
-const answers = (port) => hosts?.answers('broker', port) ?? accepts(port, host);
+/** Where the broker runs. */
+const broker = () => ({ host: hostOf('broker'), port: hosts ? 6379 : undefined, launch: launcherOn('broker') });

@@ -1,6 +1,7 @@
 // How a peer talks to the harness over IPC: it says when it is ready and answers two orders.
 
 import { now } from '../../generator/clock.js';
+import { answerOrders } from '../../harness/process/orders.js';
 
 const orders = {
   cpu() {
@@ -16,8 +17,7 @@ const orders = {
   },
 };
 
-process.on('message', ({ id, order }) => process.send({ id, result: orders[order]() }));
-process.on('disconnect', () => process.exit());
+answerOrders(orders);
 
 /** Where to listen and how often to ping, the same for every peer of a row. */
 export const settings = JSON.parse(process.argv[2]);

@@ -1,49 +1,38 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { eventFrame, textFrame, upgradeRequest } from '../../generator/wire.js';
-import { takeFrame } from '../../harness/frame.js';
-import { HOST } from '../../harness/row/peer.js';
+import { eventFrame, textFrame } from '../../generator/wire.js';
+import { Connection, opcodes, upgradeRequest } from '../../harness/connection.js';
 
 const PING = '2';
 const PONG = '3';
-const CLOSE = 8;
 /** A close frame without a reason, masked (RFC 6455, section 5.5.1). */
 const CLOSING = Buffer.from([0x88, 0x80, 1, 2, 3, 4]);
+/** No frame is waited for in vain: the pings come on and on, or the connection ends. */
+const PATIENCE_MS = 60_000;
 
 /** A WebSocket client that shows every frame as it is on the wire, for the test of the peers. */
 export class ByteClient {
-  #upgraded = false;
-  #bytes = Buffer.alloc(0);
+  #connection;
+  #answering;
   #frames = [];
   #pings = 0;
   #heard = () => {};
+  #reading;
 
-  static async open(port, options) {
-    const socket = connect(port, HOST);
-    const client = new ByteClient(socket, options);
-    socket.write(upgradeRequest(HOST, port, 0));
-    await client.#until(() => client.#upgraded);
+  static async open(port, { answering = true } = {}) {
+    const client = new ByteClient();
+    client.#answering = answering;
+    client.#connection = new Connection(port).write(upgradeRequest('/socket.io/?EIO=4&transport=websocket'));
+    assert.equal((await client.#connection.response())?.status, 101);
+    client.#reading = client.#read();
     return client;
   }
 
-  constructor(socket, { answering = true } = {}) {
-    this.socket = socket;
-    this.answering = answering;
-    socket.on('data', (chunk) => {
-      this.#bytes = Buffer.concat([this.#bytes, chunk]);
-      this.#read();
-      this.#heard();
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => this.#heard());
-  }
-
   send(packet) {
-    this.socket.write(textFrame(packet));
+    this.#connection.write(textFrame(packet));
   }
 
   event(...event) {
-    this.socket.write(eventFrame(...event));
+    this.#connection.write(eventFrame(...event));
   }
 
   /** The next frame that is not a ping. */
@@ -56,46 +45,41 @@ export class ByteClient {
     return this.#until(() => this.#pings >= count);
   }
 
-  async ended() {
-    // Also by a reset: a server that closes at once does not wait for our close frame.
-    if (!this.socket.destroyed) await new Promise((resolve) => this.socket.once('close', resolve));
+  /** Resolves when the peer has ended the connection. */
+  ended() {
+    return this.#reading;
   }
 
   close() {
-    this.socket.destroy();
+    this.#connection.end();
   }
 
   async #until(condition) {
     while (!condition()) {
-      if (this.socket.destroyed) throw new Error('the peer closed the connection');
+      if (this.#connection.isClosed) throw new Error('the peer closed the connection');
       await new Promise((resolve) => {
         this.#heard = resolve;
       });
     }
   }
 
-  #read() {
-    if (!this.#upgraded && !this.#readResponse()) return;
-    for (let frame = takeFrame(this.#bytes); frame; frame = takeFrame(this.#bytes)) {
-      this.#bytes = this.#bytes.subarray(frame.length);
-      const text = frame.payload.toString();
-      if (text !== PING) {
-        this.#frames.push({ head: frame.head.toString('hex'), text });
-        if (frame.opcode === CLOSE) this.socket.write(CLOSING);
-      } else {
-        this.#pings++;
-        if (this.answering) this.send(PONG);
-      }
+  async #read() {
+    for (;;) {
+      const frame = await this.#connection.frame(PATIENCE_MS);
+      if (frame) this.#take(frame);
+      this.#heard();
+      if (!frame) return;
     }
   }
 
-  /** Reads the answer to the upgrade request, once it is there as a whole. */
-  #readResponse() {
-    const end = this.#bytes.indexOf('\r\n\r\n');
-    if (end === -1) return false;
-    assert.match(this.#bytes.toString('latin1'), /^HTTP\/1\.1 101 /);
-    this.#bytes = this.#bytes.subarray(end + 4);
-    this.#upgraded = true;
-    return true;
+  #take({ opcode, head, payload }) {
+    const text = payload.toString();
+    if (text !== PING) {
+      this.#frames.push({ head: head.toString('hex'), text });
+      if (opcode === opcodes.close) this.#connection.write(CLOSING);
+    } else {
+      this.#pings++;
+      if (this.#answering) this.send(PONG);
+    }
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Child } from '../../harness/child.js';
-import { cpuOf } from '../../harness/processes.js';
-import { machineShare, machineUse } from '../../harness/row/measure.js';
+import { Child } from '../../harness/process/child.js';
+import { machineShare, machineUse } from '../../harness/process/machine.js';
+import { cpuOf } from '../../harness/process/processes.js';
 import { Redis } from '../../harness/servers/redis.js';
 import { tokenFor } from '../fuzz/tokens.js';
 import { Service } from '../support/service.js';

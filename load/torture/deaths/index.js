@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { numberOption, rejectUnknown } from '../../harness/command.js';
-import { childrenOf } from '../../harness/processes.js';
+import { childrenOf } from '../../harness/process/processes.js';
+import { until } from '../../harness/until.js';
+import { Announcer } from '../support/announcer.js';
 import { Hosted } from '../support/hosted.js';
 import { progress, randomFrom } from '../support/scenario.js';
-import { Announcer, Listeners } from './listeners.js';
+import { Listeners } from './listeners.js';
 
 export const about = 'workers that die again and again: sessions that clients do not get back, events lost or repeated';
 
@@ -54,7 +56,7 @@ async function runOn(workers, { short, times, end, random }) {
   try {
     listeners = new Listeners(hosted.url, short ? 12 : 40);
     if (!(await listeners.untilConnected(MAX_RECOVERY_MS))) throw new Error('not all clients connect');
-    announcer = new Announcer(hosted.url, 20);
+    announcer = new Announcer((number) => `${hosted.url}/?number=${number}`, 20);
     // socket.io-client names its session only once it has received an event.
     await until(() => listeners.haveHeard, 'not all clients receive events');
     await sleep(COPIED_MS);
@@ -82,8 +84,8 @@ async function runOn(workers, { short, times, end, random }) {
   const named = (name, value, rest) => ({ name: `${workers} workers: ${name}`, value, ...rest });
   return [
     named('faults', [...done].map(([name, count]) => `${count} × ${name}`).join(', ') || 'none'),
-    named('returns of clients', listeners.returns, { least: times > 0 ? 1 : 0 }),
-    named('returns with a new session', listeners.forgotten, { most: 0 }),
+    named('returns of clients', listeners.reconnects, { least: times > 0 ? 1 : 0 }),
+    named('returns with a new session', listeners.reconnects - listeners.recovered, { most: 0 }),
     named(
       'new sessions after',
       [...listeners.forgottenAfter].map(([name, count]) => `${count} × ${name}`).join(', ') || 'no fault',
@@ -91,7 +93,7 @@ async function runOn(workers, { short, times, end, random }) {
     named('failed recoveries on workers that live', attempts),
     named('clients that did not return', missing, { most: 0 }),
     named('confirmed events', announcer.confirmed.size, { least: 1 }),
-    named('events without an answer', announcer.unconfirmed),
+    named('events without an answer', announcer.unconfirmed.size),
     named('deliveries', listeners.deliveries),
     named('lost', listeners.lost(announcer.confirmed), { most: 0 }),
     named('repeated', listeners.repeated, { most: 0 }),
@@ -115,12 +117,12 @@ const faults = {
     await end(workers[at], 'SIGKILL', hosted);
   },
   'replacement killed as it starts': async (hosted, random) => {
-    const before = childrenOf(hosted.pid);
+    const before = childrenOf(hosted.primary);
     await end((await byAge(hosted))[0], 'SIGKILL', hosted);
     const replacement = await appeared(hosted, before);
     await sleep(random() * 1000);
     process.kill(replacement, 'SIGKILL');
-    await until(() => !childrenOf(hosted.pid).includes(replacement), 'the replacement does not end');
+    await until(() => !childrenOf(hosted.primary).includes(replacement), 'the replacement does not end');
   },
   reloaded: (hosted) => hosted.reload(),
   'stopped for a while': async (hosted, random) => {
@@ -164,18 +166,11 @@ async function end({ pid }, signal, hosted) {
 
 /** Resolves with the process id of a worker that was not there before. */
 async function appeared(hosted, before) {
-  const fresh = () => childrenOf(hosted.pid).find((pid) => !before.includes(pid));
+  const fresh = () => childrenOf(hosted.primary).find((pid) => !before.includes(pid));
   await until(() => fresh() !== undefined, 'a worker is not replaced');
   return fresh();
 }
 
 function untilAllWork(hosted, count) {
   return until(async () => (await hosted.workers()).length === count, 'not all workers are replaced');
-}
-
-async function until(isTrue, otherwise) {
-  for (const limit = Date.now() + MAX_RECOVERY_MS; !(await isTrue()); ) {
-    if (Date.now() > limit) throw new Error(otherwise);
-    await sleep(50);
-  }
 }

@@ -32,7 +32,7 @@ export async function run({ short }) {
     atEnd(() => prometheus.stop());
     const parts = await startAll(PARTS, { directory, atEnd });
     await prometheus.watch(
-      parts.map(({ station, isPatient }) => ({ name: station.name, address: station.admin, isPatient })),
+      parts.map(({ station, isPatient }) => ({ name: station.name, address: new URL(station.admin).host, isPatient })),
     );
     const rows = (await Promise.all(parts.map((part) => drillPart(part, prometheus, short)))).flat();
     progress('');

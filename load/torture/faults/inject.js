@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../harness/child.js';
-import { descriptorsOf, rssOf } from '../../harness/processes.js';
+import { within } from '../../harness/process/child.js';
+import { descriptorsOf, rssOf } from '../../harness/process/processes.js';
 import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { cpuOf } from '../../harness/processes.js';
+import { cpuOf } from '../../harness/process/processes.js';
 import { Hosted } from '../support/hosted.js';
 import { progress, randomFrom } from '../support/scenario.js';
 import { ReusingProxy } from './proxy.js';

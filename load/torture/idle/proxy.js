@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { end } from '../../harness/at-exit.js';
 import { freePort } from '../../harness/ports.js';
+import { end } from '../../harness/process/at-exit.js';
 import { startHaproxy } from '../../harness/servers/proxy.js';
 
 /**

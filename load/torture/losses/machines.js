@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
 import { Redis } from '../../harness/servers/redis.js';
+import { soon, until } from '../../harness/until.js';
 import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 import { Service } from '../support/service.js';
@@ -145,28 +146,22 @@ async function counted(redis) {
     return new Map(keys.length > 0 ? (await admin.mget(keys)).map((count, at) => [keys[at], count]) : []);
   };
   const before = await counts();
-  const end = Date.now() + RECOVERY;
-  for (;;) {
+  const haveCounted = async () => {
     const now = await counts();
-    if (now.size > 0 && [...now].every(([key, count]) => count !== before.get(key))) break;
-    if (Date.now() > end) throw new Error('the workers do not count up in Redis');
-    await sleep(50);
-  }
+    return now.size > 0 && [...now].every(([key, count]) => count !== before.get(key));
+  };
+  await until(haveCounted, 'the workers do not count up in Redis', RECOVERY);
   admin.disconnect();
 }
 
 /** Whether each machine names the problem in time. */
 async function areTold(services) {
-  const end = Date.now() + RECOVERY;
-  for (const { url } of services) {
-    for (;;) {
-      const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
-      if ((await response.json()).problems.includes(PROBLEM)) break;
-      if (Date.now() > end) return false;
-      await sleep(100);
-    }
-  }
-  return true;
+  const isTold = async ({ url }) => {
+    const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
+    return (await response.json()).problems.includes(PROBLEM);
+  };
+  const all = await Promise.all(services.map((service) => soon(() => isTold(service), RECOVERY)));
+  return all.every(Boolean);
 }
 
 async function acknowledge({ url }) {

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { atExit } from '../../harness/at-exit.js';
 import { freePort } from '../../harness/ports.js';
-import { familyOf } from '../../harness/processes.js';
+import { atExit } from '../../harness/process/at-exit.js';
+import { familyOf } from '../../harness/process/processes.js';
 import { startProxy } from '../../harness/servers/proxy.js';
 import { Redis } from '../../harness/servers/redis.js';
+import { Announcer } from '../support/announcer.js';
 import { Hosted } from '../support/hosted.js';
 import { progress } from '../support/scenario.js';
-import { Residents, Speaker } from './residents.js';
+import { Residents } from './residents.js';
 
 export const about =
   'a rolling restart and a killed machine under placed clients: numbers lost and repeated, and who is in place';
@@ -46,9 +47,10 @@ export async function run({ short, times = short ? 1 : 3 }) {
   if (!proxy) throw new Error('haproxy is not installed');
   const url = `http://${HOST}:${proxy.port}`;
   const residents = new Residents(url);
-  await residents.add(clients, rooms);
+  await residents.settle(clients, rooms);
   const settle = (when) => settled(residents, rooms, when, short ? {} : { within: WITHIN_MS });
-  const speaker = new Speaker(url, rooms, 20);
+  const roomOf = (number) => rooms[number % rooms.length];
+  const speaker = new Announcer((number) => `${url}/say?room=${roomOf(number)}&number=${number}`, 20);
   const figures = [];
   try {
     for (let count = 1; count <= times; count++) {
@@ -66,7 +68,9 @@ export async function run({ short, times = short ? 1 : 3 }) {
     // Some clients may be on their way to another worker.
     await residents.untilConnected(PATIENCE_MS);
     await sleep(2000);
-    figures.push(...totals(residents, speaker));
+    const said = new Map(rooms.map((room) => [room, []]));
+    for (const number of speaker.confirmed.keys()) said.get(roomOf(number)).push(number);
+    figures.push(...totals(residents, said));
   } finally {
     progress('');
     residents.close();
@@ -111,10 +115,10 @@ async function settled(residents, rooms, when, { within }) {
   ];
 }
 
-function totals(residents, { said }) {
+function totals(residents, said) {
   return [
     { name: 'clients', value: residents.size },
-    { name: 'not connected at the end', value: residents.size - residents.connected, most: 0 },
+    { name: 'not connected at the end', value: residents.disconnected, most: 0 },
     { name: 'reconnects', value: residents.reconnects },
     { name: 'reconnects with the same session', value: residents.recovered },
     { name: 'deliveries', value: residents.deliveries, least: 1 },
@@ -154,7 +158,7 @@ class Machine {
   }
 
   kill() {
-    for (const pid of familyOf(this.#hosted.pid)) {
+    for (const pid of familyOf(this.#hosted.primary)) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {

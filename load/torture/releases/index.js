@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { numberOption } from '../../harness/command.js';
+import { soon } from '../../harness/until.js';
 import { Members } from '../support/members.js';
 import { progress, randomFrom } from '../support/scenario.js';
 import { Talkers } from '../support/talkers.js';
@@ -98,16 +99,16 @@ function nameOf({ fault, at, onlyOdd }) {
 }
 
 async function installBad(server, release, clients, tally) {
-  const before = await server.pids();
+  const before = await server.pidsNow();
   const disconnects = clients.disconnects;
   server.install(release);
   const { msg } = await server.reload();
-  const end = Date.now() + MAX_END_MS;
   let after;
-  do {
-    await sleep(100);
-    after = await server.pids();
-  } while (after.length !== WORKERS && Date.now() < end);
+  await sleep(100);
+  await soon(async () => {
+    after = await server.pidsNow();
+    return after.length === WORKERS;
+  }, MAX_END_MS);
   const name = nameOf(release);
   tally.done.set(release.fault, (tally.done.get(release.fault) ?? 0) + 1);
   if (!msg.startsWith('reload aborted') || String(after) !== String(before)) {
@@ -118,9 +119,9 @@ async function installBad(server, release, clients, tally) {
 }
 
 async function installGood(server, clients, tally) {
-  const before = await server.pids();
+  const before = await server.pidsNow();
   const { msg } = await server.reload();
-  const after = await server.pids();
+  const after = await server.pidsNow();
   if (msg !== 'reload finished' || after.some((pid) => before.includes(pid))) {
     tally.wrong.push(`a good release: ${msg}; ${before} became ${after}`);
   }

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
-import { own } from '../../harness/at-exit.js';
 import { numberOption } from '../../harness/command.js';
+import { own } from '../../harness/process/at-exit.js';
+import { until } from '../../harness/until.js';
 import { Hosted } from '../support/hosted.js';
 import { progress } from '../support/scenario.js';
 
@@ -19,7 +20,6 @@ export const parameters = { clients: { type: 'string' }, busy: { type: 'string' 
 
 const app = fileURLToPath(new URL('../deaths/app.mjs', import.meta.url));
 const WORKERS = 3;
-const MAX_RETURN_MS = 60_000;
 /** What 95% of the clients may wait beyond the delay of socket.io-client, in ms. */
 const MAX_WAIT_MS = 2000;
 
@@ -157,11 +157,4 @@ function counts(texts) {
   const found = new Map();
   for (const text of texts) found.set(text, (found.get(text) ?? 0) + 1);
   return [...found].map(([text, count]) => `${count} × ${text}`).join(', ') || 'none';
-}
-
-async function until(isTrue, otherwise) {
-  for (const limit = Date.now() + MAX_RETURN_MS; !(await isTrue()); ) {
-    if (Date.now() > limit) throw new Error(otherwise);
-    await sleep(20);
-  }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Child } from '../../harness/child.js';
-import { cpuShare, readCpu } from '../../harness/cpu.js';
-import { rssOf } from '../../harness/processes.js';
+import { Child } from '../../harness/process/child.js';
+import { cpuShare, readCpu } from '../../harness/process/cpu.js';
+import { rssOf } from '../../harness/process/processes.js';
 import { Service } from '../support/service.js';
 import { Reader } from './reader.js';
 

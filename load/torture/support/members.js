@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
 import { Rooms } from '../../../public/gjallar-client.js';
+import { soon } from '../../harness/until.js';
 
 /** How long a client waits for the answer to a message, in ms. */
 const ANSWER_TIMEOUT = 8000;
@@ -14,6 +15,10 @@ export class Members {
   /** Messages that the server sent by itself although it had sent the same text to the same member before. */
   pushedAgain = 0;
   incomplete = 0;
+  /** Messages that a member had missed, and requested after a reconnection. */
+  recovered = 0;
+  /** The codes of rejected messages. */
+  rejections = [];
   acks = 0;
   reconnections = 0;
   /** Those of members that stay on polling, among them. */
@@ -60,8 +65,9 @@ export class Members {
     member.heard.set(room, heard);
     await member.rooms.join(room, {
       onMessage: ({ text, epoch, offset }) => heard.push({ text, epoch, offset }),
-      onRecovered: ({ complete }) => {
+      onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
+        if (!isFirst) this.recovered += missed;
       },
     });
   }
@@ -83,7 +89,10 @@ export class Members {
     } catch {
       return { outcome: 'unknown' };
     }
-    if (!reply.ok) return { outcome: REFUSED.includes(reply.code) ? 'refused' : 'unknown' };
+    if (!reply.ok) {
+      this.rejections.push(reply.code);
+      return { outcome: REFUSED.includes(reply.code) ? 'refused' : 'unknown' };
+    }
     const now = performance.now();
     this.acks++;
     this.#longestGap = Math.max(this.#longestGap, now - this.#lastAck);
@@ -95,11 +104,7 @@ export class Members {
   /** Resolves with true when every member has got an answer since now, or with false when that takes too long. */
   async allServed(timeout) {
     const since = performance.now();
-    while (this.#members.some(({ lastAck }) => lastAck < since)) {
-      if (performance.now() - since > timeout) return false;
-      await sleep(20);
-    }
-    return true;
+    return soon(() => this.#members.every(({ lastAck }) => lastAck >= since), timeout);
   }
 
   /** The longest time since the last call in which no member got an answer, in ms. */
@@ -113,8 +118,7 @@ export class Members {
   async finish(timeout, counts = undefined) {
     this.#isTalking = false;
     await Promise.all(this.#talking);
-    const end = performance.now() + timeout;
-    while (this.missing(counts) > 0 && performance.now() < end) await sleep(100);
+    await soon(() => this.missing(counts) === 0, timeout);
   }
 
   /** @param {(verdict: { epoch: string, at: number }) => boolean} counts which acknowledged messages count */
@@ -123,6 +127,10 @@ export class Members {
       const texts = new Set(heard.map(({ text }) => text));
       return acked.filter((text) => !texts.has(text) && counts(this.verdicts.get(text))).length;
     });
+  }
+
+  get deliveries() {
+    return this.#count(({ heard }) => heard.length);
   }
 
   duplicated() {

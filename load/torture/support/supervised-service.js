@@ -4,8 +4,8 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { own } from '../../harness/at-exit.js';
-import { childrenOf } from '../../harness/processes.js';
+import { own } from '../../harness/process/at-exit.js';
+import { childrenOf } from '../../harness/process/processes.js';
 import { addressIn, program, WITHOUT_LIMITS } from '../../harness/service.js';
 import { bareEnvironment } from './service.js';
 

@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { build, cache, commitOf, lastRelease } from '../../harness/older.js';
 import { Redis } from '../../harness/servers/redis.js';
+import { until } from '../../harness/until.js';
 import { Front } from '../languages/front.js';
+import { Members } from '../support/members.js';
 import { progress } from '../support/scenario.js';
 import { Service } from '../support/service.js';
-import { build, cache, commitOf } from './build.js';
-import { Talkers } from './talkers.js';
 
 export const about = 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost';
 
@@ -26,14 +28,16 @@ export const options = {
 export const more = `
 
   Builds the older version in ${cache}, and starts one server of each version, with two workers each. Half of the
-  clients begin on each server; all post to one room. Then the older server stops, and its clients move to this version.
+  clients begin on each server; all post to two rooms. Then the older server stops, and its clients move to this version.
   Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
   each client once and in order. Needs git, npm and redis-server.`;
 
 export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } }) {
-  const commit = commitOf(from);
+  const commit = from ? commitOf(from) : lastRelease();
+  if (!commit)
+    throw new Error(from ? `git knows no version "${from}"` : 'there is no release yet; name a commit with --from');
   progress(`building ${commit}`);
-  const older = build(commit);
+  const older = join(build(commit), 'dist', 'main.js');
   const redis = await Redis.start();
   const environment = { REDIS_URL: redis.url, BUS: bus, DRAIN_TIMEOUT: `${DRAIN_MS}ms` };
   const running = new Set();
@@ -47,7 +51,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     return service.stop();
   };
   const fronts = [];
-  let talkers;
+  let members;
   try {
     const [first, present] = [await start(older), await start()];
     // A client goes to the first server that is ready.
@@ -57,20 +61,21 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     ]) {
       fronts.push(await Front.start(order));
     }
-    talkers = new Talkers(
-      fronts.map(({ url }) => url),
-      times,
-    );
-    await talkers.start(PAUSE_MS);
+    members = new Members((index) => fronts[index % fronts.length].url, {
+      count: times,
+      rooms: ['north', 'south'],
+      pause: PAUSE_MS,
+    });
+    await members.join();
     progress('side by side');
     await sleep(minutes * 60_000);
-    const sideBySide = { kept: talkers.kept.length, recovered: talkers.sum(({ recovered }) => recovered) };
+    const sideBySide = { kept: members.count('acked'), recovered: members.recovered };
 
     progress('upgrade');
     const codes = [await stop(first)];
     await onServer(present, times);
     await sleep(DRAIN_MS);
-    const upgraded = talkers.kept.length;
+    const upgraded = members.count('acked');
 
     progress('reversal');
     const again = await start(older);
@@ -78,11 +83,10 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     codes.push(await stop(present));
     await onServer(again, times);
     await sleep(DRAIN_MS);
-    const reversed = talkers.kept.length;
+    const reversed = members.count('acked');
 
-    await talkers.stop();
     progress('waiting until all have heard all');
-    for (const end = Date.now() + MAX_CATCH_UP_MS; talkers.missing > 0 && Date.now() < end; ) await sleep(200);
+    await members.finish(MAX_CATCH_UP_MS);
     const complaints = [first, present, again].flatMap((service) => service.complaints);
     for (const line of complaints.slice(0, 5)) console.error(`  ${line}`);
     return [
@@ -92,19 +96,19 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
       { name: 'of their deliveries, those that a client had to request', value: sideBySide.recovered, most: 0 },
       { name: 'acknowledged messages during the upgrade', value: upgraded - sideBySide.kept, least: times },
       { name: 'acknowledged messages during the reversal', value: reversed - upgraded, least: times },
-      { name: 'deliveries', value: talkers.sum(({ heard }) => heard.size) },
-      { name: 'acknowledged messages that a client did not hear', value: talkers.missing, most: 0 },
-      { name: 'messages that a client heard twice', value: talkers.repeated, most: 0 },
-      { name: 'messages out of order', value: talkers.sum(({ disorder }) => disorder), most: 0 },
-      { name: 'recoveries that were not complete', value: talkers.sum(({ incomplete }) => incomplete), most: 0 },
-      { name: 'messages requested after a reconnection', value: talkers.sum(({ recovered }) => recovered) },
+      { name: 'deliveries', value: members.deliveries },
+      { name: 'acknowledged messages that a client did not hear', value: members.missing(), most: 0 },
+      { name: 'messages that a client heard twice', value: members.duplicated(), most: 0 },
+      { name: 'messages out of order', value: members.outOfOrder(), most: 0 },
+      { name: 'recoveries that were not complete', value: members.incomplete, most: 0 },
+      { name: 'messages requested after a reconnection', value: members.recovered },
       {
         name: 'messages without an answer, because their connection ended',
-        value: talkers.sum(({ unanswered }) => unanswered),
+        value: members.count('unknown'),
       },
       {
         name: 'rejected messages, but for clients that had not joined again',
-        value: talkers.sum(({ refused }) => refused.filter((code) => code !== 'NOT_IN_ROOM').length),
+        value: members.rejections.filter((code) => code !== 'NOT_IN_ROOM').length,
         most: 0,
       },
       { name: 'servers that did not stop with code 0', value: codes.filter((code) => code !== 0).length, most: 0 },
@@ -112,7 +116,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     ];
   } finally {
     progress('');
-    talkers?.close();
+    members?.leave();
     for (const front of fronts) front.close();
     await Promise.all([...running].map((service) => service.stop()));
     await redis.stop();
@@ -120,11 +124,12 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
 }
 
 /** Resolves once a server has all clients. */
-async function onServer(service, count) {
-  for (const end = Date.now() + MAX_CATCH_UP_MS; Date.now() < end; await sleep(200)) {
-    if ((await clientsOf(service)) === count) return;
-  }
-  throw new Error('not all clients moved to the other server');
+function onServer(service, count) {
+  return until(
+    async () => (await clientsOf(service)) === count,
+    'not all clients moved to the other server',
+    MAX_CATCH_UP_MS,
+  );
 }
 
 /** The clients of a server by its metrics; the statistics count those of both. */

@@ -1,6 +1,7 @@
 // The attacker, in a process of its own: what it costs is told apart from what it does to others.
 
 import { setPriority } from 'node:os';
+import { answerOrders } from '../../../harness/process/orders.js';
 import { attacks } from '../attacks.js';
 import { Attacker } from './kit.js';
 
@@ -26,12 +27,5 @@ const orders = {
   },
 };
 
-process.on('message', async ({ id, order }) => {
-  try {
-    process.send({ id, result: await orders[order]() });
-  } catch ({ message }) {
-    process.send({ id, error: message });
-  }
-});
-process.on('disconnect', () => process.exit());
+answerOrders(orders);
 process.send({ ready: true });

@@ -1,4 +1,4 @@
-import { frame, opcodes, request, upgradeRequest } from '../../fuzz/connection.js';
+import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
 import { RawConnection } from './raw-connection.js';
 
 export const ENGINE = '/socket.io/?EIO=4';

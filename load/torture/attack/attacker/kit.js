@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from '../../fuzz/connection.js';
+import { request } from '../../../harness/connection.js';
 import { Dial } from './dial.js';
 import { Pace } from './pace.js';
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Connection } from '../../fuzz/connection.js';
+import { Connection } from '../../../harness/connection.js';
 
 /** How long an answer may take while an attack is prepared, in ms. */
 const PATIENCE_MS = 10_000;

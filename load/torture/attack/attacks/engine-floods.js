@@ -1,4 +1,4 @@
-import { frame, opcodes } from '../../fuzz/connection.js';
+import { frame, opcodes } from '../../../harness/connection.js';
 import { text } from '../attacker/dial.js';
 import { filled, many } from '../attacker/kit.js';
 

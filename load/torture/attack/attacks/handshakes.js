@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request, upgradeRequest } from '../../fuzz/connection.js';
+import { request, upgradeRequest } from '../../../harness/connection.js';
 import { ENGINE, text } from '../attacker/dial.js';
 import { filled } from '../attacker/kit.js';
 import { RawConnection } from '../attacker/raw-connection.js';

@@ -1,4 +1,4 @@
-import { request } from '../../fuzz/connection.js';
+import { request } from '../../../harness/connection.js';
 import { filled } from '../attacker/kit.js';
 
 // Requests that do not wait for their answers: small heads, large answers.

@@ -1,4 +1,4 @@
-import { request } from '../../fuzz/connection.js';
+import { request } from '../../../harness/connection.js';
 import { ENGINE, text } from '../attacker/dial.js';
 import { filled, many, SEPARATOR } from '../attacker/kit.js';
 import { BOUNDS } from '../verdict.js';

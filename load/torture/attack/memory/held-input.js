@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { frame, opcodes, request, upgradeRequest } from '../../fuzz/connection.js';
+import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
 import { binary, text } from '../attacker/dial.js';
 import { many, SEPARATOR } from '../attacker/kit.js';
 import { RawConnection } from '../attacker/raw-connection.js';

@@ -2,6 +2,7 @@
 
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { answerOrders } from '../../../harness/process/orders.js';
 import { Probe } from './probe.js';
 
 /** What is not answered so long after the attack counts with that time, in ms: a worker that hangs is killed after 10 s. */
@@ -49,6 +50,5 @@ const orders = {
   },
 };
 
-process.on('message', async ({ id, order }) => process.send({ id, result: await orders[order]() }));
-process.on('disconnect', () => process.exit());
+answerOrders(orders);
 process.send({ ready: true });

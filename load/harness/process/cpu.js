@@ -1,4 +1,4 @@
-import { now } from '../generator/clock.js';
+import { now } from '../../generator/clock.js';
 import { cpuOf } from './processes.js';
 
 /** @typedef {{ at: number, micros: number }} CpuReading CPU time used until a moment, which is in ms */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { takeFrame } from '../../harness/frame.js';
+import { takeFrame } from './frame.js';
 
 /** How long anything may take that must come, in ms. */
 const PATIENCE = 30_000;

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 // - `env`: variables to build and run it with
 
 const MAX_BUILD_MS = 600_000;
-const peers = new URL('../peers/foreign/', import.meta.url);
+const peers = new URL('../../peers/foreign/', import.meta.url);
 const prepared = new Map();
 
 /** @typedef {{ command: string[], cwd: string, warmUp?: number, env?: Record<string, string> }} Foreign */
