@@ -6,6 +6,7 @@ import { pssOf } from '../harness/process/processes.js';
 import { ManyClients } from '../harness/row/many-clients.js';
 import { measure, usageOf } from '../harness/row/measure.js';
 import { machineMemory } from '../harness/row/memory.js';
+import { latencyOf } from './columns.js';
 import { shown } from './shown.js';
 
 /** Each client sends 30 characters at this interval in ms, as in workload 4, and is pinged as often, by Socket.IO's default. */
@@ -61,8 +62,7 @@ async function run({ peer, cell, quick }) {
       workerEmpty: empty.server / cell.peer.workers / 2 ** 20,
       perSecond: perSecond.received,
       pings: perSecond.pings,
-      average: latency.mean,
-      p99: latency.percentile(0.99),
+      ...latencyOf(latency),
       ...broadcast,
       errors: total.errors,
       ended: total.ended,

@@ -1,5 +1,6 @@
 import { measure, usageOf } from '../harness/row/measure.js';
 import { keptUp } from '../harness/row/verdict.js';
+import { latencyColumns, latencyOf, usageColumns } from './columns.js';
 import { APPLICATION } from './rooms/room.js';
 
 const CLIENTS = 100;
@@ -18,8 +19,7 @@ async function run({ peer, fleet, cell, quick }) {
     cpuPerDelivery: (measured.server * 1e6) / rates.received,
     bytesPerDelivery: rates.bytes / rates.received,
     deliveries: rates.received,
-    average: latency.mean,
-    p99: latency.percentile(0.99),
+    ...latencyOf(latency),
     errors: total.errors,
     ended: total.ended,
     ...keptUp(offered, rates.received, measured.server / (peer.cores?.length ?? 1)),
@@ -54,10 +54,8 @@ export default {
     { key: 'cpuPerDelivery', title: 'CPU µs/delivery', digits: 2, ratio: true },
     { key: 'bytesPerDelivery', title: 'bytes/delivery', digits: 0 },
     { key: 'deliveries', title: 'deliveries/s', digits: 0 },
-    { key: 'average', title: 'average ms', digits: 2 },
-    { key: 'p99', title: 'p99 ms', digits: 2 },
-    { key: 'server', title: 'server %', digits: 0 },
-    { key: 'generatorCpu', title: 'generator %', digits: 0 },
+    ...latencyColumns,
+    ...usageColumns,
   ],
   run,
 };

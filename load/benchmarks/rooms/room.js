@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measure, usageOf } from '../../harness/row/measure.js';
 import { keptUp } from '../../harness/row/verdict.js';
+import { latencyOf, usageColumns } from '../columns.js';
 
 const ROOM = 'room';
 /** Milliseconds; see `generator/rest.js`. From 200,000 deliveries/s on, the generator would be saturated without. */
@@ -70,10 +71,7 @@ export function roomResult(measured, { perSecond, subscribers }, peer) {
     deliveries,
     offered: perSecond,
     published: sent.perSecond.sent,
-    average: latency.mean,
-    p50: latency.percentile(0.5),
-    p99: latency.percentile(0.99),
-    samples: latency.count,
+    ...latencyOf(latency),
     errors: received.total.errors,
     ended: received.total.ended + sent.total.ended,
     ...keptUp(perSecond * subscribers, deliveries, measured.server / (peer.cores?.length ?? 1)),
@@ -86,6 +84,5 @@ export const roomColumns = [
   { key: 'deliveries', title: 'deliveries/s', digits: 0 },
   { key: 'average', title: 'average ms', digits: 2, ratio: true },
   { key: 'p99', title: 'p99 ms', digits: 2 },
-  { key: 'server', title: 'server %', digits: 0 },
-  { key: 'generatorCpu', title: 'generator %', digits: 0 },
+  ...usageColumns,
 ];

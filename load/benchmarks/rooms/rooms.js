@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { measure, usageOf } from '../../harness/row/measure.js';
 import { HOST } from '../../harness/row/peer.js';
 import { keptUp } from '../../harness/row/verdict.js';
+import { latencyColumns, latencyOf, usageColumns } from '../columns.js';
 import { CHAT, REST } from './room.js';
 import { saturate } from './saturation.js';
 
@@ -68,10 +69,7 @@ function roomsResult(measured, { perSecond, members }, peer) {
     deliveries,
     offered: perSecond,
     published: seen.perSecond.sent,
-    average: seen.latency.mean,
-    p50: seen.latency.percentile(0.5),
-    p99: seen.latency.percentile(0.99),
-    samples: seen.latency.count,
+    ...latencyOf(seen.latency),
     errors: seen.total.errors,
     ended: seen.total.ended,
     ...keptUp(perSecond * members, deliveries, busyOf(measured, peer)),
@@ -90,8 +88,6 @@ export const roomsColumns = [
   { key: 'brokerPerMessage', title: 'broker µs/message', digits: 1 },
   { key: 'frames', title: 'frames/s', digits: 0 },
   { key: 'messages', title: 'messages/s', digits: 0, ratio: true },
-  { key: 'average', title: 'average ms', digits: 2 },
-  { key: 'p99', title: 'p99 ms', digits: 2 },
-  { key: 'server', title: 'server %', digits: 0 },
-  { key: 'generatorCpu', title: 'generator %', digits: 0 },
+  ...latencyColumns,
+  ...usageColumns,
 ];

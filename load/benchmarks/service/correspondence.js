@@ -1,6 +1,7 @@
 import { measure, usageOf } from '../../harness/row/measure.js';
 import { keptUp } from '../../harness/row/verdict.js';
 import { runWrk } from '../../harness/row/wrk.js';
+import { latencyColumns, latencyOf } from '../columns.js';
 import { shown } from '../shown.js';
 
 const SIZE = 44;
@@ -18,9 +19,7 @@ async function correspond({ peer, fleet, cell, quick }) {
     received: perSecond.received,
     completed: total.acknowledged,
     cpuPerMessage: (measured.server * 1e6) / perSecond.acknowledged,
-    average: latency.mean,
-    p50: latency.percentile(0.5),
-    p99: latency.percentile(0.99),
+    ...latencyOf(latency),
     longest: latency.max,
     errors: total.errors,
     ended: total.ended,
@@ -71,8 +70,7 @@ export default {
     { key: 'acknowledged', title: 'acknowledged/s', digits: 0, ratio: true },
     { key: 'completed', title: 'messages', digits: 0 },
     { key: 'cpuPerMessage', title: 'CPU µs/message', ratio: true },
-    { key: 'average', title: 'average ms', digits: 2 },
-    { key: 'p99', title: 'p99 ms', digits: 2 },
+    ...latencyColumns,
     { key: 'longest', title: 'longest ms', digits: 0 },
     { key: 'server', title: 'server %', digits: 0 },
     { key: 'redisCpu', title: 'Redis %', digits: 0 },

@@ -1,4 +1,5 @@
 import { runWrk } from '../../harness/row/wrk.js';
+import { latencyColumns } from '../columns.js';
 
 /** Workload 1 over HTTP: wrk, 6 threads, 10,000 connections. All servers answer with the same body. */
 export default {
@@ -17,8 +18,7 @@ export default {
   columns: [
     { key: 'perSecond', title: 'requests/s', digits: 0, ratio: true },
     { key: 'cpuPerRequest', title: 'CPU µs/request', ratio: true },
-    { key: 'average', title: 'average ms', digits: 2 },
-    { key: 'p99', title: 'p99 ms', digits: 2 },
+    ...latencyColumns,
     { key: 'refused', title: 'refused', digits: 0 },
     { key: 'server', title: 'server %', digits: 0 },
     { key: 'generatorCpu', title: 'wrk %', digits: 0 },
