@@ -1,13 +1,13 @@
 // The benchmarks: `npm run bench -- [benchmark…] [options]`. See README.md beside this file.
 
 import { fileURLToPath } from 'node:url';
-import { commitOf } from './against/build.js';
+import { versionOf } from './against/build.js';
 import { figures } from './against/figures.js';
 import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { printTable, record } from './harness/results.js';
-import { runRow } from './harness/run.js';
+import { runRow } from './harness/row/run.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };
 
@@ -109,7 +109,7 @@ function readArguments() {
     rejectUnknown('figure', positionals, Object.keys(figures));
     return {
       ...values,
-      against: commitOf(values.against),
+      against: versionOf(values.against),
       rounds,
       names: positionals.length > 0 ? positionals : Object.keys(figures),
     };

@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 import { listed, parseArguments, readCommandLine } from './harness/command.js';
-import { groupRows } from './report/groups.js';
-import { readRows, usedRows } from './report/rows.js';
+import { groupRows } from './report/results/groups.js';
+import { readRows, usedRows } from './report/results/rows.js';
 import { scalingChapter } from './report/scaling.js';
 
 const command = { name: 'scaling', call: 'node load/scaling.js' };

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
+import { atExit } from './harness/process/at-exit.js';
 import { servers } from './suites/servers.js';
 import { folderOf, Suite, suites } from './suites/suite.js';
-import { atExit } from './torture/support/at-exit.js';
 
 const command = { name: 'suites', call: 'npm run suites --' };
 

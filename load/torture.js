@@ -1,7 +1,7 @@
-// What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. Each scenario is a file of
-// torture/ that exports what `Scenario` in torture/support/scenario.js describes.
+// What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. Each scenario is a folder of
+// torture/ whose index.js exports what `Scenario` in torture/support/scenario.js describes.
 
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown } from './harness/command.js';
 import { record } from './harness/results.js';
 import { isMet, printFigures } from './torture/support/scenario.js';
@@ -9,12 +9,10 @@ import { isMet, printFigures } from './torture/support/scenario.js';
 const command = { name: 'torture', call: 'npm run torture --' };
 
 const folder = new URL('torture/', import.meta.url);
-const known = readdirSync(folder)
-  .filter((name) => name.endsWith('.js'))
-  .map((name) => name.slice(0, -3));
+const known = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/index.js`, folder)));
 /** Scenarios that take so long that they run only when they are named. */
 const LONG = ['attack', 'deploys', 'idle', 'languages', 'releases', 'versions'];
-const scenarioOf = (name) => import(new URL(`${name}.js`, folder).href);
+const scenarioOf = (name) => import(new URL(`${name}/index.js`, folder).href);
 
 // The scenario that is named first may have options of its own.
 const first = process.argv[2];

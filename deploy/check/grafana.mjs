@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { parse, stringify } from 'yaml';
+import { freePort } from '../../load/harness/ports.js';
 import { startService } from '../../load/harness/service.js';
-import { freePort } from '../../load/peers/free-port.js';
 import { until, withRedis } from './support.mjs';
 
 const deploy = fileURLToPath(new URL('..', import.meta.url));

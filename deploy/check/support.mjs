@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../load/peers/free-port.js';
+import { freePort } from '../../load/harness/ports.js';
 
 export const TIMEOUT_MS = 30_000;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { benchmarks } from '../benchmarks/index.js';
-import { ratchetSection } from '../report/ratchet.js';
+import { ratchetSection } from '../report/sections/ratchet.js';
 import { figures } from './figures.js';
 import { readRatchet, tighten, writeRatchet } from './ratchet.js';
 import { compared, lineOf } from './table.js';

@@ -2,7 +2,7 @@ import { benchmarks } from '../benchmarks/index.js';
 import { UsageError } from '../harness/command.js';
 import { provenance } from '../harness/provenance.js';
 import { record } from '../harness/results.js';
-import { runRow } from '../harness/run.js';
+import { runRow } from '../harness/row/run.js';
 import { buildAt } from './build.js';
 import { figures } from './figures.js';
 import { readRatchet, tighten, writeRatchet } from './ratchet.js';
@@ -15,12 +15,13 @@ const NOW = 'gjallar';
  * Compares this checkout with another commit: stock socket.io, that commit and this checkout run in turns, so that what
  * the machine does meanwhile meets all three. The least of all rounds is the figure that other programs disturb least.
  * @param {{ names: string[], against: string, rounds: number, quick: boolean, out: string }} options `names` of figures;
- *   `against` is the short hash of a commit
+ *   `against` is the hash of a commit
  * @returns {Promise<number>} how many rows failed
  */
 export async function runAgainst({ names, against, rounds, quick, out }) {
-  console.log(`building ${against} …`);
-  const before = `gjallar@${against}`;
+  const short = against.slice(0, 9);
+  console.log(`building ${short} …`);
+  const before = `gjallar@${short}`;
   const root = buildAt(against);
   let failures = 0;
   const measured = [];
@@ -33,7 +34,7 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
       for (const peer of turn(Object.keys(peers), round)) {
         const row = await runRow({ ...benchmark, peers }, cell, peer, quick);
         if (row.failed) failures++;
-        const told = { benchmark: benchmark.name, cell: cell.label, round, against, quick, ...row };
+        const told = { benchmark: benchmark.name, cell: cell.label, round, against: short, quick, ...row };
         record(out, told);
         if (row.valid) runs[peer].push(row.result);
         else console.log(`  ${peer}, round ${round + 1}: ${row.note}`);
@@ -42,7 +43,7 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
     for (const name of keys) {
       const result = compared(runs, figures[name].key, { stock: STOCK, before, now: NOW });
       console.log(lineOf(name, figures[name], result, { stock: STOCK, before, now: NOW }));
-      console.log(`  ${JSON.stringify({ against, figure: name, rounds, quick, ...result })}`);
+      console.log(`  ${JSON.stringify({ against: short, figure: name, rounds, quick, ...result })}`);
       measured.push({ name, ratio: result.toStock, commit: provenance.commit, date: new Date().toISOString() });
     }
   }

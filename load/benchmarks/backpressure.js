@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { measure, usageOf } from '../harness/measure.js';
-import { recordMemory } from '../harness/memory.js';
-import { keptUp } from '../harness/verdict.js';
-import { openRoom } from './room.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { recordMemory } from '../harness/row/memory.js';
+import { keptUp } from '../harness/row/verdict.js';
+import { usageColumns } from './columns.js';
+import { openRoom } from './rooms/room.js';
 import { shown } from './shown.js';
 
 const CLIENTS = 1000;
@@ -134,8 +135,7 @@ export default {
     { key: 'slowClosed', title: 'closed', digits: 0 },
     { key: 'rss', title: 'RSS MiB', digits: 0 },
     { key: 'highestRss', title: 'highest', digits: 0 },
-    { key: 'server', title: 'server %', digits: 0 },
-    { key: 'generatorCpu', title: 'generator %', digits: 0 },
+    ...usageColumns,
   ],
   run: (row) => (row.cell.held ? runHeld(row) : runReaders(row)),
 };

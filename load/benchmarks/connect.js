@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMicros } from '../harness/cpu.js';
+import { cpuMicros } from '../harness/process/cpu.js';
 
 const WARM_UP = 2000;
 const CLIENTS = 10_000;

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
-import { cpuMicros } from '../harness/cpu.js';
-import { ManyClients } from '../harness/many-clients.js';
-import { measure, usageOf } from '../harness/measure.js';
-import { machineMemory } from '../harness/memory.js';
-import { pssOf } from '../harness/processes.js';
+import { cpuMicros } from '../harness/process/cpu.js';
+import { pssOf } from '../harness/process/processes.js';
+import { ManyClients } from '../harness/row/many-clients.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { machineMemory } from '../harness/row/memory.js';
+import { latencyOf } from './columns.js';
 import { shown } from './shown.js';
 
 /** Each client sends 30 characters at this interval in ms, as in workload 4, and is pinged as often, by Socket.IO's default. */
@@ -61,8 +62,7 @@ async function run({ peer, cell, quick }) {
       workerEmpty: empty.server / cell.peer.workers / 2 ** 20,
       perSecond: perSecond.received,
       pings: perSecond.pings,
-      average: latency.mean,
-      p99: latency.percentile(0.99),
+      ...latencyOf(latency),
       ...broadcast,
       errors: total.errors,
       ended: total.ended,

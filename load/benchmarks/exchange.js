@@ -1,5 +1,6 @@
-import { measure, usageOf } from '../harness/measure.js';
-import { keptUp } from '../harness/verdict.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { keptUp } from '../harness/row/verdict.js';
+import { latencyOf } from './columns.js';
 
 /**
  * Clients send, and the server answers each of them. `offered` is how many answers a second that makes.
@@ -21,8 +22,7 @@ export async function measureExchange({ peer, fleet, offered, warmUp, window }) 
     cpuPerMessage: (measured.server * 1e6) / perSecond.received,
     perSecond: perSecond.received,
     received: total.received,
-    average: latency.mean,
-    p99: latency.percentile(0.99),
+    ...latencyOf(latency),
     late: total.late,
     errors: total.errors,
     ended: total.ended,

@@ -1,4 +1,4 @@
-import { measure, usageOf } from '../harness/measure.js';
+import { measure, usageOf } from '../harness/row/measure.js';
 
 const CLIENTS = 10_000;
 const DEFAULT_INTERVAL = 25;

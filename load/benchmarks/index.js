@@ -1,21 +1,22 @@
 import backpressure from './backpressure.js';
-import broadcast, { windows } from './broadcast.js';
-import { cluster, frames, placement } from './cluster.js';
 import connect from './connect.js';
 import connections from './connections.js';
-import correspondence from './correspondence.js';
 import echo from './echo.js';
-import express from './express.js';
-import fanout from './fanout.js';
-import history from './history.js';
-import http from './http.js';
 import idle from './idle.js';
 import marketdata from './marketdata.js';
-import { nodes, workers } from './nodes.js';
-import portable from './portable.js';
-import sizing from './sizing.js';
-import rooms from './small-rooms.js';
-import start from './start.js';
+import recovery from './recovery.js';
+import broadcast, { windows } from './rooms/broadcast.js';
+import { cluster, frames, placement } from './rooms/cluster.js';
+import fanout from './rooms/fanout.js';
+import { nodes, workers } from './rooms/nodes.js';
+import portable from './rooms/portable.js';
+import rooms from './rooms/small-rooms.js';
+import correspondence from './service/correspondence.js';
+import express from './service/express.js';
+import history from './service/history.js';
+import http from './service/http.js';
+import sizing from './service/sizing.js';
+import start from './service/start.js';
 import state, { stateNodes } from './state.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
@@ -39,6 +40,7 @@ export const benchmarks = {
   marketdata,
   connections,
   backpressure,
+  recovery,
   state,
   'state-nodes': stateNodes,
   http,

@@ -1,6 +1,7 @@
-import { measure, usageOf } from '../harness/measure.js';
-import { recordMemory } from '../harness/memory.js';
-import { keptUp } from '../harness/verdict.js';
+import { measure, usageOf } from '../harness/row/measure.js';
+import { recordMemory } from '../harness/row/memory.js';
+import { keptUp } from '../harness/row/verdict.js';
+import { latencyOf, usageColumns } from './columns.js';
 import { shown } from './shown.js';
 
 const ROOM = 'quotes';
@@ -41,10 +42,7 @@ async function runWatchers({ peer, fleet, cell, quick }) {
     offered: rounds,
     published,
     messages: received.perSecond.received,
-    average: received.latency.mean,
-    p50: received.latency.percentile(0.5),
-    p99: received.latency.percentile(0.99),
-    samples: received.latency.count,
+    ...latencyOf(received.latency),
     staleness: behind?.latency.percentile(0.5),
     stalest: behind?.latency.percentile(0.99),
     slowBytes: behind && behind.perSecond.bytes / slow,
@@ -136,13 +134,18 @@ export default {
     { key: 'stalest', title: 'slow: age p99', digits: 0 },
     { key: 'slowClosed', title: 'closed', digits: 0 },
     { key: 'highestRss', title: 'highest RSS MiB', digits: 0 },
-    { key: 'server', title: 'server %', digits: 0 },
-    { key: 'generatorCpu', title: 'generator %', digits: 0 },
+    ...usageColumns,
   ],
   run: (row) => (row.cell.event ? runJoins(row) : runWatchers(row)),
 };
 
-const clustered = (mode, parts) => ({ program: 'state-nodes', mode, processes: 2, ...parts });
+const clustered = (mode, parts) => ({
+  program: 'hosted-nodes',
+  application: 'state/state-program',
+  mode,
+  processes: 2,
+  ...parts,
+});
 
 /** The same on two workers, and on two machines over Redis. One of them publishes. */
 export const stateNodes = {

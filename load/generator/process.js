@@ -1,6 +1,6 @@
 // One generator process: holds clients and does what the harness tells it over IPC.
-// Each order is `{ id, order, options }`, each answer `{ id, result }` or `{ id, error }`.
 
+import { answerOrders } from '../harness/process/orders.js';
 import { Client } from './client.js';
 import { now } from './clock.js';
 import { Histogram } from './histogram.js';
@@ -124,12 +124,5 @@ function cpuMicros() {
   return user + system;
 }
 
-process.on('message', async ({ id, order, options }) => {
-  try {
-    process.send({ id, result: (await orders[order](options)) ?? null });
-  } catch (error) {
-    process.send({ id, error: error.message });
-  }
-});
-process.on('disconnect', () => process.exit());
+answerOrders(orders);
 process.send({ ready: true });

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
-import { placement } from './cores.js';
+import { placement } from './process/cores.js';
 
 /** Where and of what a result was measured. Every row carries it, so that rows of several runs and machines can be mixed. */
 export const provenance = {

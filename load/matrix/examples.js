@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { atExit } from '../torture/support/at-exit.js';
+import { atExit } from '../harness/process/at-exit.js';
 import { asked, next } from './visitor.js';
 import { root } from './ways.js';
 

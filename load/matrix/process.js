@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { atExit } from '../torture/support/at-exit.js';
+import { accepts } from '../harness/ports.js';
+import { atExit } from '../harness/process/at-exit.js';
 
 export const HOST = '127.0.0.1';
 
@@ -93,13 +93,4 @@ export class ApplicationProcess {
 function cleanEnvironment() {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'CHROMIUM'];
   return Object.fromEntries(kept.filter((name) => name in process.env).map((name) => [name, process.env[name]]));
-}
-
-/** Whether a port accepts connections. @param {number} port @returns {Promise<boolean>} */
-export function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = connect({ host: HOST, port }, () => resolve(true));
-    socket.on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
 }

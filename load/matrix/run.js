@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { freePort } from '../peers/free-port.js';
-import { atExit } from '../torture/support/at-exit.js';
-import { ApplicationProcess, accepts, HOST } from './process.js';
+import { accepts, freePort } from '../harness/ports.js';
+import { atExit } from '../harness/process/at-exit.js';
+import { ApplicationProcess } from './process.js';
 import { Visitor } from './visitor.js';
 import { root, ways } from './ways.js';
 
@@ -15,7 +15,7 @@ import { root, ways } from './ways.js';
  */
 export async function record(application, name) {
   const way = ways[name];
-  const port = application.port ?? (await freePort(HOST));
+  const port = application.port ?? (await freePort());
   if (application.port && (await accepts(port))) throw new Error(`another program uses port ${port}`);
   const prepared = await prepare(application, way);
   const { file, args = [], nodeArgs = [] } = prepared;

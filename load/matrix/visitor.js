@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { io } from 'socket.io-client';
-import { within } from '../harness/child.js';
+import { within } from '../harness/process/child.js';
 import { HOST } from './process.js';
 
 /** An answer that takes longer is a failure, in ms. */

@@ -1,5 +1,5 @@
-import { provenance } from './provenance.js';
-import { ratchetSection } from './ratchet.js';
+import { provenance } from './sections/provenance.js';
+import { ratchetSection } from './sections/ratchet.js';
 import { workloadSection } from './workloads.js';
 
 /** The page that says where, when and with what the results were made. */

@@ -1,12 +1,12 @@
-import { comparison } from './comparison.js';
-import { heldSection } from './held.js';
-import { lossesSection } from './losses.js';
-import { overview } from './overview.js';
+import { comparison } from './sections/comparison.js';
+import { heldSection } from './sections/held.js';
+import { lossesSection } from './sections/losses.js';
+import { overview } from './sections/overview.js';
 import { subjects } from './subjects.js';
 
 /**
  * The summary that a person reads; the results themselves are on pages of their own.
- * @param {import('./groups.js').Group[]} groups
+ * @param {import('./results/groups.js').Group[]} groups
  * @param {Record<string, object>} benchmarks
  */
 export function page(groups, benchmarks) {

@@ -1,9 +1,9 @@
-import { readCosts } from './costs.js';
+import { readCosts } from './results/costs.js';
 import { bottlenecks } from './scaling/bottlenecks.js';
 import { assume, MIDDLE, sensitivity } from './scaling/changes.js';
 import { assumptionTable, costTable } from './scaling/inputs.js';
 import { planTable, workloads } from './scaling/plans.js';
-import { shown } from './table.js';
+import { shown } from './sections/table.js';
 
 /** The page on capacity: how many machines and Redis shards, which resource runs out first, and how sensitive that is. */
 export function scalingChapter(groups) {

@@ -1,5 +1,5 @@
+import { markdownTable } from './sections/table.js';
 import { addressOf } from './subjects.js';
-import { markdownTable } from './table.js';
 import akkaChat from './workloads/1-akka-chat.js';
 import oneToOne from './workloads/2-one-to-one.js';
 import marketData from './workloads/3-market-data.js';

@@ -27,5 +27,5 @@ if (isEngineOnly) {
 }
 http.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
   // `gjallar run` prints a line of its own.
-  if (process.env.PRINT_PORT) console.log(`gjallar: on port ${http.address().port} with nothing`);
+  if (process.env.PRINT_PORT) console.log(`socket.io listens on http://127.0.0.1:${http.address().port}`);
 });

@@ -1,65 +1,34 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { accepts, HOST } from '../matrix/process.js';
-import { freePort } from '../peers/free-port.js';
-import { Redis } from '../torture/faults/redis.js';
-import { own } from '../torture/support/at-exit.js';
+import { freePort } from '../harness/ports.js';
+import { own } from '../harness/process/at-exit.js';
+import { startHaproxy } from '../harness/servers/proxy.js';
+import { Redis } from '../harness/servers/redis.js';
+import { program, startService } from '../harness/service.js';
 import { bareEnvironment } from '../torture/support/service.js';
 
 const app = fileURLToPath(new URL('app.mjs', import.meta.url));
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const HOSTS = 3;
 
-/** A process that ends with `stop()`, and with this one. */
-class Child {
-  constructor(program, args, env = {}) {
-    this.process = own(
-      spawn(program, args, { env: { ...bareEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'inherit'] }),
-    );
-    this.ended = once(this.process, 'exit');
-  }
+/** Starts the application, by itself or with `args` of the program `main`. */
+const start = (env, main = app, args = []) =>
+  startService({
+    ...{ main, args },
+    env: { ...bareEnvironment(), RATE_LIMIT: 'off', ...env },
+    onLine: (line, stream) => stream === 'stderr' && console.error(line),
+    onSpawn: own,
+  });
 
-  /** Resolves with the port in the line that an application prints when all its workers listen. */
-  async port() {
-    for await (const line of createInterface(this.process.stdout)) {
-      const [, port] = /^gjallar: .*on port (\d+)/.exec(line) ?? [];
-      if (port === undefined) continue;
-      this.process.stdout.resume();
-      return Number(port);
-    }
-    throw new Error('the application ended at its start');
-  }
-
-  async stop() {
-    this.process.kill('SIGTERM');
-    await this.ended;
-  }
-}
-
-async function startApplication(command, env) {
-  const child = new Child(process.execPath, command, { PORT: '0', RATE_LIMIT: 'off', ...env });
-  return { port: await child.port(), stop: () => child.stop() };
-}
-
-const hosted = (workers, env) => startApplication([main, 'run', app, '--workers', String(workers)], env);
+const hosted = (workers, env) => start(env, program, ['run', app, '--workers', String(workers)]);
 
 /** Hosts on one Redis, behind HAProxy without affinity: each request goes to the next host. */
 async function startHosts({ workers, folder, ...env }) {
-  const data = join(folder, `redis-${Date.now()}`);
-  mkdirSync(data);
-  const redis = await Redis.start({ directory: data, host: HOST, port: await freePort(HOST) });
+  const redis = await Redis.start();
   const hosts = await Promise.all(
     Array.from({ length: HOSTS }, () => hosted(workers, { ...env, REDIS_URL: redis.url })),
   );
-  const port = await freePort(HOST);
-  const file = join(folder, `haproxy-${port}.cfg`);
-  writeFileSync(
-    file,
+  const port = await freePort();
+  const proxy = await startHaproxy(
+    folder,
     `
 defaults
   mode http
@@ -69,18 +38,18 @@ defaults
   timeout tunnel 1h
   option abortonclose
 frontend clients
-  bind ${HOST}:${port}
+  bind 127.0.0.1:${port}
   default_backend hosts
 backend hosts
   balance roundrobin
-${hosts.map((host, index) => `  server host${index} ${HOST}:${host.port}\n`).join('')}`,
+${hosts.map((host, index) => `  server host${index} 127.0.0.1:${host.port}\n`).join('')}`,
+    [port],
   );
-  const proxy = new Child('haproxy', ['-db', '-f', file]);
-  while (!(await accepts(port))) await sleep(20);
+  if (!proxy) throw new Error('haproxy is not installed');
   const stop = async () => {
-    proxy.process.kill('SIGKILL');
+    proxy.kill('SIGKILL');
     await Promise.all(hosts.map((host) => host.stop()));
-    await redis.kill();
+    await redis.stop();
   };
   return { port, stop };
 }
@@ -88,12 +57,12 @@ ${hosts.map((host, index) => `  server host${index} ${HOST}:${host.port}\n`).joi
 /**
  * What the suites run against. `start` resolves with the port, and a function that ends everything.
  *
- * @type {Record<string, { about: (workers: number) => string, start: (options: object) => Promise<{ port: number, stop(): Promise<void> }> }>}
+ * @type {Record<string, { about: (workers: number) => string, start: (options: object) => Promise<{ port: number, stop(): Promise<unknown> }> }>}
  */
 export const servers = {
   stock: {
     about: () => 'stock socket.io, one process',
-    start: ({ SUITE }) => startApplication([app], { SUITE, PRINT_PORT: '1' }),
+    start: ({ SUITE }) => start({ SUITE, PRINT_PORT: '1' }),
   },
   one: { about: () => 'gjallar run, one worker', start: ({ SUITE }) => hosted(1, { SUITE }) },
   workers: {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from '../harness/command.js';
-import { own } from '../torture/support/at-exit.js';
+import { own } from '../harness/process/at-exit.js';
 
 /** The suites, each with its folder in a checkout of socket.io. */
 export const suites = {

@@ -20,9 +20,9 @@ const part = <T>(name: string): Promise<T> =>
   import(new URL(`../../load/torture/attack/${name}.js`, import.meta.url).href) as Promise<T>;
 
 const { Pace } = await part<{ Pace: new (rate: number, clock: () => number) => { take(bytes: number): number } }>(
-  'pace',
+  'attacker/pace',
 );
-const { Waits } = await part<{ Waits: new () => Waits }>('waits');
+const { Waits } = await part<{ Waits: new () => Waits }>('probes/waits');
 const { faultsOf, isNoisy } = await part<{
   faultsOf(row: Row, bounds?: Record<string, number>): string[];
   isNoisy(row: Row): boolean;

@@ -168,6 +168,7 @@ export default defineConfig({
         items: [
           page('Folders and layers', '/docs/internals/house'),
           page('Concepts and their cost', '/docs/internals/concepts'),
+          page('What load/ is for', '/docs/internals/load'),
           page('Cluster', '/docs/internals/cluster'),
           page('Engine', '/docs/engine'),
           page('Fan-out', '/docs/fan-out'),

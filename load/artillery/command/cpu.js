@@ -1,5 +1,5 @@
-import { cpuShare, readCpu } from '../../harness/cpu.js';
-import { familyOf } from '../../harness/processes.js';
+import { cpuShare, readCpu } from '../../harness/process/cpu.js';
+import { familyOf } from '../../harness/process/processes.js';
 import { Watch } from './watch.js';
 
 /** What a process and its descendants use of the CPU, looked at every now and then. */

@@ -1,32 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { readMachine } from '../../harness/process/machine.js';
 import { Watch } from './watch.js';
-
-/** USER_HZ, in which Linux counts: ticks in a second. */
-const TICKS = 100;
-
-/**
- * The machine's CPU time so far, in µs: what its programs have used, and what the host has given to other guests.
- * NaN on a system that does not tell.
- */
-export function readMachine(text = procStat()) {
-  const [user, nice, system, , , irq, softirq, steal = 0] = text
-    .split('\n', 1)[0]
-    .trim()
-    .split(/\s+/)
-    .slice(1)
-    .map(Number);
-  const micros = (ticks) => (ticks * 1e6) / TICKS;
-  return { used: micros(user + nice + system + irq + softirq), stolen: micros(steal) };
-}
-
-function procStat() {
-  try {
-    return readFileSync('/proc/stat', 'latin1');
-  } catch {
-    return '';
-  }
-}
 
 /** What the whole machine uses, looked at every now and then. */
 export class MachineWatch extends Watch {

@@ -1,6 +1,6 @@
 // A generator process for very many clients, each of which should cost the machine little more than its socket. It holds up
 // to 19,500 Socket.IO clients on namespace "/" over WebSocket, all in one room. Orders are lines of JSON on the standard
-// input, answers lines on the standard output, as `harness/child.js` says; what clients say is what `client.js` says.
+// input, answers lines on the standard output, as `harness/process/child.js` says; what clients say is what `client.js` says.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>

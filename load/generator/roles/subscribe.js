@@ -14,9 +14,10 @@ export function subscribe(_clients, { every, before, rest }, counters, latency) 
   setRest(rest);
   let untilSample = every;
   return {
-    event(_client, bytes, at) {
+    event(_client, bytes, at, length) {
       if (bytes[at + NAME_AT] !== M) return;
       counters.received++;
+      counters.bytes += length;
       if (--untilSample > 0) return;
       untilSample = every;
       const found = bytes.indexOf(before, at, 'latin1');

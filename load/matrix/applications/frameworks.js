@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atExit } from '../../torture/support/at-exit.js';
+import { atExit } from '../../harness/process/at-exit.js';
 import { installFrameworks } from '../frameworks/install.js';
 import { talk } from '../talk.js';
 import { next } from '../visitor.js';

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atExit } from '../../torture/support/at-exit.js';
+import { atExit } from '../../harness/process/at-exit.js';
 
 const apps = fileURLToPath(new URL('./apps/', import.meta.url));
 const chat = fileURLToPath(new URL('../apps/chat.cjs', import.meta.url));

@@ -1,4 +1,4 @@
-import { spread } from '../groups.js';
+import { spread } from '../results/groups.js';
 import { heights, lines, logAxis, peerEncodings, points } from './series.js';
 
 /** Memory against connections: all that the machine has less of, and what of it is the server's. */

@@ -1,11 +1,11 @@
-import { isSaturated, spread } from '../groups.js';
-import { colourOf } from '../peers.js';
+import { isSaturated, spread } from '../results/groups.js';
+import { colourOf } from './peers.js';
 
 /**
  * One point for each group that counts and has the figure: its median, with the extremes as `low` and `high`.
- * @param {import('../groups.js').Group[]} groups
+ * @param {import('../results/groups.js').Group[]} groups
  * @param {string} key of the figure
- * @param {(group: import('../groups.js').Group) => object} where the rest of the point: its `x`, say
+ * @param {(group: import('../results/groups.js').Group) => object} where the rest of the point: its `x`, say
  */
 export function points(groups, key, where) {
   return groups.flatMap((group) => {

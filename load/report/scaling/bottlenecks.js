@@ -1,4 +1,4 @@
-import { shown } from '../table.js';
+import { shown } from '../sections/table.js';
 import { count, planned, workloads } from './plans.js';
 
 /** How finely numbers of users are tried. */

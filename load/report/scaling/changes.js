@@ -1,4 +1,4 @@
-import { markdownTable } from '../table.js';
+import { markdownTable } from '../sections/table.js';
 import { assumptions } from './assumptions.js';
 import { demands } from './model.js';
 import { count, fewestMachines, workloads } from './plans.js';

@@ -1,4 +1,4 @@
-import { markdownTable, shown } from '../table.js';
+import { markdownTable, shown } from '../sections/table.js';
 import { assumptions } from './assumptions.js';
 
 export function costTable(costs) {

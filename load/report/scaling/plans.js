@@ -1,4 +1,4 @@
-import { markdownTable, shown } from '../table.js';
+import { markdownTable, shown } from '../sections/table.js';
 import { plan } from './model.js';
 
 const MILLION = 1e6;

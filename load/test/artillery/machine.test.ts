@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 
 const folder = new URL('../../artillery/command/', import.meta.url);
-const { readMachine } = (await import(new URL('machine.js', folder).href)) as {
+const { readMachine } = (await import(new URL('../../harness/process/machine.js', import.meta.url).href)) as {
   readMachine(text?: string): { used: number; stolen: number };
 };
 const { measureBaseline, allowanceOf } = (await import(new URL('baseline.js', folder).href)) as {

@@ -17,8 +17,8 @@ import { heldInput } from './memory/held-input.js';
  * @typedef {object} Attack
  * @property {string} name in words, unique
  * @property {string} about what it sends
- * @property {(attacker: import('./kit.js').Attacker, prepared: any) => Promise<unknown>} run the attack itself
- * @property {(attacker: import('./kit.js').Attacker) => Promise<any>} [prepare] what has to be there before the clock starts
+ * @property {(attacker: import('./attacker/kit.js').Attacker, prepared: any) => Promise<unknown>} run the attack itself
+ * @property {(attacker: import('./attacker/kit.js').Attacker) => Promise<any>} [prepare] what has to be there before the clock starts
  * @property {number} [rate] bytes per second, where that is less than what an attacker may send at most
  * @property {Record<string, string>} [environment] of the server
  * @property {string} [application] what `gjallar run` runs in place of the chat service

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Child } from '../../harness/child.js';
-import { machineShare, machineUse } from '../../harness/measure.js';
-import { cpuOf } from '../../harness/processes.js';
+import { Child } from '../../harness/process/child.js';
+import { machineShare, machineUse } from '../../harness/process/machine.js';
+import { cpuOf } from '../../harness/process/processes.js';
+import { Redis } from '../../harness/servers/redis.js';
 import { tokenFor } from '../fuzz/tokens.js';
 import { Service } from '../support/service.js';
-import { startRedis } from './redis.js';
 import { faultsOf, isNoisy } from './verdict.js';
 import { Watch } from './watch.js';
 
@@ -22,8 +22,8 @@ const PREPARATION_MS = 60_000;
 /** A stop that has not ended by then is made an immediate one, in ms. */
 const STOP_PATIENCE = 3000;
 
-const attackerFile = fileURLToPath(new URL('attacker.js', import.meta.url));
-const probesFile = fileURLToPath(new URL('probes.js', import.meta.url));
+const attackerFile = fileURLToPath(new URL('attacker/attacker.js', import.meta.url));
+const probesFile = fileURLToPath(new URL('probes/probes.js', import.meta.url));
 
 /**
  * Runs one attack against a fresh server.
@@ -32,7 +32,7 @@ const probesFile = fileURLToPath(new URL('probes.js', import.meta.url));
  * @param {{ seconds: number, rate: number, sockets?: string }} options `sockets`: `native` or `portable`
  */
 export async function runRow(attack, pass, { sockets, ...options }) {
-  const redis = pass.isRedis ? await startRedis() : undefined;
+  const redis = pass.isRedis ? await Redis.start() : undefined;
   const environment = {
     DRAIN_TIMEOUT: '0',
     WORKERS: String(WORKERS),

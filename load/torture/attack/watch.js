@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { childrenOf, cpuOf, rssOf } from '../../harness/processes.js';
+import { childrenOf, cpuOf, rssOf } from '../../harness/process/processes.js';
 
 const MB = 1_000_000;
 const SAMPLE_MS = 50;

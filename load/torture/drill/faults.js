@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
 import { io } from 'socket.io-client';
-import { freePort } from '../../peers/free-port.js';
-import { Disk } from '../faults/disk.js';
-import { Postgres } from '../faults/postgres.js';
-import { Redis } from '../faults/redis.js';
+import { Disk } from '../../harness/servers/disk.js';
+import { Postgres } from '../../harness/servers/postgres.js';
+import { Redis } from '../../harness/servers/redis.js';
 import { Station } from './station.js';
 
 /**
@@ -32,11 +31,9 @@ const VALID_MS = 6000;
 const DESCRIPTORS = 600;
 
 /** Redis with the documented user: its rights are taken away, then it stops. @param {Workplace} place @returns {Promise<Part>} */
-export async function redisPart({ directory, atEnd }) {
-  const own = join(directory, 'redis');
-  mkdirSync(own);
-  const redis = await Redis.start({ directory: own, host: '127.0.0.1', port: await freePort('127.0.0.1') });
-  atEnd(() => redis.kill());
+export async function redisPart({ atEnd }) {
+  const redis = await Redis.start();
+  atEnd(() => redis.stop());
   const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
   const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs);
   const call = async (...words) => {

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../peers/free-port.js';
-import { end, own } from '../support/at-exit.js';
+import { freePort } from '../../harness/ports.js';
+import { end, own } from '../../harness/process/at-exit.js';
 
 const PROGRAM = '/usr/bin/prometheus';
 const rules = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url);
@@ -21,7 +21,7 @@ export class Prometheus {
 
   static async start(directory) {
     const prometheus = new Prometheus();
-    const port = await freePort('127.0.0.1');
+    const port = await freePort();
     prometheus.#url = `http://127.0.0.1:${port}/api/v1`;
     prometheus.#targets = join(directory, 'targets.json');
     prometheus.#write([]);

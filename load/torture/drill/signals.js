@@ -28,7 +28,7 @@ export async function drill({ fault, station, prometheus }) {
     );
   if (await prometheus.has(metric)) throw new Error(`the metric of "${fault.name}" is there before the fault`);
   if ((await prometheus.alerts()).some(isAlert)) throw new Error(`the alert of "${fault.name}" fires before the fault`);
-  const seen = station.lines.length;
+  const seen = station.log.length;
   let alert;
   const looks = {
     readyz: async () => {
@@ -36,7 +36,7 @@ export async function drill({ fault, station, prometheus }) {
       if (signals.readyz === 'no answer') return readiness === undefined;
       return [...(readiness?.problems ?? []), ...(readiness?.warnings ?? [])].some((text) => signals.readyz.test(text));
     },
-    log: () => station.lines.slice(seen).some(({ msg }) => signals.log.test(msg)),
+    log: () => station.log.since(seen).some(({ msg }) => signals.log.test(msg)),
     metric: () => prometheus.has(metric),
     alert: async () => {
       alert = (await prometheus.alerts()).find(isAlert);

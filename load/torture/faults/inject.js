@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../harness/child.js';
-import { descriptorsOf, rssOf } from '../../harness/processes.js';
+import { within } from '../../harness/process/child.js';
+import { descriptorsOf, rssOf } from '../../harness/process/processes.js';
+import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
-import { Members } from './members.js';
 
 /** How long a fault may take, with what is to come back after it, in ms. */
 const FAULT = 60_000;
@@ -23,7 +23,7 @@ const RECOVERY = 30_000;
  * @param {number} options.times how often each
  * @param {number} options.minutes when to stop, whatever is left
  * @param {number} options.seed
- * @param {import('./supervised-service.js').Service[]} options.services
+ * @param {import('../support/supervised-service.js').Service[]} options.services
  * @param {(index: number) => string} options.urlOf where a member connects
  * @returns {Promise<import('../support/scenario.js').Figure[]>}
  */

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Disk } from './disk.js';
+import { Disk } from '../../harness/servers/disk.js';
+import { Postgres, whyNoPostgres } from '../../harness/servers/postgres.js';
+import { SupervisedService } from '../support/supervised-service.js';
 import { injectFaults } from './inject.js';
-import { Postgres, whyNoPostgres } from './postgres.js';
-import { SupervisedService } from './supervised-service.js';
 
 const WORKERS = 2;
 

@@ -2,14 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from '../../harness/servers/redis.js';
+import { SupervisedService } from '../support/supervised-service.js';
 import { injectFaults } from './inject.js';
-import { Redis } from './redis.js';
-import { SupervisedService } from './supervised-service.js';
 
 const PORT = 3000;
 const WORKERS = 2;
 
-/** Faults where Redis joins two hosts. @param {import('./hosts.js').Hosts} hosts `first`, `second` and `redis` */
+/** Faults where Redis joins two hosts. @param {import('../../harness/servers/hosts.js').Hosts} hosts `first`, `second` and `redis` */
 export async function faultsOnTwoHosts(hosts, { seed, times, minutes }) {
   const directory = mkdtempSync(join(tmpdir(), 'torture-'));
   const started = [];

@@ -1,4 +1,4 @@
-import { Connection, frame, opcodes, request, upgradeRequest } from './connection.js';
+import { Connection, frame, opcodes, request, upgradeRequest } from '../../harness/connection.js';
 
 const PATH = '/socket.io/?EIO=4';
 const SEPARATOR = '\x1e';

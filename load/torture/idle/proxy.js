@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../peers/free-port.js';
-import { end, own } from '../support/at-exit.js';
+import { freePort } from '../../harness/ports.js';
+import { end } from '../../harness/process/at-exit.js';
+import { startHaproxy } from '../../harness/servers/proxy.js';
 
 /**
  * HAProxy in front of one server, on two ports. Behind `own`, each client's connection has a connection to the server of its
@@ -19,12 +16,11 @@ export class ReusingProxy {
   /** @param {string} server the URL of the server */
   static async start(server) {
     const proxy = new ReusingProxy();
-    proxy.own = await freePort('127.0.0.1');
-    proxy.shared = await freePort('127.0.0.1');
-    const file = join(proxy.#folder, 'haproxy.cfg');
-    writeFileSync(file, proxy.#configuration(new URL(server).host));
-    proxy.#child = own(spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] }));
-    for (const port of [proxy.own, proxy.shared]) while (!(await accepts(port))) await sleep(20);
+    proxy.own = await freePort();
+    proxy.shared = await freePort();
+    const configuration = proxy.#configuration(new URL(server).host);
+    proxy.#child = await startHaproxy(proxy.#folder, configuration, [proxy.own, proxy.shared]);
+    if (!proxy.#child) throw new Error('haproxy is not installed');
     return proxy;
   }
 
@@ -47,17 +43,5 @@ ${section('shared', this.shared, 'always')}
   async stop() {
     await end(this.#child, 'SIGTERM');
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
-
-async function accepts(port) {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { own } from '../support/at-exit.js';
+import { own } from '../../harness/process/at-exit.js';
 import { languages } from './install.js';
 
 /** Idle clients of one language on one transport, in a process of their own. */

@@ -1,11 +1,10 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
-import { freePort } from '../../peers/free-port.js';
-import { Members } from '../faults/members.js';
-import { Redis } from '../faults/redis.js';
+import { Redis } from '../../harness/servers/redis.js';
+import { soon, until } from '../../harness/until.js';
+import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 import { Service } from '../support/service.js';
 
@@ -24,26 +23,23 @@ const FAULTS = ['empty', 'empty twice', 'older', 'shorter'];
 
 /** @param {{ machines: number, downtimes: number[], seed: number, times: number, minutes: number }} options */
 export async function lossesOn({ machines, downtimes, seed, times, minutes }) {
-  const directory = mkdtempSync(join(tmpdir(), 'torture-losses-'));
-  const port = await freePort('127.0.0.1');
-  const redis = await Redis.start({ directory, host: '127.0.0.1', port, settings: ['--appendonly', 'no'] });
+  const redis = await Redis.start({ settings: ['--appendonly', 'no'] });
   const services = [];
   try {
     for (let index = 0; index < machines; index++) {
       services.push(await Service.start({ REDIS_URL: redis.url, WORKERS: '2', ...OPERATOR }));
     }
-    const place = { name: `${machines} ${machines === 1 ? 'machine' : 'machines'}`, directory, redis, services };
+    const place = { name: `${machines} ${machines === 1 ? 'machine' : 'machines'}`, redis, services };
     const each = FAULTS.flatMap((fault) => downtimes.map((downtime) => ({ fault, downtime })));
     const order = shuffled(Array.from({ length: times }, () => each).flat(), randomFrom(seed));
     return await injectLosses(place, order, Date.now() + minutes * 60_000);
   } finally {
     await Promise.all(services.map((service) => service.stop()));
-    await redis.kill();
-    rmSync(directory, { recursive: true, force: true });
+    await redis.stop();
   }
 }
 
-async function injectLosses({ name, directory, redis, services }, order, end) {
+async function injectLosses({ name, redis, services }, order, end) {
   const members = new Members((index) => services[index % services.length].url, {
     count: 6,
     rooms: ['north', 'south', 'east'],
@@ -54,8 +50,8 @@ async function injectLosses({ name, directory, redis, services }, order, end) {
   const done = new Map();
   const tally = { lost: 0, unserved: 0, untold: 0 };
   const isCurrent = ({ epoch }) => !gone.has(epoch);
-  const snapshot = join(directory, 'dump.rdb');
-  const oldest = join(directory, 'oldest.rdb');
+  const snapshot = join(redis.directory, 'dump.rdb');
+  const oldest = join(redis.directory, 'oldest.rdb');
 
   /** Ends Redis. Whatever was acknowledged until it returns is the store's to lose. */
   const takeDown = async (downtime) => {
@@ -150,28 +146,22 @@ async function counted(redis) {
     return new Map(keys.length > 0 ? (await admin.mget(keys)).map((count, at) => [keys[at], count]) : []);
   };
   const before = await counts();
-  const end = Date.now() + RECOVERY;
-  for (;;) {
+  const haveCounted = async () => {
     const now = await counts();
-    if (now.size > 0 && [...now].every(([key, count]) => count !== before.get(key))) break;
-    if (Date.now() > end) throw new Error('the workers do not count up in Redis');
-    await sleep(50);
-  }
+    return now.size > 0 && [...now].every(([key, count]) => count !== before.get(key));
+  };
+  await until(haveCounted, 'the workers do not count up in Redis', RECOVERY);
   admin.disconnect();
 }
 
 /** Whether each machine names the problem in time. */
 async function areTold(services) {
-  const end = Date.now() + RECOVERY;
-  for (const { url } of services) {
-    for (;;) {
-      const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
-      if ((await response.json()).problems.includes(PROBLEM)) break;
-      if (Date.now() > end) return false;
-      await sleep(100);
-    }
-  }
-  return true;
+  const isTold = async ({ url }) => {
+    const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
+    return (await response.json()).problems.includes(PROBLEM);
+  };
+  const all = await Promise.all(services.map((service) => soon(() => isTold(service), RECOVERY)));
+  return all.every(Boolean);
 }
 
 async function acknowledge({ url }) {

@@ -1,6 +1,7 @@
 // The readers that are awake have a process of their own, so that the sleeping ones do not delay them.
 
 import { Histogram } from '../../generator/histogram.js';
+import { answerOrders } from '../../harness/process/orders.js';
 import { Reader } from './reader.js';
 
 const { port, room, count } = JSON.parse(process.argv[2]);
@@ -29,12 +30,5 @@ const orders = {
   },
 };
 
-process.on('message', ({ id, order }) => {
-  try {
-    process.send({ id, result: orders[order]() });
-  } catch ({ message }) {
-    process.send({ id, error: message });
-  }
-});
-process.on('disconnect', () => process.exit());
+answerOrders(orders);
 process.send({ ready: true });

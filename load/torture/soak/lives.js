@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection, frame, opcodes, request, upgradeRequest } from '../../harness/connection.js';
 import { join } from '../fuzz/clients.js';
-import { Connection, frame, opcodes, request, upgradeRequest } from '../fuzz/connection.js';
 
 const ROOMS = 40;
 const TALKS = 5;

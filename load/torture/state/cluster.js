@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { end } from '../support/at-exit.js';
+import { end } from '../../harness/process/at-exit.js';
 
 const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
 

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
-import { freePort } from '../../peers/free-port.js';
-import { Redis } from '../faults/redis.js';
+import { Redis } from '../../harness/servers/redis.js';
 
 const KEY = 'gjallar:{state:%2F:quotes}';
 /** How long it hangs at most, in ms: longer than the workers wait for an answer. */
@@ -15,15 +13,12 @@ export class Store {
   faults = 0;
   #redis;
   #client;
-  #directory;
   #random;
 
   static async start(random) {
     const store = new Store();
     store.#random = random;
-    store.#directory = mkdtempSync(join(tmpdir(), 'gjallar-store-'));
-    const port = await freePort('127.0.0.1');
-    store.#redis = await Redis.start({ directory: store.#directory, host: '127.0.0.1', port });
+    store.#redis = await Redis.start();
     store.#client = new Client(store.url);
     store.#client.on('error', () => {});
     return store;
@@ -45,8 +40,8 @@ export class Store {
     else if (kind === 2) await this.#redis.restart();
     else {
       await this.#redis.kill();
-      rmSync(join(this.#directory, 'appendonlydir'), { recursive: true, force: true });
-      rmSync(join(this.#directory, 'appendonly.aof'), { force: true });
+      rmSync(join(this.#redis.directory, 'appendonlydir'), { recursive: true, force: true });
+      rmSync(join(this.#redis.directory, 'appendonly.aof'), { force: true });
       await sleep(this.#random() * MAX_HANG_MS);
       await this.#redis.begin();
     }
@@ -61,7 +56,6 @@ export class Store {
 
   async stop() {
     this.#client.disconnect();
-    await this.#redis.kill();
-    rmSync(this.#directory, { recursive: true, force: true });
+    await this.#redis.stop();
   }
 }

@@ -7,6 +7,11 @@ export class LogLines {
     return this.#lines.length;
   }
 
+  /** The lines from the given one on. */
+  since(from) {
+    return this.#lines.slice(from);
+  }
+
   add(line) {
     this.#lines.push(line);
     for (const watcher of [...this.#watchers]) watcher();
@@ -16,7 +21,7 @@ export class LogLines {
   until(fits, from = 0) {
     return new Promise((resolve) => {
       const check = () => {
-        const line = this.#lines.slice(from).find(fits);
+        const line = this.since(from).find(fits);
         if (line === undefined) return;
         this.#watchers.delete(check);
         resolve(line);

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { descriptorsOf } from '../../harness/processes.js';
-import { startService, WITHOUT_LIMITS } from '../../harness/service.js';
-import { own } from './at-exit.js';
+import { own } from '../../harness/process/at-exit.js';
+import { descriptorsOf } from '../../harness/process/processes.js';
+import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
+import { LogLines } from './log-lines.js';
 
 /**
  * What a service needs of the environment; what is set here for another does not hold for it. Reloads are quick where the
@@ -22,67 +23,103 @@ export const MAX_SESSION_REST_MS = 75_000;
 /** The levels that say that something went wrong that should not. */
 const BAD = new Set(['error', 'fatal']);
 
-/** A service that `startService()` has started. */
+/** The chat service, or an application under `gjallar run`, on a port of its own on the loopback interface. */
 export class RunningService {
-  running;
+  /** Log lines of level error or fatal, and whatever was written to the standard error. */
+  complaints = [];
+  /** The processes that are or were workers of the chat service, by worker. */
+  pids = new Map();
+  /** The log, where there is an admin port. */
+  log = new LogLines();
+  #running;
+
+  /**
+   * Resolves when it listens, and its admin port too if the environment has `ADMIN_PORT`.
+   * @param {object} options those of `startService`, beside these
+   * @param {Record<string, string>} [options.environment]
+   * @param {string} [options.app] an application that `gjallar run` runs
+   */
+  static async open({ environment = {}, app, ...options }) {
+    const service = new this();
+    const hasAdmin = 'ADMIN_PORT' in environment;
+    service.#running = await startService({
+      env: { ...bareEnvironment(), ...environment },
+      ...(app && { main: app, nodeOptions: [program, 'run'] }),
+      ...options,
+      onLine: (line, stream) => service.#hear(line, stream, hasAdmin),
+      onSpawn: own,
+    });
+    if (hasAdmin) {
+      const { port } = await service.log.until(({ msg }) => msg === 'the admin port is open');
+      service.admin = `http://127.0.0.1:${port}`;
+    }
+    return service;
+  }
+
+  #hear(line, stream, hasAdmin) {
+    if (stream === 'stderr') {
+      if (line.trim() !== '' && !HARMLESS.test(line)) this.onError(line);
+      return;
+    }
+    if (!line.startsWith('{"level"')) return;
+    const entry = JSON.parse(line);
+    if (entry.msg === 'listening') this.pids.set(entry.worker, entry.pid);
+    if (BAD.has(entry.level)) this.complaints.push(line);
+    if (hasAdmin) this.log.add(entry);
+  }
+
+  /** Gets each line of the standard error. */
+  onError(line) {
+    this.complaints.push(line);
+  }
 
   get url() {
-    return this.running.url;
+    return this.#running.url;
   }
 
   get port() {
-    return this.running.port;
+    return this.#running.port;
   }
 
   /** The primary's process id. */
   get primary() {
-    return this.running.pid;
+    return this.#running.pid;
   }
 
   /** The folder of its data. */
   get data() {
-    return this.running.data;
+    return this.#running.data;
+  }
+
+  /** The workers that respond, each with its id and its process id. */
+  async workers() {
+    const { workers } = await (await fetch(`${this.admin}/api/stats`)).json();
+    return workers.filter(({ pid }) => pid !== undefined);
+  }
+
+  /** Reloads the workers. Resolves with the log line that the reload ends with. */
+  reload() {
+    const from = this.log.length;
+    process.kill(this.primary, 'SIGHUP');
+    return this.log.until(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
   }
 
   /** Stops it in order. Resolves with its exit code. */
   stop() {
-    return this.running.stop();
+    return this.#running.stop();
   }
 }
 
-/** The service as `npm start` runs it, with a folder and a port of its own on the loopback interface. */
+/** The service as `npm start` runs it. */
 export class Service extends RunningService {
-  /** Log lines of level error or fatal, and whatever was written to the standard error. */
-  complaints = [];
-  /** The processes that are or were workers, by worker. */
-  pids = new Map();
-
   /**
    * @param {Record<string, string>} environment
    * @param {string[]} [nodeOptions] of the primary and the workers
    * @param {string} [main] the program of another version
    * @param {string[]} [args] of that program
    */
-  static async start(environment = {}, nodeOptions = [], main = undefined, args = []) {
-    const service = new Service();
-    service.running = await startService({
-      env: { ...bareEnvironment(), WORKERS: '2', ...WITHOUT_LIMITS, ...environment },
-      ...{ nodeOptions, main, args },
-      onLine: (line, stream) => service.#hear(line, stream),
-      onSpawn: own,
-    });
-    return service;
-  }
-
-  #hear(line, stream) {
-    if (stream === 'stderr') {
-      if (line.trim() !== '' && !HARMLESS.test(line)) this.complaints.push(line);
-      return;
-    }
-    if (!line.startsWith('{')) return;
-    const { level, msg, worker, pid } = JSON.parse(line);
-    if (msg === 'listening') this.pids.set(worker, pid);
-    if (BAD.has(level)) this.complaints.push(line);
+  static start(environment = {}, nodeOptions = [], main = undefined, args = []) {
+    return Service.open({ environment: { WORKERS: '2', ...WITHOUT_LIMITS, ...environment }, nodeOptions, main, args });
   }
 
   /** How many descriptors the workers have open; one that is no more has none. */
@@ -100,7 +137,7 @@ export class Service extends RunningService {
   async resources() {
     const sums = {};
     for (const pid of this.pids.values()) {
-      const told = await readAll(connect(join(this.running.data, `resources-${pid}.sock`)));
+      const told = await readAll(connect(join(this.data, `resources-${pid}.sock`)));
       for (const [name, value] of Object.entries(JSON.parse(told))) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;

@@ -1,5 +1,5 @@
-import { binary, text } from '../dial.js';
-import { SEPARATOR } from '../kit.js';
+import { binary, text } from '../attacker/dial.js';
+import { SEPARATOR } from '../attacker/kit.js';
 
 // Packets that are small on the wire and large inside: socket.io spreads an event's arguments over the stack.
 

@@ -1,5 +1,5 @@
-import { text } from '../dial.js';
-import { filled } from '../kit.js';
+import { text } from '../attacker/dial.js';
+import { filled } from '../attacker/kit.js';
 
 // Events of one WebSocket, as fast as the attacker may send.
 

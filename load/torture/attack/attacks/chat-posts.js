@@ -1,4 +1,4 @@
-import { many, SEPARATOR } from '../kit.js';
+import { many, SEPARATOR } from '../attacker/kit.js';
 import { event } from './chat-floods.js';
 
 // Many events in one POST: one read of the server, and much to do.

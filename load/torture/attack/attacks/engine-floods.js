@@ -1,6 +1,6 @@
-import { frame, opcodes } from '../../fuzz/connection.js';
-import { text } from '../dial.js';
-import { filled, many } from '../kit.js';
+import { frame, opcodes } from '../../../harness/connection.js';
+import { text } from '../attacker/dial.js';
+import { filled, many } from '../attacker/kit.js';
 
 // Frames and packets below Socket.IO, as fast as the attacker may send.
 

@@ -1,4 +1,4 @@
-import { request } from '../../fuzz/connection.js';
+import { request } from '../../../harness/connection.js';
 
 // Bodies in chunks whose ends a proxy and uWebSockets.js could see in different places.
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request, upgradeRequest } from '../../fuzz/connection.js';
-import { ENGINE, text } from '../dial.js';
-import { filled } from '../kit.js';
-import { RawConnection } from '../raw-connection.js';
+import { request, upgradeRequest } from '../../../harness/connection.js';
+import { ENGINE, text } from '../attacker/dial.js';
+import { filled } from '../attacker/kit.js';
+import { RawConnection } from '../attacker/raw-connection.js';
 
 // Clients that come, and never get as far as being one.
 

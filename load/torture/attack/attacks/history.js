@@ -1,5 +1,5 @@
-import { text } from '../dial.js';
-import { filled, many } from '../kit.js';
+import { text } from '../attacker/dial.js';
+import { filled, many } from '../attacker/kit.js';
 import { event, member } from './chat-floods.js';
 import { API_KEY, fill } from './pipelines.js';
 

@@ -1,5 +1,5 @@
-import { request } from '../../fuzz/connection.js';
-import { filled } from '../kit.js';
+import { request } from '../../../harness/connection.js';
+import { filled } from '../attacker/kit.js';
 
 // Requests that do not wait for their answers: small heads, large answers.
 

@@ -1,6 +1,6 @@
-import { frame, opcodes } from '../../fuzz/connection.js';
-import { text } from '../dial.js';
-import { filled } from '../kit.js';
+import { frame, opcodes } from '../../../harness/connection.js';
+import { text } from '../attacker/dial.js';
+import { filled } from '../attacker/kit.js';
 
 // The same on plain WebSockets.
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Refused, text } from '../dial.js';
+import { Refused, text } from '../attacker/dial.js';
 
 // Clients that return. The application has connection state recovery, and its clients name rooms.
 

@@ -1,6 +1,6 @@
-import { request } from '../../fuzz/connection.js';
-import { ENGINE, text } from '../dial.js';
-import { filled, many, SEPARATOR } from '../kit.js';
+import { request } from '../../../harness/connection.js';
+import { ENGINE, text } from '../attacker/dial.js';
+import { filled, many, SEPARATOR } from '../attacker/kit.js';
 import { BOUNDS } from '../verdict.js';
 import { probed } from './engine-floods.js';
 

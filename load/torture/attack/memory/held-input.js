@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { frame, opcodes, request, upgradeRequest } from '../../fuzz/connection.js';
-import { binary, text } from '../dial.js';
-import { many, SEPARATOR } from '../kit.js';
-import { RawConnection } from '../raw-connection.js';
+import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
+import { binary, text } from '../attacker/dial.js';
+import { many, SEPARATOR } from '../attacker/kit.js';
+import { RawConnection } from '../attacker/raw-connection.js';
 
 // What a server has to keep because the rest of it does not come.
 

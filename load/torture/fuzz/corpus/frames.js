@@ -1,4 +1,4 @@
-import { Connection, frame, opcodes, upgradeRequest } from '../connection.js';
+import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 
 const ENGINE = '/socket.io/?EIO=4&transport=websocket';

@@ -1,4 +1,4 @@
-import { Connection } from '../connection.js';
+import { Connection } from '../../../harness/connection.js';
 
 const publish = (headers, body) =>
   `POST /api/rooms/a/messages HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n${body}`;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
+import { Connection, frame, request, upgradeRequest } from '../../../harness/connection.js';
 import { PollingClient, WebSocketClient } from '../clients.js';
-import { Connection, frame, request, upgradeRequest } from '../connection.js';
 import { expectSame } from '../mismatch.js';
 
 const POLLING = '/socket.io/?EIO=4&transport=polling';

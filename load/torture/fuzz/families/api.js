@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Connection, request } from '../connection.js';
+import { Connection, request } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { decoded, isRoom, lengthOf, publishReply } from '../oracle.js';
 import { fields, hostileNames, json, mutated, room, text } from '../values.js';

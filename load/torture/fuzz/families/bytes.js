@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Connection, request, upgradeRequest } from '../connection.js';
+import { Connection, request, upgradeRequest } from '../../../harness/connection.js';
 
 /** Requests with bytes changed, left out, doubled or put in: whatever comes back is no success that was not asked for. */
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Connection, frame, opcodes, upgradeRequest } from '../connection.js';
+import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 
 /** WebSocket frames as RFC 6455 allows them and as it does not. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Connection, request, upgradeRequest } from '../connection.js';
+import { Connection, request, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { handshakeReply } from '../oracle.js';
 import { text } from '../values.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Connection, frame, opcodes, upgradeRequest } from '../connection.js';
+import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { decoded, isRoom, lengthOf } from '../oracle.js';
 import { hostileNames, text } from '../values.js';

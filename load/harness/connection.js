@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { takeFrame } from './frame.js';
+
+/** How long anything may take that must come, in ms. */
+const PATIENCE = 30_000;
+
+/** A connection on which bytes are what one makes of them: nothing is checked on the way out. */
+export class Connection {
+  /** Whether the other side has ended it. */
+  isClosed = false;
+  /** Whether it has said that the response was its last one, as behind a proxy. */
+  isLast = false;
+  socket;
+  /** Whether what comes is thrown away. */
+  isDiscarding = false;
+  #bytes = Buffer.alloc(0);
+  #wake;
+
+  /** @param {number} port @param {string} [address] where it comes from */
+  constructor(port, address) {
+    this.socket = connect({ port, host: '127.0.0.1', localAddress: address, noDelay: true });
+    this.socket.on('data', (chunk) => {
+      if (this.isDiscarding) return;
+      this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+      this.#wake?.();
+    });
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.isClosed = true;
+      this.#wake?.();
+    });
+  }
+
+  /** @param {string | Buffer} bytes a string is taken for one byte per character */
+  write(bytes) {
+    if (!this.isClosed) this.socket.write(bytes, 'latin1');
+    return this;
+  }
+
+  /** Cuts the connection off without a word. */
+  vanish() {
+    this.socket.resetAndDestroy();
+  }
+
+  end() {
+    this.isClosed = true;
+    this.socket.destroy();
+  }
+
+  /** Ends the own half; the other one may go on. */
+  endHalf() {
+    this.socket.end();
+  }
+
+  /**
+   * Reads what `take` makes of the bytes that are there; it returns undefined as long as there are too few.
+   * @template T
+   * @param {(bytes: Buffer) => { value: T, length: number } | undefined} take
+   * @returns {Promise<T | undefined>} undefined once the connection has ended
+   */
+  async read(take, patience = PATIENCE) {
+    for (;;) {
+      const taken = take(this.#bytes);
+      if (taken) {
+        this.#bytes = this.#bytes.subarray(taken.length);
+        return taken.value;
+      }
+      if (this.isClosed) return undefined;
+      await this.#more(patience);
+    }
+  }
+
+  #more(patience) {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`no answer within ${patience} ms`)), patience);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+
+  /** The next HTTP response; undefined where the connection ends instead. */
+  async response(patience) {
+    const response = await this.read(takeResponse, patience);
+    this.isLast = response?.headers.connection === 'close';
+    return response;
+  }
+
+  /** This connection, or another one if no more requests are answered on it. */
+  reusable(port) {
+    if (!this.isClosed && !this.isLast) return this;
+    this.end();
+    return new Connection(port);
+  }
+
+  /** The next WebSocket frame; undefined where the connection ends instead. */
+  frame(patience) {
+    return this.read((bytes) => {
+      const frame = takeFrame(bytes);
+      return frame && { value: frame, length: frame.length };
+    }, patience);
+  }
+
+  /** Resolves when the other side has ended the connection, whatever it sends before. */
+  async ended(patience) {
+    while (!this.isClosed)
+      await this.read((bytes) => (bytes.length > 0 ? { length: bytes.length } : undefined), patience);
+  }
+}
+
+function takeResponse(bytes) {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => [line.split(':')[0].toLowerCase(), line.split(/: */, 2)[1]]));
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
+  if (Number.isNaN(status)) throw new Error(`no HTTP response: ${first.slice(0, 100)}`);
+  const body = end + 4;
+  const length = Number(headers['content-length'] ?? 0);
+  if (bytes.length < body + length) return undefined;
+  return { value: { status, headers, body: bytes.toString('utf8', body, body + length) }, length: body + length };
+}
+
+/** An HTTP request. @param {Record<string, string | string[]>} headers */
+export function request(method, path, headers = {}, body = '') {
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}\r\n`));
+  const bytes = Buffer.from(body);
+  const length = bytes.length > 0 ? `Content-Length: ${bytes.length}\r\n` : '';
+  return Buffer.concat([
+    Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}${length}\r\n`, 'latin1'),
+    bytes,
+  ]);
+}
+
+/** The request for a WebSocket. */
+export function upgradeRequest(path, headers = {}) {
+  return request('GET', path, {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': randomBytes(16).toString('base64'),
+    ...headers,
+  });
+}
+
+export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 };
+
+/** A frame as a client sends it, or as none would: RFC 6455, section 5.2. */
+export function frame(payload, { opcode = opcodes.text, fin = true, rsv = 0, masked = true, declared } = {}) {
+  const bytes = Buffer.from(payload);
+  const length = declared ?? bytes.length;
+  const header = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  header[0] = (fin ? 128 : 0) | (rsv << 4) | opcode;
+  header[1] = (masked ? 128 : 0) | (length < 126 ? length : length < 65_536 ? 126 : 127);
+  if (header.length === 4) header.writeUInt16BE(length, 2);
+  if (header.length === 10) header.writeBigUInt64BE(BigInt(length), 2);
+  if (!masked) return Buffer.concat([header, bytes]);
+  // A mask of zeros is a mask, and leaves the payload as it is.
+  const mask = Buffer.from([0x5a, 0, 0xff, 0x21]);
+  return Buffer.concat([header, mask, bytes.map((byte, index) => byte ^ mask[index & 3])]);
+}

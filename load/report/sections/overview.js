@@ -1,0 +1,116 @@
+import { isSaturated, spread } from '../results/groups.js';
+import { markdownTable, shown } from './table.js';
+
+const single = ['socketio-ws', 'socketio-uws', 'gjallar'];
+const cluster = ['socketio-cluster', undefined, 'gjallar-cluster'];
+const nodes = ['socketio-nodes-2', undefined, 'gjallar-nodes-2-frames'];
+
+const micros = { unit: 'µs' };
+const millis = { unit: 'ms' };
+const kilobytes = { unit: 'KB', per: 1000 };
+
+const room = (rate) => ({
+  benchmark: 'broadcast',
+  matches: ({ subscribers, publishers, perSecond }) => subscribers === 1000 && publishers === 10 && perSecond === rate,
+});
+const held = { benchmark: 'connections', peers: cluster, matches: ({ clients }) => clients === 64_000 };
+const saturation = { benchmark: 'broadcast', matches: ({ saturate }) => saturate };
+const lone = { benchmark: 'broadcast', matches: ({ subscribers }) => subscribers === 1 };
+const acrossNodes = {
+  benchmark: 'cluster',
+  peers: nodes,
+  matches: ({ perSecond }, cell) => perSecond === 1000 && cell.startsWith('rooms of 10,'),
+};
+
+/** Rows that gjallar wins and rows that it loses. Of each cell, a figure in a unit; where `more` is set, more is better. */
+const lines = [
+  { about: 'CPU to connect a client', benchmark: 'connect', key: 'cpuPerConnect', ...micros },
+  { about: 'memory of the process per client', benchmark: 'connect', key: 'rssPerClient', ...kilobytes },
+  { about: 'the same with the kernel’s memory, 64,000 clients', ...held, key: 'bytesPerClient', ...kilobytes },
+  { about: 'CPU of 64,000 clients that send every 25 s', ...held, key: 'server', unit: '% of a core' },
+  { about: 'CPU to echo a message', benchmark: 'echo', key: 'cpuPerMessage', ...micros },
+  { about: 'latency of a lone message to one client', ...lone, key: 'average', ...millis },
+  { about: 'room of 1,000 at 100 messages/s: CPU per delivery', ...room(100), key: 'cpuPerDelivery', ...micros },
+  { about: 'room of 1,000 at 100 messages/s: latency', ...room(100), key: 'average', ...millis },
+  { about: 'room of 1,000 at 400 messages/s: CPU per delivery', ...room(400), key: 'cpuPerDelivery', ...micros },
+  { about: 'room of 1,000, highest rate: CPU per delivery', ...saturation, key: 'cpuPerDelivery', ...micros },
+  {
+    about: 'room of 1,000, highest rate: deliveries',
+    ...saturation,
+    key: 'deliveries',
+    unit: 'million/s',
+    per: 1e6,
+    more: true,
+  },
+  { about: 'rooms of 10 on two nodes: CPU per message', ...acrossNodes, key: 'cpuPerMessage', ...micros },
+  { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
+];
+
+/**
+ * The README's table: the figures of stock socket.io, of its `attachApp` on uWebSockets.js and of gjallar.
+ * @param {import('../results/groups.js').Group[]} groups
+ */
+export function overview(groups) {
+  const head = [
+    '',
+    'socket.io on ws',
+    'socket.io `attachApp`',
+    'gjallar',
+    'gain over ws',
+    'gain over `attachApp`',
+    'runs',
+  ];
+  return `${markdownTable(
+    head,
+    lines.map((line) => row(line, groups)),
+    1,
+  )}
+
+Each figure is the median of its runs, with the lowest and the highest in parentheses. A gain is the quotient of the two
+medians. Below 1×, gjallar is worse.`;
+}
+
+function row({ about, benchmark, peers = single, matches = () => true, ...figure }, groups) {
+  const found = peers.map((peer) =>
+    groups.find(
+      (group) =>
+        group.benchmark === benchmark && group.peer === peer && group.valid && matches(group.parameters, group.cell),
+    ),
+  );
+  const [stock, attached, ours] = found;
+  return [
+    about,
+    ...found.map((group) => (group ? told(group, figure) : '–')),
+    gain(stock, ours, figure),
+    gain(attached, ours, figure),
+    runsOf(found.filter((group) => group !== undefined)),
+  ];
+}
+
+function told(group, { key, per = 1, unit }) {
+  const { median, min, max } = spread(group, key);
+  const [middle, low, high] = [median, min, max].map((value) => shown(value / per));
+  const extremes = low === high ? '' : ` (${low}–${high})`;
+  // Where it is not meant to be.
+  return `${middle}${unit.startsWith('%') ? '' : ' '}${unit}${extremes}${wasOverloaded(group) ? ', saturated' : ''}`;
+}
+
+const wasOverloaded = (group) => isSaturated(group) && !group.parameters.saturate;
+
+/** The quotient of the figures as they are shown, so that a reader who divides them finds the same. */
+function gain(theirs, ours, { key, per = 1, unit, more = false }) {
+  if (!theirs || !ours) return '–';
+  // It grows as long as the run lasts.
+  if (unit === 'ms' && [theirs, ours].some(isSaturated)) return '–';
+  const [one, other] = [theirs, ours].map((group) => asShown(spread(group, key).median / per));
+  return `${shown(more ? other / one : one / other)}×`;
+}
+
+const asShown = (value) => Number(shown(value).replaceAll(',', ''));
+
+/** How many there were of the peer with the fewest, and whether they were short ones. */
+function runsOf(groups) {
+  if (groups.length === 0) return '–';
+  const fewest = Math.min(...groups.map(({ runs }) => runs));
+  return groups.some(({ quick }) => quick) ? `${fewest} quick` : String(fewest);
+}

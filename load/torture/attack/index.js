@@ -1,0 +1,129 @@
+import { UsageError } from '../../harness/command.js';
+import { hasRedis } from '../../harness/servers/redis.js';
+import { progress } from '../support/scenario.js';
+import { attacks } from './attacks.js';
+import { runRow } from './row.js';
+import { tableOf } from './table.js';
+import { BOUNDS } from './verdict.js';
+
+export const about = 'one client that takes more than its share: what it costs the server, and how long others wait';
+
+const RATE = 10_000_000;
+const SECONDS = 10;
+const SHORT_SECONDS = 2;
+/** How often a row is run at most. What a busy machine has disturbed says nothing if it misses a must. */
+const MAX_TRIES = 3;
+
+/** What the server is set to. */
+const passes = [
+  { name: 'default', environment: {} },
+  {
+    name: 'limited',
+    environment: { RATE_LIMIT: 'events=50/s,bytes=100000/s', MAX_CONNECTIONS_PER_IP: '100' },
+  },
+  // Where there is a redis-server: what the history takes there instead.
+  { name: 'redis', environment: {}, isRedis: true, takes: /^(control|history:|chat: messages|arguments: event, )/ },
+].filter(({ isRedis }) => !isRedis || hasRedis());
+
+/** Which sockets the servers under attack may have; without the option, the first that load. */
+const SOCKETS = ['native', 'portable'];
+
+/** Options of this scenario alone, in the form that parseArgs of Node.js takes. */
+export const parameters = {
+  only: { type: 'string', multiple: true },
+  limits: { type: 'string' },
+  sockets: { type: 'string' },
+  seconds: { type: 'string' },
+  list: { type: 'boolean', default: false },
+};
+
+/** Rejects wrong arguments before anything runs. */
+export function check({ sockets }) {
+  if (sockets !== undefined && !SOCKETS.includes(sockets))
+    throw new UsageError(`--sockets must be ${SOCKETS.join(' or ')}, not "${sockets}"`);
+}
+
+/** What is printed in place of a run, if the arguments ask for that. */
+export function answer({ list, only }) {
+  if (list)
+    return chosen(only)
+      .map(({ name, about: what }) => `${name}\n    ${what}`)
+      .join('\n');
+  return undefined;
+}
+
+export const options = {
+  only: 'TEXT: the attacks whose name contains the text; may be given several times',
+  limits: `NAME: ${passes.map(({ name }) => name).join(' or ')} settings alone`,
+  sockets: `NAME: ${SOCKETS.join(' or ')} sockets (the first that load)`,
+  seconds: `N: length of each attack (${SECONDS}; ${SHORT_SECONDS} with --short)`,
+  list: 'names the attacks and what they send',
+};
+
+/** What the usage text says besides. */
+export const more = `
+
+  Runs each attack against a fresh server of two workers: with its default settings, with limits set, and those that
+  fill the history on Redis too, if there is one. Attacks on recovery, and on WebSockets of the application itself, run against an application under gjallar run. The attacker sends up to ${RATE / 1e6} MB/s from one address. Meanwhile a
+  client on the same worker and one on another worker ask for an echo every 50 ms, and for the acknowledgement of a
+  message every 200 ms. Must: no worker dies, no other client loses its connection, the longest wait is ${BOUNDS.same} ms on
+  the same worker, ${BOUNDS.other} ms on another one and ${BOUNDS.post} ms for an acknowledgement, and a worker takes at most
+  ${BOUNDS.memory} MB above its idle memory. Each attack prints one line of JSON; the table at the end has all of them. "lag"
+  is how late the probes themselves were, "programs" how many cores other programs took. A row is noisy where that is
+  more than 50 ms or 0.3 cores; one that is noisy and misses a must is run again, ${MAX_TRIES} times in all, and the table says
+  how often. If the row "control" misses a must, the machine is too busy to judge any row.`;
+
+/** @param {import('../support/scenario.js').Options & { own?: object }} options */
+export async function run({ short, own = {} }) {
+  const seconds = Number(own.seconds ?? (short ? SHORT_SECONDS : SECONDS));
+  if (!(seconds > 0)) throw new Error(`--seconds ${own.seconds}: a number of seconds is needed`);
+  const list = chosen(own.only);
+  const settings = passes.filter(({ name }) => own.limits === undefined || name === own.limits);
+  if (list.length === 0 || settings.length === 0) throw new Error('there is no such attack: see --list');
+  const rows = [];
+  for (const pass of settings) {
+    for (const attack of list.filter(({ name }) => pass.takes?.test(name) ?? true)) {
+      progress(`${pass.name}: ${attack.name}`);
+      rows.push(await row(attack, pass, { seconds, sockets: own.sockets }));
+      progress('');
+      console.log(JSON.stringify(rows.at(-1)));
+    }
+  }
+  const measured = rows.filter(({ server }) => server);
+  console.log(`\n${tableOf(measured)}\n`);
+  for (const { attack, limits, faults } of rows.filter(({ ok }) => !ok)) {
+    console.log(`  ! ${attack} (${limits}): ${faults.join('; ')}`);
+  }
+  return figuresOf(rows, measured);
+}
+
+/** An attack that cannot be run has failed, and the others go on. */
+async function row(attack, pass, options) {
+  try {
+    for (let tries = 1; ; tries++) {
+      const measured = { ...(await runRow(attack, pass, { ...options, rate: RATE })), tries };
+      if (measured.ok || !measured.noisy || tries === MAX_TRIES) return measured;
+      console.log(JSON.stringify(measured));
+    }
+  } catch (error) {
+    return { attack: attack.name, limits: pass.name, ok: false, faults: [`not run: ${error.message}`] };
+  }
+}
+
+function chosen(only) {
+  return attacks.filter(({ name }) => !only || only.some((text) => name.includes(text)));
+}
+
+function figuresOf(rows, measured) {
+  const most = (figureOf) => Math.max(0, ...measured.map(figureOf));
+  return [
+    { name: 'attacks', value: rows.length, least: 1 },
+    { name: 'attacks that miss a must', value: rows.filter(({ ok }) => !ok).length, most: 0 },
+    { name: 'workers that died', value: measured.reduce((sum, { server }) => sum + server.deaths, 0), most: 0 },
+    { name: 'longest wait on the same worker', value: most(({ others }) => others.same), unit: 'ms' },
+    { name: 'longest wait on another worker', value: most(({ others }) => others.other), unit: 'ms' },
+    { name: 'longest wait for an acknowledgement', value: most(({ others }) => others.post), unit: 'ms' },
+    { name: 'most memory of a worker above idle', value: most(({ server }) => server.memory), unit: 'MB' },
+    { name: 'rows that a busy machine has disturbed', value: rows.filter(({ noisy }) => noisy).length },
+  ];
+}

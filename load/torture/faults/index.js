@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Hosts, whyNoHosts } from '../../harness/servers/hosts.js';
+import { faultsOnOneHost } from './one-host.js';
+
+export const about = 'faults under load: lost and repeated messages, and the length of outages';
+
+export const options = {
+  'times n': 'how often each fault is injected (100; 1 with --short)',
+  'minutes n': 'time limit (180; 2 with --short)',
+};
+
+const HOSTS = ['first', 'second', 'redis'];
+
+export async function run({ short, seed, times = short ? 1 : 100, minutes = short ? 2 : 180 }) {
+  const options = { seed, times, minutes };
+  return (await Promise.all([faultsOnOneHost(options), onTwoHosts(options)])).flat();
+}
+
+/** The members have to be on one of the hosts, and so has the process that plays them. */
+async function onTwoHosts(options) {
+  const reason = whyNoHosts();
+  if (reason) return [{ name: 'two hosts', value: `skipped: ${reason}` }];
+  const hosts = new Hosts(HOSTS);
+  try {
+    const child = hosts.launcher('bridge')(process.execPath, [fileURLToPath(import.meta.url)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, TORTURE_HOSTS: hosts.prefix },
+    });
+    const exit = once(child, 'exit');
+    child.send(options);
+    const [figures] = await Promise.race([
+      once(child, 'message'),
+      exit.then(([code]) => Promise.reject(new Error(`the part with two hosts ended with ${code}`))),
+    ]);
+    await exit;
+    return figures;
+  } finally {
+    hosts.remove();
+  }
+}
+
+if (process.env.TORTURE_HOSTS) {
+  // However the other one ends: this one then ends in order, and with it what it has started.
+  process.once('disconnect', () => process.exit(1));
+  const { faultsOnTwoHosts } = await import('./two-hosts.js');
+  const [options] = await once(process, 'message');
+  process.send(await faultsOnTwoHosts(Hosts.existing(process.env.TORTURE_HOSTS, HOSTS), options), () =>
+    process.exit(0),
+  );
+}

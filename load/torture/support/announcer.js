@@ -1,0 +1,63 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const MAX_WAIT_MS = 15_000;
+
+/** Sends one number after the other to an application, each on a connection of its own, so that any worker gets it. */
+export class Announcer {
+  /** What the application has answered, by number. */
+  confirmed = new Map();
+  /** The numbers without an answer: the application may have sent them or not. */
+  unconfirmed = new Set();
+  number = 0;
+  isPaused = false;
+  #isOn = true;
+  #urlOf;
+  #loop;
+
+  /** @param {(number: number) => string} urlOf @param {number} intervalMs */
+  constructor(urlOf, intervalMs) {
+    this.#urlOf = urlOf;
+    this.#loop = this.#run(intervalMs);
+  }
+
+  async #run(intervalMs) {
+    for (; this.#isOn; await sleep(intervalMs)) {
+      if (!this.isPaused) await this.announce();
+    }
+  }
+
+  /** Sends the next number. Resolves with whether it was confirmed. */
+  async announce() {
+    const number = ++this.number;
+    const answer = await answerOf(this.#urlOf(number));
+    if (answer === undefined) this.unconfirmed.add(number);
+    else this.confirmed.set(number, answer);
+    return answer !== undefined;
+  }
+
+  /** Resolves when the last number is sent. */
+  async stop() {
+    this.#isOn = false;
+    await this.#loop;
+  }
+}
+
+/** The JSON of a response with status 200. */
+function answerOf(url) {
+  return new Promise((resolve) => {
+    request(url, { agent: false, timeout: MAX_WAIT_MS }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => {
+        text += part;
+      });
+      response.on('end', () => resolve(response.statusCode === 200 ? JSON.parse(text) : undefined));
+      response.on('error', () => resolve(undefined));
+    })
+      .on('error', () => resolve(undefined))
+      .on('timeout', function onTimeout() {
+        this.destroy();
+      })
+      .end();
+  });
+}

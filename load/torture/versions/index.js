@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { build, cache, commitOf, lastRelease } from '../../harness/older.js';
+import { Redis } from '../../harness/servers/redis.js';
+import { until } from '../../harness/until.js';
+import { Front } from '../languages/front.js';
+import { Members } from '../support/members.js';
+import { progress } from '../support/scenario.js';
+import { Service } from '../support/service.js';
+
+export const about = 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost';
+
+const CLIENTS = 24;
+const PAUSE_MS = 100;
+const DRAIN_MS = 2000;
+/** How long clients may take to hear what they missed. */
+const MAX_CATCH_UP_MS = 30_000;
+
+export const parameters = { from: { type: 'string' }, bus: { type: 'string', default: 'auto' } };
+
+export const options = {
+  'from REF': 'the older version: a tag or a commit (the last release)',
+  'bus name': 'the value of BUS on both servers (auto)',
+  'times n': `number of clients (${CLIENTS})`,
+  'minutes n': 'time that both versions run side by side (0.25)',
+};
+
+export const more = `
+
+  Builds the older version in ${cache}, and starts one server of each version, with two workers each. Half of the
+  clients begin on each server; all post to two rooms. Then the older server stops, and its clients move to this version.
+  Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
+  each client once and in order. Needs git, npm and redis-server.`;
+
+export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } }) {
+  const commit = from ? commitOf(from) : lastRelease();
+  if (!commit)
+    throw new Error(from ? `git knows no version "${from}"` : 'there is no release yet; name a commit with --from');
+  progress(`building ${commit}`);
+  const older = join(build(commit), 'dist', 'main.js');
+  const redis = await Redis.start();
+  const environment = { REDIS_URL: redis.url, BUS: bus, DRAIN_TIMEOUT: `${DRAIN_MS}ms` };
+  const running = new Set();
+  const start = async (main) => {
+    const service = await Service.start(environment, [], main);
+    running.add(service);
+    return service;
+  };
+  const stop = async (service) => {
+    running.delete(service);
+    return service.stop();
+  };
+  const fronts = [];
+  let members;
+  try {
+    const [first, present] = [await start(older), await start()];
+    // A client goes to the first server that is ready.
+    for (const order of [
+      [first, present],
+      [present, first],
+    ]) {
+      fronts.push(await Front.start(order));
+    }
+    members = new Members((index) => fronts[index % fronts.length].url, {
+      count: times,
+      rooms: ['north', 'south'],
+      pause: PAUSE_MS,
+    });
+    await members.join();
+    progress('side by side');
+    await sleep(minutes * 60_000);
+    const sideBySide = { kept: members.count('acked'), recovered: members.recovered };
+
+    progress('upgrade');
+    const codes = [await stop(first)];
+    await onServer(present, times);
+    await sleep(DRAIN_MS);
+    const upgraded = members.count('acked');
+
+    progress('reversal');
+    const again = await start(older);
+    for (const front of fronts) front.servers = [again];
+    codes.push(await stop(present));
+    await onServer(again, times);
+    await sleep(DRAIN_MS);
+    const reversed = members.count('acked');
+
+    progress('waiting until all have heard all');
+    await members.finish(MAX_CATCH_UP_MS);
+    const complaints = [first, present, again].flatMap((service) => service.complaints);
+    for (const line of complaints.slice(0, 5)) console.error(`  ${line}`);
+    return [
+      { name: 'older version', value: commit.slice(0, 12) },
+      { name: 'clients', value: times },
+      { name: 'acknowledged messages side by side', value: sideBySide.kept, least: times },
+      { name: 'of their deliveries, those that a client had to request', value: sideBySide.recovered, most: 0 },
+      { name: 'acknowledged messages during the upgrade', value: upgraded - sideBySide.kept, least: times },
+      { name: 'acknowledged messages during the reversal', value: reversed - upgraded, least: times },
+      { name: 'deliveries', value: members.deliveries },
+      { name: 'acknowledged messages that a client did not hear', value: members.missing(), most: 0 },
+      { name: 'messages that a client heard twice', value: members.duplicated(), most: 0 },
+      { name: 'messages out of order', value: members.outOfOrder(), most: 0 },
+      { name: 'recoveries that were not complete', value: members.incomplete, most: 0 },
+      { name: 'messages requested after a reconnection', value: members.recovered },
+      {
+        name: 'messages without an answer, because their connection ended',
+        value: members.count('unknown'),
+      },
+      {
+        name: 'rejected messages, but for clients that had not joined again',
+        value: members.rejections.filter((code) => code !== 'NOT_IN_ROOM').length,
+        most: 0,
+      },
+      { name: 'servers that did not stop with code 0', value: codes.filter((code) => code !== 0).length, most: 0 },
+      { name: 'errors in the logs', value: complaints.length, most: 0 },
+    ];
+  } finally {
+    progress('');
+    members?.leave();
+    for (const front of fronts) front.close();
+    await Promise.all([...running].map((service) => service.stop()));
+    await redis.stop();
+  }
+}
+
+/** Resolves once a server has all clients. */
+function onServer(service, count) {
+  return until(
+    async () => (await clientsOf(service)) === count,
+    'not all clients moved to the other server',
+    MAX_CATCH_UP_MS,
+  );
+}
+
+/** The clients of a server by its metrics; the statistics count those of both. */
+async function clientsOf({ url }) {
+  const text = await (await fetch(`${url}/metrics`, { headers: { Connection: 'close' } })).text();
+  return [...text.matchAll(/^gjallar_clients\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
