@@ -9,6 +9,8 @@ export class Residents {
   repeated = 0;
   reconnects = 0;
   recovered = 0;
+  /** New sessions of clients whose machine was killed: no other machine has copies of theirs. */
+  lostWithMachine = 0;
   #clients = [];
   #url;
 
@@ -41,11 +43,13 @@ export class Residents {
 
   #add(room, transports) {
     const socket = io(this.#url, { query: { room }, transports, forceNew: true, reconnectionDelayMax: 2000 });
-    const client = { room, socket, heard: new Set(), isNew: true, from: undefined, home: undefined };
+    const client = { room, socket, heard: new Set(), isNew: true, from: undefined, home: undefined, isOrphan: false };
     let hasConnected = false;
     socket.on('connect', () => {
       if (hasConnected) this.reconnects++;
       if (hasConnected && socket.recovered) this.recovered++;
+      if (client.isOrphan && !socket.recovered) this.lostWithMachine++;
+      client.isOrphan = false;
       // What was sent before a new session is not for it.
       if (!socket.recovered) Object.assign(client, { isNew: true, from: undefined });
       hasConnected = true;
@@ -68,6 +72,11 @@ export class Residents {
     const end = performance.now() + timeout;
     while (this.connected < this.size && performance.now() < end) await sleep(50);
     return this.connected === this.size;
+  }
+
+  /** Call it before these processes are killed. */
+  orphan(pids) {
+    for (const client of this.#clients) if (pids.includes(client.home)) client.isOrphan = true;
   }
 
   /** The share of clients on the worker that the proxy sends their room to now. */
