@@ -75,8 +75,9 @@ export class MachineHistory {
     const now = await this.heads();
     // After an outage meanwhile, the history of before is worth nothing.
     if (!now || this.isClosed || log.since !== before) return false;
-    const since = Math.max(lender!.since, lentSince) + MAX_SKEW_MS;
-    if (now.some(({ worker, last, lastAt }) => lastAt >= since && log.headOf(worker).last < last)) return false;
+    const since = Math.max(lender!.since, lentSince);
+    if (now.some(({ worker, last, lastAt }) => lastAt + MAX_SKEW_MS >= since && log.headOf(worker).last < last))
+      return false;
     log.since = Math.min(before, since);
     return true;
   }
@@ -131,8 +132,8 @@ export class MachineHistory {
 
 /** Any worker that knows enough, so that those of a machine do not all ask the same one; or else the one that knows most. */
 function lenderOf(heads: readonly Head[], since: number, enough: number): Head | undefined {
-  const older = heads.filter((head) => head.since + MAX_SKEW_MS < since).sort((one, other) => one.since - other.since);
-  const knowing = older.filter((head) => head.since + MAX_SKEW_MS < enough);
+  const older = heads.filter((head) => head.since < since).sort((one, other) => one.since - other.since);
+  const knowing = older.filter((head) => head.since < enough);
   return knowing.length > 0 ? knowing[Math.floor(Math.random() * knowing.length)] : older[0];
 }
 
