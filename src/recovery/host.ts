@@ -2,7 +2,7 @@ import type { Naming } from './kept/removals.js';
 import type { SessionMemory } from './kept/session-memory.js';
 import type { KeptSession } from './kept/sessions.js';
 import type { PacketMemory } from './kept/stream.js';
-import type { RecoveryMessage } from './messages.js';
+import type { LoanQuestion, RecoveryMessage } from './messages.js';
 import type { RecoveryOutcome } from './outcomes.js';
 import type { Gate } from './returns/gate.js';
 
@@ -43,6 +43,11 @@ export interface RecoveryHost {
   send(to: number, message: RecoveryMessage): void;
   /** What was sent to this machine's workers arrives, even if this one is killed next. */
   flush(): void;
+  /**
+   * Asks all other workers, those of other machines included. Does not reject.
+   * @returns their answers, and whether each has answered in time
+   */
+  askAll(nsp: string, question: LoanQuestion): Promise<{ answers: readonly unknown[]; isComplete: boolean }>;
   /** Sends to all other workers, those of other machines included. */
   tellAll(message: RecoveryMessage): void;
 }

@@ -85,6 +85,16 @@ export type RecoveryMessage = { nsp: string } & (
     }
 );
 
+/** A question to all workers of all machines. Each answers; to one that is for another worker, with an empty text. */
+export interface LoanQuestion {
+  /** The worker whose history is wanted; undefined to ask for the heads of all. */
+  readonly of?: string;
+  /** Names the loan, of which each question gets the next part. */
+  readonly loan?: string;
+  /** What the worker must have received before its history is complete. */
+  readonly heads?: readonly (readonly [worker: string, last: number])[];
+}
+
 /** Data of applications that cannot be cloned, such as functions, is left out as in JSON. */
 export function encodeMessage(message: RecoveryMessage): Buffer {
   try {

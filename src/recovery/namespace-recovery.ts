@@ -13,6 +13,7 @@ import { type KeptSession, NO_WORKER, Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
+import { Loans } from './peers/loans.js';
 import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
 import type { ForeignMessage } from './returns/missed.js';
@@ -34,6 +35,7 @@ export class NamespaceRecovery implements Owner, Home {
   readonly removals: Removals;
   readonly expiries: Expiries;
   readonly peers: Peers;
+  readonly loans: Loans;
   readonly writer: OffsetWriter;
   private readonly expiryTurnMs = Math.random() * EXPIRY_TURNS_MS;
   private readonly returns: Returns;
@@ -62,6 +64,7 @@ export class NamespaceRecovery implements Owner, Home {
       this.expiries,
     );
     this.peers = new Peers(this, host);
+    this.loans = new Loans(this, host);
     this.live = new LiveSessions(
       memory,
       () => this.peers.buddies.current,
@@ -252,5 +255,6 @@ export class NamespaceRecovery implements Owner, Home {
     this.expiries.close();
     this.log.close();
     this.peers.close();
+    this.loans.close();
   }
 }

@@ -12,7 +12,7 @@ import type { Naming, RemovalTarget } from './kept/removals.js';
 import { SessionMemory } from './kept/session-memory.js';
 import type { KeptSession } from './kept/sessions.js';
 import { PacketMemory } from './kept/stream.js';
-import { decodeMessage, encodeMessage, type RecoveryMessage } from './messages.js';
+import { decodeMessage, encodeMessage, type LoanQuestion, type RecoveryMessage } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
 import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './outcomes.js';
 import { Gate } from './returns/gate.js';
@@ -43,6 +43,8 @@ const defaults: RecoveryBounds = {
 const SWEEP_INTERVAL_MS = 5000;
 /** The event in which recovery's messages pass a backplane between machines. */
 const EVENT = 'gjallar:recovery';
+/** The event in which a worker asks the workers of all machines. Those of older versions do not answer. */
+const QUESTION = 'gjallar:recovery-question';
 
 /** The recovery of connections on a worker. */
 export interface Recovery {
@@ -143,7 +145,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       const namespace = new NamespaceRecovery(adapter, nsp, this);
       this.namespaces.set(nsp.name, namespace);
       installed.set(adapter, namespace);
-      if (this.spansMachines) nsp.on(EVENT as never, ((text: unknown) => this.receiveText(nsp.name, text)) as never);
+      if (this.spansMachines) this.listen(nsp, namespace);
       return init.call(adapter);
     };
     adapter.close = async () => {
@@ -153,6 +155,14 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       namespace?.close();
       this.namespaces.delete(nsp.name);
     };
+  }
+
+  private listen(nsp: Namespace, { loans }: NamespaceRecovery): void {
+    nsp.on(EVENT as never, ((text: unknown) => this.receiveText(nsp.name, text)) as never);
+    const onQuestion = async (question: unknown, answer: unknown) => {
+      if (typeof answer === 'function') answer(await loans.answer(question));
+    };
+    nsp.on(QUESTION as never, onQuestion as never);
   }
 
   count(outcome: RecoveryOutcome): void {
@@ -202,6 +212,20 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     const bytes = encodeMessage(message);
     if (!this.spansMachines) this.links?.broadcast(bytes);
     else this.namespaces.get(message.nsp)?.adapter.serverSideEmit([EVENT, bytes.toString('base64')]);
+  }
+
+  askAll(nsp: string, question: LoanQuestion): Promise<{ answers: readonly unknown[]; isComplete: boolean }> {
+    return new Promise((resolve) => {
+      const end = (error: unknown, answers: unknown) => {
+        resolve({ answers: Array.isArray(answers) ? answers : [], isComplete: !error });
+      };
+      const { adapter } = this.namespaces.get(nsp) ?? {};
+      // Without workers that answer, such as when the backplane is down, an adapter may reject.
+      void Promise.resolve(adapter?.serverSideEmit([QUESTION, question, end]) as unknown).catch((error) =>
+        end(error, []),
+      );
+      if (!adapter) end(true, []);
+    });
   }
 
   private receiveText(nsp: string, text: unknown): void {

@@ -62,6 +62,7 @@ export async function run({ short, times = short ? 1 : 3 }) {
       figures.push(...(await settle(`after rolling restart ${count}`)));
     }
     progress('a machine is killed');
+    residents.orphan(machines[1].processes);
     machines[1].kill();
     figures.push(...(await settle('after the death of a machine')));
     await speaker.stop();
@@ -121,6 +122,8 @@ function totals(residents, said) {
     { name: 'not connected at the end', value: residents.disconnected, most: 0 },
     { name: 'reconnects', value: residents.reconnects },
     { name: 'reconnects with the same session', value: residents.recovered },
+    { name: 'new sessions because their machine was killed', value: residents.lostWithMachine },
+    { name: 'other new sessions', value: residents.reconnects - residents.recovered - residents.lostWithMachine },
     { name: 'deliveries', value: residents.deliveries, least: 1 },
     { name: 'lost in a session', value: residents.lost(said), most: 0 },
     { name: 'repeated', value: residents.repeated, most: 0 },
@@ -157,8 +160,12 @@ class Machine {
     await this.#begin();
   }
 
+  get processes() {
+    return familyOf(this.#hosted.primary);
+  }
+
   kill() {
-    for (const pid of familyOf(this.#hosted.primary)) {
+    for (const pid of this.processes) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {

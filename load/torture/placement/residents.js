@@ -5,6 +5,8 @@ const WAYS = [['polling', 'websocket'], ['websocket'], ['polling']];
 /** Clients in rooms that they name as they connect. Each notes the numbers of its room, and the worker that it is on. */
 export class Residents extends Crowd {
   repeated = 0;
+  /** New sessions of clients whose machine was killed: no other machine has copies of theirs. */
+  lostWithMachine = 0;
   #url;
 
   constructor(url) {
@@ -26,7 +28,8 @@ export class Residents extends Crowd {
 
   #enter(room, transports) {
     const options = { query: { room }, transports, reconnectionDelayMax: 2000 };
-    const client = this.add(this.#url, options, { room, heard: new Set(), from: undefined, home: undefined });
+    const state = { room, heard: new Set(), from: undefined, home: undefined, isOrphan: false };
+    const client = this.add(this.#url, options, state);
     client.socket.on('home', (pid) => {
       client.home = pid;
     });
@@ -38,8 +41,17 @@ export class Residents extends Crowd {
   }
 
   onConnect(client) {
+    const { isOrphan, socket } = client;
+    client.isOrphan = false;
+    if (socket.recovered) return;
+    if (isOrphan) this.lostWithMachine++;
     // What was sent before a new session is not for it.
-    if (!client.socket.recovered) client.from = undefined;
+    client.from = undefined;
+  }
+
+  /** Call it before these processes are killed. */
+  orphan(pids) {
+    for (const client of this.clients) if (pids.includes(client.home)) client.isOrphan = true;
   }
 
   /** The share of clients on the worker that the proxy sends their room to now. */

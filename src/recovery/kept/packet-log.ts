@@ -86,6 +86,12 @@ export class PacketLog {
     return this.streams.get(sender)?.last ?? 0;
   }
 
+  /** The number and the time of the newest broadcast of a worker. */
+  headOf(sender: string): { last: number; lastAt: number } {
+    const { last = 0, lastAt = 0 } = this.streams.get(sender) ?? {};
+    return { last, lastAt };
+  }
+
   /**
    * Adds a broadcast.
    * @returns false if it is known already
@@ -244,9 +250,9 @@ export class PacketLog {
     }
   }
 
-  /** The same in parts. Those of a sender are the newest first, and each continues the one before it. */
-  *parts(): Iterable<StreamState> {
-    for (const state of this.state()) yield* parted(state);
+  /** The same in parts, with their sizes. Those of a sender are the newest first, and each continues the one before it. */
+  *parts(maxBytes?: number): Iterable<[part: StreamState, bytes: number]> {
+    for (const state of this.state()) yield* parted(state, maxBytes);
   }
 
   /** The newest part of what this worker has sent. */
@@ -254,7 +260,7 @@ export class PacketLog {
     for (const state of this.state()) {
       if (state.sender !== this.worker) continue;
       const [newest] = parted(state);
-      yield newest!;
+      yield newest![0];
     }
   }
 

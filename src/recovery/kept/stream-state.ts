@@ -1,7 +1,9 @@
-import type { KeptPacket } from './stream.js';
+import { type KeptPacket, sizeOf } from './stream.js';
 
 /** The number of packets in one part of a log. */
 const PART_PACKETS = 500;
+/** Approximate size of a part without its packets, in bytes. */
+const STATE_BYTES = 100;
 
 /** A part of a worker's log, as another worker reads it. */
 export interface StreamState {
@@ -13,17 +15,31 @@ export interface StreamState {
   readonly packets: readonly KeptPacket[];
 }
 
-/** The same in parts, the newest first. Each continues the one before it. */
-export function* parted(state: StreamState): Iterable<StreamState> {
+/**
+ * The same in parts, the newest first, each with its approximate size in bytes. Each continues the one before it.
+ * @param maxBytes the size of a part with more than one packet
+ */
+export function* parted(
+  state: StreamState,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Iterable<[part: StreamState, bytes: number]> {
   const { packets } = state;
-  if (packets.length === 0) yield state;
+  if (packets.length === 0) yield [state, STATE_BYTES];
   let { last, lastAt } = state;
-  for (let end = packets.length; end > 0; end -= PART_PACKETS) {
-    const start = Math.max(0, end - PART_PACKETS);
+  for (let end = packets.length; end > 0; ) {
+    let start = end;
+    let bytes = STATE_BYTES;
+    while (start > 0 && end - start < PART_PACKETS) {
+      const size = sizeOf(packets[start - 1]!);
+      if (start < end && bytes + size > maxBytes) break;
+      bytes += size;
+      start--;
+    }
     const before = packets[start - 1];
     const floor = before ? before.number : state.floor;
     const floorAt = before ? before.at : state.floorAt;
-    yield { ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) };
+    yield [{ ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) }, bytes];
+    end = start;
     last = floor;
     lastAt = floorAt;
   }

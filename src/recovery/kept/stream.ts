@@ -17,7 +17,8 @@ export interface KeptPacket {
 /** Approximate memory of a kept packet besides its content, in bytes. */
 const PACKET_BYTES = 450;
 
-function sizeOf({ packets, rooms, except }: KeptPacket): number {
+/** Approximate memory of a kept packet, in bytes. */
+export function sizeOf({ packets, rooms, except }: KeptPacket): number {
   let bytes = PACKET_BYTES;
   for (const packet of packets) bytes += typeof packet === 'string' ? memoryOfText(packet) : memoryOfBytes(packet);
   for (const room of rooms) bytes += memoryOfText(room);

@@ -51,7 +51,8 @@ export class HistoryExchange {
   teach(to: number, isOwn = false): void {
     const { log, sessions, nsp } = this.recovery;
     const parts: Pick<HistoryMessage, 'streams' | 'sessions'>[] = [];
-    for (const stream of isOwn ? log.ownEnd() : log.parts()) parts.push({ streams: [stream], sessions: [] });
+    const streams = isOwn ? log.ownEnd() : Array.from(log.parts(), ([part]) => part);
+    for (const stream of streams) parts.push({ streams: [stream], sessions: [] });
     const states = isOwn ? [] : [...sessions.all()].map(sessionState);
     for (let at = 0; at < states.length; at += CHUNK_SESSIONS) {
       parts.push({ streams: [], sessions: states.slice(at, at + CHUNK_SESSIONS) });

@@ -10,6 +10,8 @@ import type { LiveState } from '../messages.js';
 export interface Owner {
   readonly nsp: { readonly name: string };
   readonly log: PacketLog;
+  /** How long packets are kept, in ms. */
+  readonly retentionMs: number;
   readonly sessions: Sessions;
   readonly expiries: Pick<Expiries, 'forget' | 'endWhere' | 'failed'>;
   readonly removals: Pick<Removals, 'covers'>;

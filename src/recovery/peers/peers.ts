@@ -3,9 +3,10 @@ import type { RecoveryHost } from '../host.js';
 import type { Described, RemovalTarget } from '../kept/removals.js';
 import type { KeptSession } from '../kept/sessions.js';
 import { TakenSessions } from '../kept/taken.js';
-import type { RecoveryMessage } from '../messages.js';
+import type { RecoveryMessage, SessionState } from '../messages.js';
 import { Buddies } from './buddies.js';
 import { HistoryExchange, type HistoryMessage } from './history.js';
+import { MachineHistory } from './machine-history.js';
 import type { Owner } from './owner.js';
 import { Replicas } from './replicas.js';
 import { Requests } from './requests.js';
@@ -21,7 +22,10 @@ const MAX_SHARED = 10_000;
 /** What the workers tell each other about one namespace. */
 export class Peers {
   readonly buddies: Buddies;
+  /** Resolves when this worker has what the others had kept before it started. */
+  readonly ready: Promise<void>;
   private readonly history: HistoryExchange;
+  private readonly machineHistory: MachineHistory;
   private readonly replicas: Replicas;
   private readonly taken: TakenSessions;
   private readonly shared = new Set<string>();
@@ -35,15 +39,14 @@ export class Peers {
     this.replicas = new Replicas(host.memory);
     this.taken = new TakenSessions(host.bounds);
     this.history = new HistoryExchange(recovery, host, MAX_WAIT_MS);
-    void host.subscribed().then(() => {
+    this.machineHistory = new MachineHistory(recovery, host, (sessions) => this.keepAll(sessions));
+    const asked = host.subscribed().then(() => {
       recovery.log.start();
       this.history.ask();
     });
-  }
-
-  /** Resolves when this worker has what the others had kept before it started. */
-  get ready(): Promise<void> {
-    return this.history.ready;
+    const { ready } = this.history;
+    const isSubscribed = asked.then(() => ready);
+    this.ready = host.spansMachines ? this.machineHistory.borrowed(ready, isSubscribed) : ready;
   }
 
   private get nsp(): string {
@@ -242,13 +245,18 @@ export class Peers {
 
   private learn(from: number, message: HistoryMessage): void {
     if (!message.isAbsent) this.buddies.has(from);
-    for (const state of message.sessions) {
+    this.keepAll(message.sessions);
+    this.history.learn(from, message);
+    this.recovery.live.plan();
+  }
+
+  /** Keeps the sessions of a history. */
+  private keepAll(states: readonly SessionState[]): void {
+    for (const state of states) {
       if (this.recovery.sessions.get(state.pid)) continue;
       const session = sessionOf(state, this.host.memory);
       if (!this.settleLate(session)) this.recovery.sessions.put(session);
     }
-    this.history.learn(from, message);
-    this.recovery.live.plan();
   }
 
   workerGone(id: number): void {
@@ -276,5 +284,6 @@ export class Peers {
     this.replicas.close();
     this.taken.close();
     this.history.close();
+    this.machineHistory.close();
   }
 }

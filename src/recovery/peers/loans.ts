@@ -1,0 +1,125 @@
+import type { RecoveryHost } from '../host.js';
+import type { StreamState } from '../kept/stream-state.js';
+import { encodeMessage, type LoanQuestion, type SessionState } from '../messages.js';
+import type { ForeignMessage } from '../returns/missed.js';
+import type { Owner } from './owner.js';
+import { sessionState } from './session-state.js';
+
+/** What a worker answers if another one asks how far it is. */
+export interface Head {
+  readonly worker: string;
+  /** It knows all broadcasts since then, in ms since 1970. */
+  readonly since: number;
+  /** The number and the time of its own last broadcast. */
+  readonly last: number;
+  readonly lastAt: number;
+}
+
+/** Redis and the links between machines take messages of this size well, in bytes. */
+const PART_BYTES = 256 * 1024;
+const PART_SESSIONS = 100;
+/** Loans at once. A machine starts with some workers, each of which takes one. */
+const MAX_LOANS = 64;
+/** A loan whose next part is not requested in this time is over, in ms. */
+const MAX_PAUSE_MS = 10_000;
+const MAX_HEADS = 4096;
+
+type Part = { streams: StreamState[]; sessions: SessionState[] };
+
+interface Loan {
+  readonly parts: Iterator<Part>;
+  timer: NodeJS.Timeout;
+}
+
+/** Gives what this worker keeps to workers of machines that have just started, part by part. */
+export class Loans {
+  private readonly loans = new Map<string, Loan>();
+
+  constructor(
+    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'sessions'> & { readonly foreign: readonly ForeignMessage[] },
+    private readonly host: Pick<RecoveryHost, 'name'>,
+  ) {}
+
+  /** @returns the answer, which malformed questions get, too */
+  async answer(question: unknown): Promise<Head | string> {
+    const { of, loan, heads = [] } = (question ?? {}) as Record<keyof LoanQuestion, unknown>;
+    if (of === undefined) return this.head;
+    if (of !== this.host.name || typeof loan !== 'string') return '';
+    const known = this.loans.get(loan);
+    if (known) return this.next(loan, known);
+    if (!areHeads(heads) || this.loans.size >= MAX_LOANS) return '';
+    const { log } = this.owner;
+    const hasAll = await log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
+    return hasAll ? this.next(loan, { parts: this.parts(), timer: setTimeout(() => {}) }) : '';
+  }
+
+  private get head(): Head {
+    const { log } = this.owner;
+    // Before its first subscription, a worker knows nothing. JSON has no number for that time.
+    return { worker: log.worker, since: Math.min(this.since, Number.MAX_SAFE_INTEGER), ...log.headOf(log.worker) };
+  }
+
+  /** Messages without a number are not part of a history. */
+  private get since(): number {
+    return Math.max(this.owner.log.since, this.owner.foreign.at(-1)?.at ?? 0);
+  }
+
+  private next(name: string, loan: Loan): string {
+    clearTimeout(loan.timer);
+    const { value, done } = loan.parts.next();
+    this.loans.delete(name);
+    if (!done) {
+      loan.timer = setTimeout(() => this.loans.delete(name), MAX_PAUSE_MS).unref();
+      this.loans.set(name, loan);
+    }
+    const part: Part = done ? { streams: [], sessions: [] } : value;
+    const { nsp } = this.owner;
+    return encodeMessage({
+      ...{ type: 'history', nsp: nsp.name, since: this.since, isLast: done === true },
+      ...part,
+    }).toString('base64');
+  }
+
+  private *parts(): Iterator<Part> {
+    const { log, sessions } = this.owner;
+    let part: Part = { streams: [], sessions: [] };
+    let bytes = 0;
+    for (const [stream, size] of log.parts(PART_BYTES)) {
+      if (bytes > 0 && bytes + size > PART_BYTES) {
+        yield part;
+        part = { streams: [], sessions: [] };
+        bytes = 0;
+      }
+      part.streams.push(stream);
+      bytes += size;
+    }
+    for (const session of sessions.all()) {
+      if (part.sessions.length === PART_SESSIONS) {
+        yield part;
+        part = { streams: [], sessions: [] };
+      }
+      part.sessions.push(sessionState(session));
+    }
+    yield part;
+  }
+
+  close(): void {
+    for (const { timer } of this.loans.values()) clearTimeout(timer);
+    this.loans.clear();
+  }
+}
+
+function areHeads(value: unknown): value is [string, number][] {
+  const isOne = (one: unknown) => Array.isArray(one) && typeof one[0] === 'string' && Number.isSafeInteger(one[1]);
+  return Array.isArray(value) && value.length <= MAX_HEADS && value.every(isOne);
+}
+
+/** Reads the answers of other workers. Those that are malformed are left out. */
+export function headsIn(answers: readonly unknown[]): Head[] {
+  const isHead = (value: unknown): value is Head => {
+    if (typeof value !== 'object' || value === null) return false;
+    const { worker, since, last, lastAt } = value as Record<keyof Head, unknown>;
+    return typeof worker === 'string' && [since, last, lastAt].every((one) => typeof one === 'number');
+  };
+  return answers.filter(isHead);
+}

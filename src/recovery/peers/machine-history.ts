@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MalformedMessage } from '../../errors.js';
+import type { RecoveryHost } from '../host.js';
+import type { StreamState } from '../kept/stream-state.js';
+import { decodeMessage, type SessionState } from '../messages.js';
+import { type Head, headsIn } from './loans.js';
+import type { Owner } from './owner.js';
+
+/** By how far the clocks of two machines may differ, in ms. */
+const MAX_SKEW_MS = 1000;
+/** The other workers may not have been found yet, or be behind. */
+const MAX_ATTEMPTS = 5;
+const PAUSE_MS = 250;
+/** How long clients that return wait for the history, in ms. */
+const MAX_WAIT_MS = 5000;
+/** More than the largest history has. */
+const MAX_PARTS = 4096;
+
+/**
+ * How the first workers of a machine get what was sent before they started, from a worker of another machine.
+ *
+ * ```
+ * NEW WORKER                                ALL OTHER WORKERS
+ *   │ ── heads? ─────────────────────────────▶ │
+ *   │ ◀──────────── since, own last number ─── │   what each sends later reaches the new worker, too
+ *   │ ── history of the oldest? ─────────────▶ │   it waits until it has received these numbers
+ *   │ ◀──────────────────────── parts of it ── │
+ *   │ ── heads? ─────────────────────────────▶ │
+ *   │ ◀──────────── since, own last number ─── │   is there a broadcast that neither of the two has received?
+ * ```
+ *
+ * If one worker does not answer, the history is not taken for complete, and the new worker recovers as if it had none.
+ */
+export class MachineHistory {
+  private isClosed = false;
+
+  /** @param keep keeps the sessions of a part */
+  constructor(
+    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'retentionMs'>,
+    private readonly host: Pick<RecoveryHost, 'askAll' | 'name'>,
+    private readonly keep: (sessions: readonly SessionState[]) => void,
+  ) {}
+
+  /**
+   * Resolves when this worker has the history, or when clients that return have waited long enough for it.
+   * @param learnt resolves when the workers of this machine have given what they know, or have had the time to
+   * @param subscribed resolves when this worker also receives what the others send
+   */
+  async borrowed(learnt: Promise<void>, subscribed: Promise<void>): Promise<void> {
+    const end = new AbortController();
+    void subscribed.then(() => this.borrow()).finally(() => end.abort());
+    await learnt;
+    await sleep(MAX_WAIT_MS, undefined, { signal: end.signal, ref: false }).catch(() => {});
+  }
+
+  /** The workers of this machine may have started only just now. Then one of another machine knows more. */
+  async borrow(): Promise<void> {
+    const { log, retentionMs } = this.owner;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (attempt > 0) await sleep(PAUSE_MS, undefined, { ref: false });
+      if (this.isClosed || log.since <= Date.now() - retentionMs) return;
+      if (await this.attempt(Date.now() - retentionMs)) return;
+    }
+  }
+
+  /** @param enough a worker that knows everything since then needs no more */
+  private async attempt(enough: number): Promise<boolean> {
+    const { log } = this.owner;
+    const before = log.since;
+    const heads = await this.heads();
+    const lender = heads && lenderOf(heads, before, enough);
+    const lentSince = lender && (await this.fetch(lender.worker, heads));
+    if (lentSince === undefined) return false;
+    const now = await this.heads();
+    // After an outage meanwhile, the history of before is worth nothing.
+    if (!now || this.isClosed || log.since !== before) return false;
+    const since = Math.max(lender!.since, lentSince);
+    if (now.some(({ worker, last, lastAt }) => lastAt + MAX_SKEW_MS >= since && log.headOf(worker).last < last))
+      return false;
+    log.since = Math.min(before, since);
+    return true;
+  }
+
+  /** How far all other workers are; undefined if one of them has not answered. */
+  private async heads(): Promise<Head[] | undefined> {
+    const { answers, isComplete } = await this.host.askAll(this.owner.nsp.name, {});
+    const heads = headsIn(answers);
+    return isComplete && heads.length === answers.length ? heads : undefined;
+  }
+
+  /** @returns since when the history of the worker is complete; undefined if it has not come to an end */
+  private async fetch(of: string, heads: readonly Head[]): Promise<number | undefined> {
+    const { nsp } = this.owner;
+    const startedAt = this.owner.log.since;
+    const limits = new Map(heads.map(({ worker, last }) => [worker, last]));
+    const loan = `${this.host.name}.${randomBytes(6).toString('base64url')}`;
+    for (let part = 0; part < MAX_PARTS && !this.isClosed; part++) {
+      const question = part === 0 ? { of, loan, heads: [...limits] } : { of, loan };
+      const { answers } = await this.host.askAll(nsp.name, question);
+      const message = historyIn(answers);
+      if (!message || this.isClosed) return undefined;
+      for (const stream of message.streams) this.learn(stream, limits.get(stream.sender), startedAt);
+      this.keep(message.sessions);
+      if (message.isLast) return message.since;
+    }
+    return undefined;
+  }
+
+  /**
+   * Learns the broadcasts that do not reach this worker by themselves: up to the number that their sender has named. If it
+   * has named none, those from before the start of this worker. Clients of this worker would miss the others if they counted
+   * as known.
+   */
+  private learn(stream: StreamState, limit: number | undefined, startedAt: number): void {
+    const { log } = this.owner;
+    if (stream.sender === log.worker) return;
+    const isOld = ({ number, at }: { number: number; at: number }) =>
+      limit === undefined ? at < startedAt : number <= limit;
+    const packets = stream.packets.filter(isOld);
+    if (packets.length === stream.packets.length && isOld({ number: stream.last, at: stream.lastAt })) {
+      return log.learn(stream);
+    }
+    const last = packets.at(-1) ?? { number: stream.floor, at: stream.floorAt };
+    if (isOld(last)) log.learn({ ...stream, packets, last: last.number, lastAt: last.at });
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+/** Any worker that knows enough, so that those of a machine do not all ask the same one; or else the one that knows most. */
+function lenderOf(heads: readonly Head[], since: number, enough: number): Head | undefined {
+  const older = heads.filter((head) => head.since < since).sort((one, other) => one.since - other.since);
+  const knowing = older.filter((head) => head.since < enough);
+  return knowing.length > 0 ? knowing[Math.floor(Math.random() * knowing.length)] : older[0];
+}
+
+function historyIn(answers: readonly unknown[]) {
+  const text = answers.find((answer) => typeof answer === 'string' && answer !== '') as string | undefined;
+  if (text === undefined) return undefined;
+  try {
+    const message = decodeMessage(Buffer.from(text, 'base64'));
+    return message.type === 'history' ? message : undefined;
+  } catch (error) {
+    if (error instanceof MalformedMessage) return undefined;
+    throw error;
+  }
+}

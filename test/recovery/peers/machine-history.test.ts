@@ -1,0 +1,136 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
+import { PacketMemory } from '../../../src/recovery/kept/stream.js';
+import type { LoanQuestion, SessionState } from '../../../src/recovery/messages.js';
+import { Loans } from '../../../src/recovery/peers/loans.js';
+import { MachineHistory } from '../../../src/recovery/peers/machine-history.js';
+
+const RETENTION_MS = 600_000;
+const HOUR_MS = 3_600_000;
+const all: Loans[] = [];
+
+afterEach(() => {
+  for (const loans of all.splice(0)) loans.close();
+});
+
+/** A worker of another machine, which knows everything since an hour ago. */
+function worker(name: string, foreign: { at: number }[] = []) {
+  const log = new PacketLog(name, new PacketMemory(1e9), () => RETENTION_MS);
+  log.since = Date.now() - HOUR_MS;
+  const owner = { nsp: { name: '/' }, log, sessions: { all: () => [] } as never, foreign: foreign as never };
+  const loans = new Loans(owner, { name });
+  all.push(loans);
+  return { name, log, loans };
+}
+
+type Worker = ReturnType<typeof worker>;
+
+function send(log: PacketLog, sender: string, from: number, to: number, text = 'x'): void {
+  for (let number = from; number <= to; number++) {
+    log.add([sender, number, Date.now() - 60_000 + number], { rooms: ['room'], except: [], packets: [text] });
+  }
+}
+
+/** What a worker answers that the newcomer has not found yet. */
+const UNKNOWN = Promise.resolve('unknown');
+
+/** A worker that starts, and what it asks the others. */
+function newcomer(others: Worker[], answer = (to: Worker, question: LoanQuestion) => to.loans.answer(question)) {
+  const log = new PacketLog('new', new PacketMemory(1e9), () => RETENTION_MS);
+  log.start();
+  const questions: LoanQuestion[] = [];
+  const sessions: SessionState[] = [];
+  const host = {
+    name: 'new',
+    askAll: async (_nsp: string, question: LoanQuestion) => {
+      questions.push(question);
+      const answers = await Promise.all(others.map((to) => answer(to, question)));
+      const known = answers.filter((one) => one !== undefined && one !== 'unknown');
+      return { answers: known, isComplete: !answers.includes(undefined as never) };
+    },
+  };
+  const owner = { nsp: { name: '/' }, log, retentionMs: RETENTION_MS };
+  return { log, questions, history: new MachineHistory(owner, host, (states) => void sessions.push(...states)) };
+}
+
+const isOld = (log: PacketLog) => log.since < Date.now() - RETENTION_MS;
+
+test('a history of many packets comes in parts, in order', async () => {
+  const lender = worker('a');
+  send(lender.log, 'a', 1, 3000, 'y'.repeat(1000));
+  const { log, history, questions } = newcomer([lender]);
+  await history.borrow();
+  expect(isOld(log)).toBe(true);
+  expect(questions.filter(({ of }) => of === 'a').length).toBeGreaterThan(10);
+  expect(log.tail('a', 0).map(({ number }) => number)).toEqual(Array.from({ length: 3000 }, (_, index) => index + 1));
+});
+
+test('what a worker sends after it was asked is left for the way on which it comes', async () => {
+  const [lender, other] = [worker('a'), worker('b')];
+  send(lender.log, 'b', 1, 3);
+  send(other.log, 'b', 1, 3);
+  const { log, history } = newcomer([lender, other], (to, question) => {
+    if (question.of) send(lender.log, 'b', 4, 5);
+    // The newcomer asks the one that knows most.
+    if (to === other) other.log.since = Date.now();
+    return to.loans.answer(question);
+  });
+  await history.borrow();
+  expect([isOld(log), log.headOf('b').last]).toEqual([true, 3]);
+  expect(log.add(['b', 4, Date.now()], { rooms: [], except: [], packets: ['x'] })).toBe(true);
+});
+
+test('without the answer of one worker, no history counts', async () => {
+  const [lender, silent] = [worker('a'), worker('b')];
+  const { log, history } = newcomer([lender, silent], (to, question) =>
+    to === silent ? (Promise.resolve(undefined) as never) : to.loans.answer(question),
+  );
+  await history.borrow();
+  expect(isOld(log)).toBe(false);
+});
+
+test('a history that lacks a broadcast which this worker lacks, too, does not count', async () => {
+  const [lender, late] = [worker('a'), worker('b')];
+  let asked = 0;
+  const { log, history } = newcomer([lender, late], (to, question) => {
+    // It had sent something before the newcomer received its messages.
+    if (to === late && !question.of && asked++ % 2 === 0) return UNKNOWN;
+    return to.loans.answer(question);
+  });
+  send(late.log, 'b', 1, 3);
+  await history.borrow();
+  expect([isOld(log), asked]).toEqual([false, 10]);
+});
+
+test('an outage meanwhile makes the history worthless', async () => {
+  const lender = worker('a');
+  const { log, history } = newcomer([lender], (to, question) => {
+    if (question.of) log.since = Date.now() + 1;
+    return to.loans.answer(question);
+  });
+  await history.borrow();
+  expect(isOld(log)).toBe(false);
+});
+
+test('a lender vouches only for the time since the last message without a number', async () => {
+  const { log, history } = newcomer([worker('a', [{ at: Date.now() - 10_000 }])]);
+  await history.borrow();
+  const age = Date.now() - log.since;
+  expect([age > 8000, age < 60_000]).toEqual([true, true]);
+});
+
+test('malformed questions and more than 64 loans get an empty answer', async () => {
+  const { loans, log } = worker('a');
+  send(log, 'a', 1, 1000, 'y'.repeat(1000));
+  for (const question of [null, 5, 'x', {}]) expect(await loans.answer(question)).toMatchObject({ worker: 'a' });
+  for (const question of [
+    { of: 'b' },
+    { of: 'a' },
+    { of: 'a', loan: 'x', heads: 5 },
+    { of: 'a', loan: 'x', heads: [5] },
+  ]) {
+    expect(await loans.answer(question)).toBe('');
+  }
+  for (let loan = 0; loan < 64; loan++) expect(await loans.answer({ of: 'a', loan: `${loan}` })).not.toBe('');
+  expect(await loans.answer({ of: 'a', loan: 'more' })).toBe('');
+});
