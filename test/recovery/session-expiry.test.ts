@@ -21,6 +21,7 @@ interface Worker extends TestNode {
 let directory: string;
 let workers: Worker[] = [];
 const clients: Wanderer[] = [];
+const often = { sweepMs: 200 };
 const recovery = { maxDisconnectionDuration: 2000, skipMiddlewares: true };
 
 beforeEach(() => {
@@ -54,6 +55,7 @@ async function onMesh(count: number): Promise<Worker[]> {
         directory,
         id,
         Array.from({ length: id - 1 }, (_, at) => at + 1),
+        often,
       ),
     );
   }
@@ -133,9 +135,9 @@ test('sessions that the operator ends, or that cannot be recovered, are told', a
 }, 60_000);
 
 test.each([
-  ['redis-frames', RedisProcess, (url: string) => joinRedis(url, {}, 'redis-frames')],
-  ['redis', RedisProcess, (url: string) => joinRedis(url)],
-  ['nats', NatsProcess, (url: string) => joinNats(url)],
+  ['redis-frames', RedisProcess, (url: string) => joinRedis(url, often, 'redis-frames')],
+  ['redis', RedisProcess, (url: string) => joinRedis(url, often)],
+  ['nats', NatsProcess, (url: string) => joinNats(url, often)],
 ])(
   'machines on %s tell each other that it is told',
   async (_name, Process, open) => {
@@ -158,7 +160,8 @@ test.each([
   60_000,
 );
 
-test('a process alone, with the adapter of Socket.IO', async () => {
+// The two that follow have a node of their own, which looks through its sessions every two seconds.
+test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
   const node = await startNode(inMemory, { server: { connectionStateRecovery: recovery } });
   const expired: ExpiredSession[] = [];
   const end = onSessionExpired(node.io, (session) => expired.push(session));
@@ -176,7 +179,7 @@ test('a process alone, with the adapter of Socket.IO', async () => {
   await without.close();
 }, 30_000);
 
-test('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
+test.concurrent('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
   const server = { connectionStateRecovery: { ...recovery, skipMiddlewares: false } };
   const node = await startNode(inMemory, { server });
   const expired: ExpiredSession[] = [];
