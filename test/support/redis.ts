@@ -86,11 +86,9 @@ export class RedisCluster {
       for (const [index, node] of nodes.entries()) {
         await node.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
       }
-      // Each meets all that come after it: nodes that only hear of each other take seconds to talk.
-      for (const [index, redis] of this.processes.entries()) {
-        const [, busPort] = clusterPort(await nodes[index]!.call('CLUSTER', 'NODES'));
-        const before = nodes.slice(0, index);
-        await Promise.all(before.map((node) => node.call('CLUSTER', 'MEET', '127.0.0.1', redis.port, busPort!)));
+      for (const redis of this.processes.slice(1)) {
+        const [, busPort] = clusterPort(await nodes[this.processes.indexOf(redis)]!.call('CLUSTER', 'NODES'));
+        await nodes[0]!.call('CLUSTER', 'MEET', '127.0.0.1', redis.port, busPort!);
       }
       for (const node of nodes) {
         await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_known_nodes:6'));
