@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { planHere } from './test/setup/situation.mjs';
 
 /** With NO_INSTALL, the tests whose programs are missing; the set-up before jest has listed them. */
@@ -19,8 +20,8 @@ export default {
   collectCoverageFrom: ['src/**/*.ts'],
   // Longer than a busy machine may pause. Tests wait for events, so those that pass take no longer for it.
   testTimeout: 90_000,
-  // Many tests wait for heartbeats and time-outs; jest's default leaves one of two cores idle.
-  maxWorkers: '100%',
+  // Many tests wait for heartbeats and time-outs: with as many files at a time as cores, cores are idle.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   reporters: ['default', '<rootDir>/test/support/slowest-reporter.mjs'],
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.

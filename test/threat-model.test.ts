@@ -32,8 +32,9 @@ const readable = (title: string) => title.replace(/%\w|[$]\{.*?\}/g, '…').repl
 
 /** The readable titles of the tests and groups of tests in a file. */
 function titlesIn(file: string): string[] {
-  // The title follows `test(`, `describe(` or, behind the values of `each`, `)(`.
-  const calls = read(file).matchAll(/(?:\b(?:test|describe)|\))\(\s*(['"`])(.+?)\1,/g);
+  // The title follows `test(`, `test.concurrent(`, `describe(`, functions of files that call one of them, or, behind the
+  // values of `each`, `)(`.
+  const calls = read(file).matchAll(/(?:\b(?:test|test\.concurrent|describe|onRedis|inScene)|\))\(\s*(['"`])(.+?)\1,/g);
   return [...calls].map(([, , title]) => readable(title!));
 }
 

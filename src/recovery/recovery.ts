@@ -24,6 +24,8 @@ export interface RecoveryOptions extends Partial<RecoveryBounds> {
   spansMachines?: boolean;
   /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
   subscribed?: () => Promise<void>;
+  /** How often expired packets and sessions are dropped, in ms; by default, 5000. */
+  sweepMs?: number;
   /** Called when a bound that protects the worker gives a client a new session. */
   onBound?: (outcome: RecoveryOutcome) => void;
   /** The user of a socket with this data, by which the operator may end its session. */
@@ -39,7 +41,6 @@ const defaults: RecoveryBounds = {
   maxMissed: 10_000,
   maxRecovering: 10_000,
 };
-/** How often expired packets and sessions are dropped, in ms. */
 const SWEEP_INTERVAL_MS = 5000;
 /** The event in which recovery's messages pass a backplane between machines. */
 const EVENT = 'gjallar:recovery';
@@ -125,7 +126,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     links?.onLeave((id) => {
       for (const namespace of this.namespaces.values()) namespace.workerGone(id);
     });
-    this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
+    this.timer = setInterval(() => this.sweep(), options.sweepMs ?? SWEEP_INTERVAL_MS).unref();
   }
 
   wrap(factory: AdapterFactory): AdapterFactory {

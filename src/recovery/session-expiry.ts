@@ -8,8 +8,10 @@ import { listenToExpiries } from './recovery.js';
 
 export type { ExpiredSession };
 
-/** How often sessions are looked through that one process keeps alone, in ms. */
+/** How often sessions are looked through that one process keeps alone, in ms, unless they are kept for less time. */
 const SWEEP_INTERVAL_MS = 5000;
+/** Nor more often than this, in ms. */
+const MIN_SWEEP_INTERVAL_MS = 500;
 /** The same bound as with several workers. */
 const MAX_SESSIONS = 100_000;
 
@@ -59,15 +61,16 @@ function alone(nsp: Namespace): Expiries {
   nsp.on('connection', (socket) => {
     if (socket.recovered) expiries.forget((socket as unknown as { pid: string }).pid);
   });
-  sweep(new WeakRef(expiries));
+  const { durationMs } = recoveryTimesOf(nsp);
+  sweep(new WeakRef(expiries), Math.min(SWEEP_INTERVAL_MS, Math.max(durationMs, MIN_SWEEP_INTERVAL_MS)));
   return expiries;
 }
 
 /** The timer does not hold the sessions of a namespace that is gone. */
-function sweep(ref: WeakRef<Expiries>): void {
+function sweep(ref: WeakRef<Expiries>, everyMs: number): void {
   const timer = setInterval(() => {
     const expiries = ref.deref();
     if (expiries) expiries.sweep();
     else clearInterval(timer);
-  }, SWEEP_INTERVAL_MS).unref();
+  }, everyMs).unref();
 }

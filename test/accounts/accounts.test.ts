@@ -72,7 +72,10 @@ describe('with JWT_SECRET', () => {
   beforeAll(async () => {
     server = await startServer({ JWT_SECRET: SECRET, JWT_ISSUER: 'us', JWT_AUDIENCE: 'chat', API_KEY: 'key' });
   });
-  afterAll(() => server.stop());
+  afterAll(async () => {
+    disconnectAll();
+    await server.stop();
+  });
 
   test.each<[what: string, code: ErrorCode, token: () => unknown]>([
     ['no token', 'TOKEN_MISSING', () => undefined],
@@ -151,14 +154,18 @@ describe('with JWT_SECRET', () => {
     expect(await call('/api/rooms/hall/messages', 'key', { text: 'x' })).toMatchObject({ ok: true });
   });
 
-  test.each([[['websocket']], [['polling']]])('a connection over %s ends when its token does', async (transports) => {
-    const client = connectWith(server, await tokenOf({}, { expires: 5 }), transports);
-    const disconnected = nextEvent(client, 'disconnect');
-    await connected(client);
-    expect((await disconnected)[0]).toBe('io server disconnect');
-  });
+  // Each waits for tokens to expire.
+  test.concurrent.each([[['websocket']], [['polling']]])(
+    'a connection over %s ends when its token does',
+    async (transports) => {
+      const client = connectWith(server, await tokenOf({}, { expires: 5 }), transports);
+      const disconnected = nextEvent(client, 'disconnect');
+      await connected(client);
+      expect((await disconnected)[0]).toBe('io server disconnect');
+    },
+  );
 
-  test('a plain WebSocket ends when its token does', async () => {
+  test.concurrent('a plain WebSocket ends when its token does', async () => {
     const socket = plain(server, `/room?token=${await tokenOf({}, { expires: 5 })}`);
     const closed = once(socket, 'close') as Promise<[number, Buffer]>;
     await once(socket, 'open');
@@ -166,7 +173,7 @@ describe('with JWT_SECRET', () => {
     expect([code, `${reason}`]).toEqual([1008, 'TOKEN_EXPIRED']);
   });
 
-  test('a new token keeps the connection, and brings its own rights; one of somebody else is refused', async () => {
+  test.concurrent('a new token keeps the connection, and brings its own rights; one of somebody else is refused', async () => {
     const client = connectWith(server, await tokenOf({}, { expires: 7 }));
     const witness = connectWith(server, await tokenOf({}, { expires: 8 }));
     const witnessEnded = nextEvent(witness, 'disconnect');

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { combine, isCovered, isInForce, type RevocationRecord } from '../../src/accounts/revocation-record.js';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../src/accounts/revocations.js';
@@ -29,31 +29,37 @@ describe('what two sides know about one id', () => {
 });
 
 describe('the list in a Redis that loses it', () => {
-  let server: RedisProcess;
-  let admin: Redis;
-  const ends: (() => unknown)[] = [];
-  beforeAll(async () => {
-    server = await RedisProcess.start();
-    admin = new Redis(server.url);
-  });
-  afterEach(async () => {
-    for (const end of ends.splice(0)) await end();
-    await admin.flushall();
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.remove();
-  });
-
   const KEY = 'gjallar:revocations';
   const ann = { name: 'ann', issued: 1000 };
   const bob = { name: 'bob', issued: 1000 };
   const ofUser = (user: string, before = 5000) => ({ id: `user:${user}`, before, at: Date.now(), expires });
 
-  /** A worker with a list of its own, which has read the store. */
-  async function worker() {
-    const redis = new Redis(server.url);
-    ends.push(() => redis.disconnect());
+  interface Store {
+    readonly admin: Redis;
+    connect(): Redis;
+    /** A worker with a list of its own, which has read the store. */
+    worker(): Promise<{ tokens: RevokedTokens; told: string[] }>;
+  }
+
+  /** A test with a Redis of its own: a worker waits for others before it takes an empty list for the truth. */
+  const onRedis = (name: string, run: (store: Store) => Promise<void>) =>
+    test.concurrent(name, async () => {
+      const server = await RedisProcess.start();
+      const clients: Redis[] = [];
+      const connect = () => {
+        const client = new Redis(server.url);
+        clients.push(client);
+        return client;
+      };
+      try {
+        await run({ admin: connect(), connect, worker: () => startWorker(connect()) });
+      } finally {
+        for (const client of clients) client.disconnect();
+        await server.remove();
+      }
+    });
+
+  async function startWorker(redis: Redis) {
     const told: string[] = [];
     const tokens = new RevokedTokens(new RedisRevocations(redis, KEY), {
       onChange: () => {},
@@ -69,7 +75,7 @@ describe('the list in a Redis that loses it', () => {
     return { tokens, told };
   }
 
-  test('twice: the worker keeps it, writes it back, and reports it each time', async () => {
+  onRedis('twice: the worker keeps it, writes it back, and reports it each time', async ({ admin, worker }) => {
     const { tokens, told } = await worker();
     await tokens.revoke(ofUser('ann'));
     for (const round of [1, 2]) {
@@ -82,7 +88,7 @@ describe('the list in a Redis that loses it', () => {
     }
   });
 
-  test('every worker that knew it reports the loss, and one of them writes it back', async () => {
+  onRedis('every worker that knew it reports the loss, and one of them writes it back', async ({ admin, worker }) => {
     const [one, two] = [await worker(), await worker()];
     await one.tokens.revoke(ofUser('ann'));
     await two.tokens.read();
@@ -93,7 +99,7 @@ describe('the list in a Redis that loses it', () => {
     expect(two.tokens.list()).toEqual(one.tokens.list());
   });
 
-  test('a restored older snapshot is completed, even after others have changed it', async () => {
+  onRedis('a restored older snapshot is completed, even after others have changed it', async ({ admin, worker }) => {
     const [one, two] = [await worker(), await worker()];
     await one.tokens.revoke(ofUser('ann', 3000));
     const snapshot = await admin.hgetall(KEY);
@@ -122,7 +128,7 @@ describe('the list in a Redis that loses it', () => {
     }
   });
 
-  test('what was lifted is not brought back by a worker that did not know', async () => {
+  onRedis('what was lifted is not brought back by a worker that did not know', async ({ worker }) => {
     const [one, two] = [await worker(), await worker()];
     await one.tokens.revoke(ofUser('ann'));
     await two.tokens.read();
@@ -138,48 +144,53 @@ describe('the list in a Redis that loses it', () => {
     expect(one.told).toEqual([]);
   });
 
-  test('a worker that starts meanwhile waits for the others, and takes an empty list only if none has one', async () => {
-    const { tokens } = await worker();
-    await tokens.revoke(ofUser('ann'));
-    await admin.flushall();
-    const redis = new Redis(server.url);
-    ends.push(() => redis.disconnect());
-    let asked = 0;
-    const started = new RevokedTokens(new RedisRevocations(redis, KEY), {
-      onChange: () => {},
-      onEmpty: () => asked++,
-    });
-    await started.read();
-    expect([started.isKnown, asked]).toEqual([false, 1]);
-    expect(() => started.check({ ...ann, grant: {} })).toThrow(/could not read the list/);
-    await tokens.read();
-    await started.read();
-    expect([started.isKnown, started.isRevoked(ann), started.isRevoked(bob)]).toEqual([true, true, false]);
-  });
+  onRedis(
+    'a worker that starts meanwhile waits for the others, and takes an empty list only if none has one',
+    async ({ admin, connect, worker }) => {
+      const { tokens } = await worker();
+      await tokens.revoke(ofUser('ann'));
+      await admin.flushall();
+      const redis = connect();
+      let asked = 0;
+      const started = new RevokedTokens(new RedisRevocations(redis, KEY), {
+        onChange: () => {},
+        onEmpty: () => asked++,
+      });
+      await started.read();
+      expect([started.isKnown, asked]).toEqual([false, 1]);
+      expect(() => started.check({ ...ann, grant: {} })).toThrow(/could not read the list/);
+      await tokens.read();
+      await started.read();
+      expect([started.isKnown, started.isRevoked(ann), started.isRevoked(bob)]).toEqual([true, true, false]);
+    },
+  );
 
-  test('while it cannot be written back, it still holds, and so it does when Redis can be read only', async () => {
-    const { tokens, told } = await worker();
-    await tokens.revoke(ofUser('ann'));
-    await tokens.revoke({ ...ofUser('bob'), expires: Date.now() + 3_600_000 });
-    await admin.flushall();
-    await admin.config('SET', 'min-replicas-to-write', '1');
-    await expect(tokens.read()).rejects.toThrow('NOREPLICAS');
-    await expect(tokens.read()).rejects.toThrow('NOREPLICAS');
-    expect([told, tokens.isBehind, tokens.isRevoked(ann)]).toEqual([['lost 2'], true, true]);
-    await admin.config('SET', 'min-replicas-to-write', '0');
-    await tokens.read();
-    expect([told, tokens.isBehind]).toEqual([['lost 2', 'written back'], false]);
-    // What expired long ago is removed, unless Redis rejects writes.
-    await admin.hset(KEY, 'jti:old', JSON.stringify({ id: 'jti:old', at: 1, expires: 2 }));
-    await admin.config('SET', 'min-replicas-to-write', '1');
-    await tokens.read();
-    await admin.config('SET', 'min-replicas-to-write', '0');
-    expect(await admin.hexists(KEY, 'jti:old')).toBe(1);
-    await tokens.read();
-    expect(await admin.hexists(KEY, 'jti:old')).toBe(0);
-  });
+  onRedis(
+    'while it cannot be written back, it still holds, and so it does when Redis can be read only',
+    async ({ admin, worker }) => {
+      const { tokens, told } = await worker();
+      await tokens.revoke(ofUser('ann'));
+      await tokens.revoke({ ...ofUser('bob'), expires: Date.now() + 3_600_000 });
+      await admin.flushall();
+      await admin.config('SET', 'min-replicas-to-write', '1');
+      await expect(tokens.read()).rejects.toThrow('NOREPLICAS');
+      await expect(tokens.read()).rejects.toThrow('NOREPLICAS');
+      expect([told, tokens.isBehind, tokens.isRevoked(ann)]).toEqual([['lost 2'], true, true]);
+      await admin.config('SET', 'min-replicas-to-write', '0');
+      await tokens.read();
+      expect([told, tokens.isBehind]).toEqual([['lost 2', 'written back'], false]);
+      // What expired long ago is removed, unless Redis rejects writes.
+      await admin.hset(KEY, 'jti:old', JSON.stringify({ id: 'jti:old', at: 1, expires: 2 }));
+      await admin.config('SET', 'min-replicas-to-write', '1');
+      await tokens.read();
+      await admin.config('SET', 'min-replicas-to-write', '0');
+      expect(await admin.hexists(KEY, 'jti:old')).toBe(1);
+      await tokens.read();
+      expect(await admin.hexists(KEY, 'jti:old')).toBe(0);
+    },
+  );
 
-  test('at its maximum: everything is written back, and the list stays full', async () => {
+  onRedis('at its maximum: everything is written back, and the list stays full', async ({ admin, worker }) => {
     const { tokens, told } = await worker();
     const fields = Array.from({ length: MAX_REVOCATIONS }, (_, i) => [
       `jti:${i}`,
@@ -197,7 +208,7 @@ describe('the list in a Redis that loses it', () => {
     expect(tokens.list()).toHaveLength(MAX_REVOCATIONS);
   });
 
-  test('two callers that revoke at the same moment lose nothing', async () => {
+  onRedis('two callers that revoke at the same moment lose nothing', async ({ worker }) => {
     const [one, two] = [await worker(), await worker()];
     await Promise.all([one.tokens.revoke(ofUser('ann', 3000)), two.tokens.revoke(ofUser('ann', 5000))]);
     for (const { tokens } of [one, two]) await tokens.read();

@@ -28,42 +28,30 @@ const singleNats = async () => {
   return { url: nats.url, processes: [nats], remove: () => nats.remove() };
 };
 
-describe.each<[string, Open, () => Promise<Broker>]>([
-  ['redis', redisBackplane, single],
-  ['redis-frames', onRedisFrames, single],
-  ['nats', onNats, singleNats],
-  ['redis-frames-sharded', onShardedFrames, () => RedisCluster.start()],
-])('the %s bus while its server is away', (_name, open, start) => {
-  let redis: Broker;
-  let members: [Member, Member];
-  let pairs: Pair[];
+/** A bus on two workers, whose room `room` has a member on each. */
+class Scene {
+  private constructor(
+    readonly broker: Broker,
+    readonly members: [Member, Member],
+    readonly pairs: Pair[],
+  ) {}
 
-  beforeAll(async () => {
-    redis = await start();
-    members = [await join(), await join()];
-    pairs = await Promise.all(members.map((member) => pairOn(member)));
+  static async start(open: Open, start: () => Promise<Broker>): Promise<Scene> {
+    const broker = await start();
+    const members = [await join(broker, open), await join(broker, open)] as [Member, Member];
+    const pairs = await Promise.all(members.map((member) => pairOn(member)));
     await Promise.all(pairs.map(({ socket }) => socket.join('room')));
-  });
+    return new Scene(broker, members, pairs);
+  }
 
-  afterAll(async () => {
-    disconnectAll();
-    for (const member of members) await member.close();
-    await redis.remove();
-  });
-
-  async function join(): Promise<Member> {
-    const told: Told[] = [];
-    const bus = open(redis.url, {
-      onDown: (reason) => told.push(['down', reason]),
-      onUp: (unsent) => told.push(['up', unsent]),
-    });
-    const member = { ...(await startMember(bus)), told };
-    expect(told.splice(0)).toEqual([['up', 0]]);
-    return member;
+  async end(): Promise<void> {
+    for (const member of this.members) await member.close();
+    await this.broker.remove();
   }
 
   /** The room spans both workers, in both directions. */
-  async function expectSpanned(): Promise<void> {
+  async expectSpanned(): Promise<void> {
+    const { members, pairs } = this;
     for (const [from, to] of [
       [0, 1],
       [1, 0],
@@ -77,7 +65,8 @@ describe.each<[string, Open, () => Promise<Broker>]>([
   }
 
   /** What is local goes on, what is not is counted, and nobody is cut off. */
-  async function expectLocalWork(): Promise<void> {
+  async expectLocalWork(): Promise<void> {
+    const { members, pairs } = this;
     const unsent = members[0].bus.traffic.unsent;
     for (let number = 0; number < 10; number++) {
       const heard = nextEvent(pairs[0]!.client, 'local');
@@ -94,57 +83,105 @@ describe.each<[string, Open, () => Promise<Broker>]>([
     expect(members[0].bus.traffic.pendingBytes).toBe(0);
     expect(pairs.map(({ client }) => client.connected)).toEqual([true, true]);
   }
+}
 
-  test('it is told of the end of Redis, goes on alone, and resumes', async () => {
-    await expectSpanned();
-    await Promise.all(redis.processes.map((process) => process.stop()));
-    await until(() => members.every(({ bus }) => !bus.traffic.isUp));
-    await expectLocalWork();
-    for (const { told } of members) expect(told).toEqual([['down', expect.any(String)]]);
+async function join({ url }: Broker, open: Open): Promise<Member> {
+  const told: Told[] = [];
+  const bus = open(url, {
+    onDown: (reason) => told.push(['down', reason]),
+    onUp: (unsent) => told.push(['up', unsent]),
+  });
+  const member = { ...(await startMember(bus)), told };
+  expect(told.splice(0)).toEqual([['up', 0]]);
+  return member;
+}
 
-    await Promise.all(redis.processes.map((process) => process.start()));
-    await until(() => members.every(({ bus }) => bus.traffic.isUp));
-    const unsent = members[0].bus.traffic.unsent;
-    expect(members[0].told).toEqual([
-      ['down', expect.any(String)],
-      ['up', unsent],
-    ]);
-    await expectSpanned();
-    for (const { told } of members) told.length = 0;
+const buses: Record<string, [Open, () => Promise<Broker>]> = {
+  redis: [redisBackplane, single],
+  'redis-frames': [onRedisFrames, single],
+  nats: [onNats, singleNats],
+  'redis-frames-sharded': [onShardedFrames, () => RedisCluster.start()],
+};
+const names = Object.keys(buses);
+
+describe('a bus while its server is away', () => {
+  const scenes: Record<string, Scene> = {};
+
+  beforeAll(async () => {
+    await Promise.all(
+      names.map(async (name) => {
+        scenes[name] = await Scene.start(...buses[name]!);
+      }),
+    );
   });
 
-  test('it notices a Redis that hangs, and resumes when it goes on', async () => {
-    await expectSpanned();
-    for (const process of redis.processes) process.signal('SIGSTOP');
-    const paused = Date.now();
-    await until(() => members.every(({ bus }) => !bus.traffic.isUp));
-    expect(Date.now() - paused).toBeLessThan(15_000);
-    await expectLocalWork();
-    for (const process of redis.processes) process.signal('SIGCONT');
-    await until(() => members.every(({ bus }) => bus.traffic.isUp));
-    await expectSpanned();
-    for (const { told } of members)
-      expect(told).toEqual([
+  afterAll(async () => {
+    disconnectAll();
+    await Promise.all(Object.values(scenes).map((scene) => scene.end()));
+  });
+
+  // The buses of a block wait at the same time.
+  describe('it is told of the end of its server, goes on alone, and resumes', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const scene = scenes[name]!;
+      const { broker, members } = scene;
+      await scene.expectSpanned();
+      await Promise.all(broker.processes.map((process) => process.stop()));
+      await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+      await scene.expectLocalWork();
+      for (const { told } of members) expect(told).toEqual([['down', expect.any(String)]]);
+
+      await Promise.all(broker.processes.map((process) => process.start()));
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      const unsent = members[0].bus.traffic.unsent;
+      expect(members[0].told).toEqual([
         ['down', expect.any(String)],
-        ['up', expect.any(Number)],
+        ['up', unsent],
       ]);
+      await scene.expectSpanned();
+      for (const { told } of members) told.length = 0;
+    });
   });
 
-  test('where there are several, rooms follow the master that takes over', async () => {
-    if (redis.processes.length === 1) return;
-    // Rooms enough for each master to have some.
-    const rooms = Array.from({ length: 30 }, (_, number) => `room ${number}`);
-    for (const { socket } of pairs) await socket.join(rooms);
-    await redis.processes[0]!.stop();
-    await until(() => members.some(({ bus }) => !bus.traffic.isUp));
-    await until(() => members.every(({ bus }) => bus.traffic.isUp));
-    for (const room of rooms) {
-      const heard = nextEvent(pairs[1]!.client, room);
-      const repeat = setInterval(() => members[0].io.to(room).emit(room), 50);
-      members[0].io.to(room).emit(room);
-      await heard;
-      clearInterval(repeat);
-    }
+  describe('it notices a server that hangs, and resumes when it goes on', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const scene = scenes[name]!;
+      const { broker, members } = scene;
+      await scene.expectSpanned();
+      for (const process of broker.processes) process.signal('SIGSTOP');
+      const paused = Date.now();
+      await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+      expect(Date.now() - paused).toBeLessThan(15_000);
+      await scene.expectLocalWork();
+      for (const process of broker.processes) process.signal('SIGCONT');
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      await scene.expectSpanned();
+      for (const { told } of members)
+        expect(told).toEqual([
+          ['down', expect.any(String)],
+          ['up', expect.any(Number)],
+        ]);
+    });
+  });
+
+  describe('where there are several servers, rooms follow the master that takes over', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const { broker, members, pairs } = scenes[name]!;
+      if (broker.processes.length === 1) return;
+      // Rooms enough for each master to have some.
+      const rooms = Array.from({ length: 30 }, (_, number) => `room ${number}`);
+      for (const { socket } of pairs) await socket.join(rooms);
+      await broker.processes[0]!.stop();
+      await until(() => members.some(({ bus }) => !bus.traffic.isUp));
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      for (const room of rooms) {
+        const heard = nextEvent(pairs[1]!.client, room);
+        const repeat = setInterval(() => members[0].io.to(room).emit(room), 50);
+        members[0].io.to(room).emit(room);
+        await heard;
+        clearInterval(repeat);
+      }
+    });
   });
 });
 

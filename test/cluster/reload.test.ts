@@ -277,7 +277,7 @@ describe('POST /api/drain', () => {
 
 describe('SIGTERM', () => {
   test('answers the polls that wait, closes in order, and takes no longer than that', async () => {
-    await start({ WORKERS: '1', DRAIN_TIMEOUT: '20s' });
+    await start({ WORKERS: '1', DRAIN_TIMEOUT: '6s' });
     const clients = await crowd(6);
     const { closed } = await plainMember('hall');
     const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));

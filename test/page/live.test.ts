@@ -19,7 +19,7 @@ const count = async (page: Page, id: string) => Number((await page.textContent(`
 /** How many rows say that the slow client is behind. */
 const behind = (page: Page) => page.locator('#quotes .behind').count();
 
-test.each([1280, 390])(
+test.concurrent.each([1280, 390])(
   'the chat leads to the page about slow clients, which fits %i pixels, and whose slow client skips values and catches up',
   async (width) => {
     const user = await User.join(browser, server.url, 'Astrid', { viewport: { width, height: 800 } });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { Expiries } from '../../src/recovery/kept/expiries.js';
 import { type ExpiredSession, onSessionExpired } from '../../src/recovery/session-expiry.js';
@@ -18,51 +18,78 @@ interface Worker extends TestNode {
   expired: ExpiredSession[];
 }
 
-let directory: string;
-let workers: Worker[] = [];
-const clients: Wanderer[] = [];
+/** Each with the URL of the worker that it came to first. */
+const clients = new Map<Wanderer, string>();
+const often = { sweepMs: 200 };
 const recovery = { maxDisconnectionDuration: 2000, skipMiddlewares: true };
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+afterAll(() => {
+  for (const client of clients.keys()) client.close();
 });
 
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const worker of workers) await worker.close();
-  workers = [];
-  rmSync(directory, { recursive: true, force: true });
-});
+/** The workers of one test. */
+class Scene {
+  workers: Worker[] = [];
+  private readonly urls = new Set<string>();
+  private readonly directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
 
-async function start(bus: Backplane): Promise<Worker> {
-  const node = await startMember(bus, { server: { connectionStateRecovery: recovery } });
-  const expired: ExpiredSession[] = [];
-  onSessionExpired(node.io, (session) => expired.push(session));
-  node.io.on('connection', (socket) => {
-    socket.data.name ??= 'ada';
-    void socket.join('room');
-    socket.emit('n', 'hello', 0);
-  });
-  workers.push({ ...node, expired });
-  return workers.at(-1)!;
-}
-
-async function onMesh(count: number): Promise<Worker[]> {
-  for (let id = 1; id <= count; id++) {
-    await start(
-      await joinMesh(
-        directory,
-        id,
-        Array.from({ length: id - 1 }, (_, at) => at + 1),
-      ),
-    );
+  async start(bus: Backplane): Promise<Worker> {
+    const node = await startMember(bus, { server: { connectionStateRecovery: recovery } });
+    const expired: ExpiredSession[] = [];
+    onSessionExpired(node.io, (session) => expired.push(session));
+    node.io.on('connection', (socket) => {
+      socket.data.name ??= 'ada';
+      void socket.join('room');
+      socket.emit('n', 'hello', 0);
+    });
+    this.workers.push({ ...node, expired });
+    this.urls.add(node.url);
+    return this.workers.at(-1)!;
   }
-  return workers;
+
+  async onMesh(count: number): Promise<Worker[]> {
+    for (let id = 1; id <= count; id++) {
+      const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
+      await this.start(await joinMesh(this.directory, id, others, often));
+    }
+    return this.workers;
+  }
+
+  all(): string[] {
+    return this.workers.flatMap(({ expired }) => expired.map(({ id }) => id));
+  }
+
+  has(id: string): () => boolean {
+    return () => this.all().includes(id);
+  }
+
+  /** Each worker has looked through its sessions after this call began. */
+  async allHaveSwept(): Promise<string[]> {
+    const ids = await Promise.all(this.workers.map(leave));
+    for (const id of ids) await until(this.has(id));
+    return ids;
+  }
+
+  async end(): Promise<void> {
+    for (const [client, url] of clients) if (this.urls.has(url)) client.close();
+    for (const worker of this.workers) await worker.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
 }
+
+/** All tests wait for the end of sessions: at the same time, each with workers of its own. */
+const inScene = (run: (scene: Scene) => Promise<void>) => async () => {
+  const scene = new Scene();
+  try {
+    await run(scene);
+  } finally {
+    await scene.end();
+  }
+};
 
 async function clientOf({ url }: Worker): Promise<Wanderer> {
   const client = new Wanderer(url, 'websocket');
-  clients.push(client);
+  clients.set(client, url);
   await client.connected();
   await client.heardAll(1);
   return client;
@@ -76,89 +103,91 @@ async function leave(worker: Worker): Promise<string> {
   return id!;
 }
 
-const all = () => workers.flatMap(({ expired }) => expired.map(({ id }) => id));
-const has = (id: string) => () => all().includes(id);
+test.concurrent(
+  'one worker is told, once, and not of clients that return',
+  inScene(async (scene) => {
+    const [one, two] = (await scene.onMesh(3)) as [Worker, Worker];
+    const returning = await clientOf(two);
+    await returning.cutOff();
+    await returning.comeBack(one.url);
+    const id = await leave(one);
+    await until(scene.has(id));
+    expect(one.expired).toEqual([{ id, rooms: ['room'], data: { name: 'ada' } }]);
+    const others = await scene.allHaveSwept();
+    expect(scene.all().sort()).toEqual([id, ...others].sort());
+  }),
+  60_000,
+);
 
-/** Each worker has looked through its sessions after this call began. */
-async function allHaveSwept(): Promise<string[]> {
-  const ids = await Promise.all(workers.map(leave));
-  for (const id of ids) await until(has(id));
-  return ids;
-}
+test.concurrent(
+  'another worker is told if the one that served the client is gone',
+  inScene(async (scene) => {
+    const [one, two] = (await scene.onMesh(3)) as [Worker, Worker];
+    const id = await leave(two);
+    const connected = await clientOf(two);
+    const { id: killed } = connected.socket;
+    // Its buddy gets copies of its sessions before others get its broadcasts.
+    const witness = await clientOf(one);
+    two.io.emit('n', 'fence', 1);
+    await until(() => witness.of('fence').length === 1);
+    // Its death, to the others.
+    two.bus.close();
+    scene.workers = scene.workers.filter((worker) => worker !== two);
+    await two.close();
+    await until(() => scene.has(id)() && scene.has(killed!)());
+    const others = await scene.allHaveSwept();
+    expect(scene.all().sort()).toEqual([id, killed, ...others].sort());
+    expect(one.expired).toContainEqual({ id: killed, rooms: ['room'], data: { name: 'ada' } });
+  }),
+  60_000,
+);
 
-test('one worker is told, once, and not of clients that return', async () => {
-  const [one, two] = (await onMesh(3)) as [Worker, Worker];
-  const returning = await clientOf(two);
-  await returning.cutOff();
-  await returning.comeBack(one.url);
-  const id = await leave(one);
-  await until(has(id));
-  expect(one.expired).toEqual([{ id, rooms: ['room'], data: { name: 'ada' } }]);
-  const others = await allHaveSwept();
-  expect(all().sort()).toEqual([id, ...others].sort());
-}, 60_000);
+test.concurrent(
+  'sessions that the operator ends, or that cannot be recovered, are told',
+  inScene(async (scene) => {
+    const [one, two] = (await scene.onMesh(2)) as [Worker, Worker];
+    const ended = await leave(one);
+    for (const { bus } of scene.workers) bus.removeSessions!({ id: ended });
+    await until(scene.has(ended));
+    const client = await clientOf(one);
+    const { id } = client.socket;
+    await client.cutOff();
+    (client.socket as unknown as { _lastOffset: string })._lastOffset = 'g~1~none.0';
+    await client.comeBack(two.url);
+    await until(scene.has(id!));
+    const others = await scene.allHaveSwept();
+    expect(scene.all().sort()).toEqual([ended, id, ...others].sort());
+  }),
+  60_000,
+);
 
-test('another worker is told if the one that served the client is gone', async () => {
-  const [one, two] = (await onMesh(3)) as [Worker, Worker];
-  const id = await leave(two);
-  const connected = await clientOf(two);
-  const { id: killed } = connected.socket;
-  // Its buddy gets copies of its sessions before others get its broadcasts.
-  const witness = await clientOf(one);
-  two.io.emit('n', 'fence', 1);
-  await until(() => witness.of('fence').length === 1);
-  // Its death, to the others.
-  two.bus.close();
-  workers = workers.filter((worker) => worker !== two);
-  await two.close();
-  await until(() => has(id)() && has(killed!)());
-  const others = await allHaveSwept();
-  expect(all().sort()).toEqual([id, killed, ...others].sort());
-  expect(one.expired).toContainEqual({ id: killed, rooms: ['room'], data: { name: 'ada' } });
-}, 60_000);
-
-test('sessions that the operator ends, or that cannot be recovered, are told', async () => {
-  const [one, two] = (await onMesh(2)) as [Worker, Worker];
-  const ended = await leave(one);
-  for (const { bus } of workers) bus.removeSessions!({ id: ended });
-  await until(has(ended));
-  const client = await clientOf(one);
-  const { id } = client.socket;
-  await client.cutOff();
-  (client.socket as unknown as { _lastOffset: string })._lastOffset = 'g~1~none.0';
-  await client.comeBack(two.url);
-  await until(has(id!));
-  const others = await allHaveSwept();
-  expect(all().sort()).toEqual([ended, id, ...others].sort());
-}, 60_000);
-
-test.each([
-  ['redis-frames', RedisProcess, (url: string) => joinRedis(url, {}, 'redis-frames')],
-  ['redis', RedisProcess, (url: string) => joinRedis(url)],
-  ['nats', NatsProcess, (url: string) => joinNats(url)],
+test.concurrent.each([
+  ['redis-frames', RedisProcess, (url: string) => joinRedis(url, often, 'redis-frames')],
+  ['redis', RedisProcess, (url: string) => joinRedis(url, often)],
+  ['nats', NatsProcess, (url: string) => joinNats(url, often)],
 ])(
   'machines on %s tell each other that it is told',
   async (_name, Process, open) => {
     const server = await Process.start();
     try {
-      for (let count = 0; count < 2; count++) await start(await open(server.url));
-      for (const { io } of workers) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
-      const [one] = workers as [Worker];
-      const id = await leave(one);
-      await until(has(id));
-      expect(one.expired).toEqual([{ id, rooms: ['room'], data: { name: 'ada' } }]);
-      const others = await allHaveSwept();
-      expect(all().sort()).toEqual([id, ...others].sort());
+      await inScene(async (scene) => {
+        for (let count = 0; count < 2; count++) await scene.start(await open(server.url));
+        for (const { io } of scene.workers) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+        const [one] = scene.workers as [Worker];
+        const id = await leave(one);
+        await until(scene.has(id));
+        expect(one.expired).toEqual([{ id, rooms: ['room'], data: { name: 'ada' } }]);
+        const others = await scene.allHaveSwept();
+        expect(scene.all().sort()).toEqual([id, ...others].sort());
+      })();
     } finally {
-      for (const client of clients.splice(0)) client.close();
-      for (const worker of workers.splice(0)) await worker.close();
       await server.remove();
     }
   },
   60_000,
 );
 
-test('a process alone, with the adapter of Socket.IO', async () => {
+test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
   const node = await startNode(inMemory, { server: { connectionStateRecovery: recovery } });
   const expired: ExpiredSession[] = [];
   const end = onSessionExpired(node.io, (session) => expired.push(session));
@@ -176,7 +205,7 @@ test('a process alone, with the adapter of Socket.IO', async () => {
   await without.close();
 }, 30_000);
 
-test('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
+test.concurrent('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
   const server = { connectionStateRecovery: { ...recovery, skipMiddlewares: false } };
   const node = await startNode(inMemory, { server });
   const expired: ExpiredSession[] = [];

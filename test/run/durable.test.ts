@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
@@ -7,17 +7,18 @@ import { until } from '../support/until.js';
 import { runApp, stopAll } from './support/application.js';
 
 const clients: Socket[] = [];
-let redis: RedisProcess | undefined;
+const stores: RedisProcess[] = [];
 
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.disconnect();
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
   await stopAll();
-  await redis?.remove();
-  redis = undefined;
+  await Promise.all(stores.map((redis) => redis.remove()));
 });
 
+/** An application with a Redis of its own, so that the tests can wait at the same time. */
 async function start() {
-  redis = await RedisProcess.start();
+  const redis = await RedisProcess.start();
+  stores.push(redis);
   const app = await runApp('durable.mjs', { env: { STORE_URL: redis.url, WORKERS: '1' } });
   const client = io(app.url, { forceNew: true, transports: ['websocket'] });
   clients.push(client);
@@ -53,7 +54,7 @@ async function isUp({ app, post, metric, ready }: Awaited<ReturnType<typeof star
   expect((await ready()).problems).toEqual([]);
 }
 
-test('the log, /readyz and a metric tell that the store of durable rooms is down, and when it is back', async () => {
+test.concurrent('the log, /readyz and a metric tell that the store of durable rooms is down, and when it is back', async () => {
   const scene = await start();
   expect((await scene.metric('up'))[0]).toBe(1);
   await scene.redis.stop();
@@ -62,7 +63,7 @@ test('the log, /readyz and a metric tell that the store of durable rooms is down
   await isUp(scene);
 }, 60_000);
 
-test('they tell that Redis takes no writes', async () => {
+test.concurrent('they tell that Redis takes no writes', async () => {
   const scene = await start();
   const operator = new Redis(scene.redis.url);
   await operator.call('CONFIG', 'SET', 'maxmemory', '1');
@@ -72,7 +73,7 @@ test('they tell that Redis takes no writes', async () => {
   operator.disconnect();
 }, 60_000);
 
-test('they tell that Redis wants a password', async () => {
+test.concurrent('they tell that Redis wants a password', async () => {
   const scene = await start();
   const operator = new Redis(scene.redis.url);
   await operator.call('CONFIG', 'SET', 'requirepass', 'secret');
@@ -86,7 +87,7 @@ test('they tell that Redis wants a password', async () => {
   operator.disconnect();
 }, 60_000);
 
-test('they tell that the store has lost messages', async () => {
+test.concurrent('they tell that the store has lost messages', async () => {
   const scene = await start();
   const operator = new Redis(scene.redis.url);
   await operator.call('FLUSHALL');

@@ -47,7 +47,7 @@ const named = (prefix: string, count: number, isBusy: boolean): Member[] =>
 const drained = (clients: Clients, over = 10_000) =>
   drain({ groups: [clients as DrainGroup<object>], over, isIdle: () => true, signal: new AbortController().signal });
 
-test('clients that are busy for long do not keep the others waiting', async () => {
+test.concurrent('clients that are busy for long do not keep the others waiting', async () => {
   const busy = named('busy', 200, true);
   const clients = new Clients([...busy, ...named('quiet', 30, false)]);
   // Otherwise, the busy ones would leave first, in the last call.
@@ -59,7 +59,7 @@ test('clients that are busy for long do not keep the others waiting', async () =
   expect(clients.left).toHaveLength(230);
 });
 
-test('clients that arrive meanwhile leave too, though some are busy', async () => {
+test.concurrent('clients that arrive meanwhile leave too, though some are busy', async () => {
   const [busy] = named('busy', 1, true) as [Member];
   const clients = new Clients([busy, ...named('quiet', 1, false)]);
   clients.onLeft = ({ name }) => {
@@ -70,7 +70,7 @@ test('clients that arrive meanwhile leave too, though some are busy', async () =
   expect(clients.left).toEqual(['quiet0', 'late', 'busy0']);
 });
 
-test('few clients are spread over the time too, and the first one leaves at once', async () => {
+test.concurrent('few clients are spread over the time too, and the first one leaves at once', async () => {
   const clients = new Clients(named('quiet', 20, false));
   const times: number[] = [];
   clients.onLeft = () => times.push(performance.now());
@@ -85,7 +85,7 @@ test('few clients are spread over the time too, and the first one leaves at once
   expect(one.left).toEqual(['only0']);
 });
 
-test('the last call is for all that are left', async () => {
+test.concurrent('the last call is for all that are left', async () => {
   const clients = new Clients(named('busy', 20, true));
   await drained(clients, 100);
   expect(clients.left).toHaveLength(20);

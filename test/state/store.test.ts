@@ -1,31 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { GjallarError } from '../../src/errors.js';
 import { stateRoom } from '../../src/state/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import type { TestNode } from '../rooms/support/node.js';
-import { RedisCluster, RedisProcess } from '../support/redis.js';
+import { RedisCluster, type RedisProcess } from '../support/redis.js';
 import { eventually } from '../support/until.js';
+import { onRedis } from './support/on-redis.js';
 import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
 import { View } from './support/view.js';
 
-let redis: RedisProcess;
-let workers: StoredWorkers;
-
-beforeAll(async () => {
-  redis = await RedisProcess.start();
-});
-afterAll(() => redis.remove());
-beforeEach(async () => {
-  workers = new StoredWorkers({ redis: redis.url });
-});
-afterEach(async () => {
-  disconnectAll();
-  await workers.stopAll();
-  const client = new Redis(redis.url);
-  await client.flushall();
-  client.disconnect();
-});
+afterAll(disconnectAll);
 
 async function member(node: TestNode, join: (view: View, socket: Parameters<typeof pairOn>[0]) => void): Promise<View> {
   const pair = await pairOn(node);
@@ -34,7 +19,7 @@ async function member(node: TestNode, join: (view: View, socket: Parameters<type
   return view;
 }
 
-test('the state outlives all servers: values, bytes and deletions', async () => {
+onRedis('the state outlives all servers: values, bytes and deletions', async ({ workers }) => {
   const [one, two] = [await workers.start(), await workers.start()];
   one.room.set('a', { x: [1, 'ä'] });
   two.room.set('b', Buffer.from([0, 255]));
@@ -62,7 +47,7 @@ test('the state outlives all servers: values, bytes and deletions', async () => 
   expect(stateOf(four.room)).toEqual({ a: 3, empty: Buffer.alloc(0) });
 });
 
-test('a member that joins at once gets what Redis has before anything else', async () => {
+onRedis('a member that joins at once gets what Redis has before anything else', async ({ workers }) => {
   const one = await workers.start();
   for (let key = 0; key < 2000; key++) one.room.set(`k${key}`, [key]);
   await one.room.stored();
@@ -74,63 +59,74 @@ test('a member that joins at once gets what Redis has before anything else', asy
   expect(view.map.size).toBe(2000);
 });
 
-test('an older value never replaces a newer one, and workers at the same time end up alike', async () => {
-  const all = [await workers.start(), await workers.start(), await workers.start()];
-  for (let round = 0; round < 30; round++) {
-    for (const [at, { room }] of all.entries()) room.set('a', [round, at]);
-    await all[round % 3]!.room.stored();
-  }
-  await Promise.all(all.map(({ room }) => room.stored()));
-  const [first, ...others] = all.map(({ room }) => room);
-  await eventually(() => {
-    for (const other of others) expect(stateOf(other)).toEqual(stateOf(first!));
-  });
-  expect(await storedIn(redis.url)).toEqual({ a: JSON.stringify(first!.get('a')) });
-});
+onRedis(
+  'an older value never replaces a newer one, and workers at the same time end up alike',
+  async ({ redis, workers }) => {
+    const all = [await workers.start(), await workers.start(), await workers.start()];
+    for (let round = 0; round < 30; round++) {
+      for (const [at, { room }] of all.entries()) room.set('a', [round, at]);
+      await all[round % 3]!.room.stored();
+    }
+    await Promise.all(all.map(({ room }) => room.stored()));
+    const [first, ...others] = all.map(({ room }) => room);
+    await eventually(() => {
+      for (const other of others) expect(stateOf(other)).toEqual(stateOf(first!));
+    });
+    expect(await storedIn(redis.url)).toEqual({ a: JSON.stringify(first!.get('a')) });
+  },
+);
 
-test('a client that returns gets only what has changed since, and a snapshot once all servers were gone', async () => {
-  const [one, two] = [await workers.start(), await workers.start()];
-  for (let key = 0; key < 100; key++) one.room.set(`k${key}`, 0);
-  const first = await member(one.node, (_, socket) => one.room.join(socket as never));
-  const now = Date.now();
-  await eventually(async () => {
-    one.room.set('k0', Math.random());
-    await first.shows(({ k0 }) => k0 === one.room.get('k0'));
-    expect(Number.parseInt(first.version.split('.')[1]!, 36)).toBeGreaterThan(now * 4096);
-  });
-  const { version } = first;
-  first.disconnect();
-  one.room.set('k1', 1);
-  const second = await member(two.node, (_, socket) => two.room.join(socket as never, { version }));
-  await second.shows(({ k1 }) => k1 === 1);
-  expect(second.messages[0]![1].snapshot).toBeUndefined();
-  await Promise.all([one.room.stored(), two.room.stored()]);
-  await workers.stopAll();
-  const three = await workers.start();
-  const third = await member(three.node, (_, socket) => three.room.join(socket as never, { version: second.version }));
-  await third.shows(() => true);
-  expect(third.messages[0]![1].snapshot).toBe(true);
-  expect(third.map.size).toBe(100);
-});
+onRedis(
+  'a client that returns gets only what has changed since, and a snapshot once all servers were gone',
+  async ({ workers }) => {
+    const [one, two] = [await workers.start(), await workers.start()];
+    for (let key = 0; key < 100; key++) one.room.set(`k${key}`, 0);
+    const first = await member(one.node, (_, socket) => one.room.join(socket as never));
+    const now = Date.now();
+    await eventually(async () => {
+      one.room.set('k0', Math.random());
+      await first.shows(({ k0 }) => k0 === one.room.get('k0'));
+      expect(Number.parseInt(first.version.split('.')[1]!, 36)).toBeGreaterThan(now * 4096);
+    });
+    const { version } = first;
+    first.disconnect();
+    one.room.set('k1', 1);
+    const second = await member(two.node, (_, socket) => two.room.join(socket as never, { version }));
+    await second.shows(({ k1 }) => k1 === 1);
+    expect(second.messages[0]![1].snapshot).toBeUndefined();
+    await Promise.all([one.room.stored(), two.room.stored()]);
+    await workers.stopAll();
+    const three = await workers.start();
+    const third = await member(three.node, (_, socket) =>
+      three.room.join(socket as never, { version: second.version }),
+    );
+    await third.shows(() => true);
+    expect(third.messages[0]![1].snapshot).toBe(true);
+    expect(third.map.size).toBe(100);
+  },
+);
 
-test('Redis remembers as many deletions as the room may have keys, and forgets none too many', async () => {
-  const { room } = await workers.start({ maxKeys: 10 });
-  for (let key = 0; key < 50; key++) {
-    room.set(`k${key}`, 1);
-    room.delete(`k${key}`);
-    if (key % 7 === 0) await room.stored();
-  }
-  room.set('kept', 1);
-  await room.stored();
-  const client = new Redis(redis.url);
-  const fields = await client.hkeys('gjallar:{state:%2F:quotes}');
-  expect(fields.filter((name) => name.startsWith('m')).length).toBe(11);
-  expect(await client.zcard('gjallar:{state:%2F:quotes}:deleted')).toBe(10);
-  client.disconnect();
-  expect(await storedIn(redis.url)).toEqual({ kept: '1' });
-});
+onRedis(
+  'Redis remembers as many deletions as the room may have keys, and forgets none too many',
+  async ({ redis, workers }) => {
+    const { room } = await workers.start({ maxKeys: 10 });
+    for (let key = 0; key < 50; key++) {
+      room.set(`k${key}`, 1);
+      room.delete(`k${key}`);
+      if (key % 7 === 0) await room.stored();
+    }
+    room.set('kept', 1);
+    await room.stored();
+    const client = new Redis(redis.url);
+    const fields = await client.hkeys('gjallar:{state:%2F:quotes}');
+    expect(fields.filter((name) => name.startsWith('m')).length).toBe(11);
+    expect(await client.zcard('gjallar:{state:%2F:quotes}:deleted')).toBe(10);
+    client.disconnect();
+    expect(await storedIn(redis.url)).toEqual({ kept: '1' });
+  },
+);
 
-test('what a killed worker had not written is written by the others', async () => {
+onRedis('what a killed worker had not written is written by the others', async ({ redis, workers }) => {
   const client = new Redis(redis.url, { enableOfflineQueue: false });
   client.on('error', () => {});
   await eventually(() => expect(client.status).toBe('ready'));
@@ -146,7 +142,7 @@ test('what a killed worker had not written is written by the others', async () =
   await eventually(async () => expect(await storedIn(redis.url)).toEqual({ known: '1', late: '"of two"' }));
 });
 
-test('rooms, namespaces and prefixes have names of their own', async () => {
+onRedis('rooms, namespaces and prefixes have names of their own', async ({ redis, workers }) => {
   const { node } = await workers.start();
   const rooms = [
     stateRoom(node.io, '}x{', { store: 'redis', redis: redis.url }),
@@ -163,7 +159,7 @@ test('rooms, namespaces and prefixes have names of their own', async () => {
   for (const room of rooms) room.close();
 });
 
-test('options that cannot work are errors', async () => {
+onRedis('options that cannot work are errors', async ({ workers }) => {
   const { node } = await workers.start();
   const code = (options: object) => {
     try {
@@ -182,34 +178,38 @@ test('options that cannot work are errors', async () => {
   for (const options of wrong) expect([options, code(options)]).toEqual([options, 'BAD_INPUT']);
 });
 
-test.each([
+for (const [what, url] of [
   ['a password that cannot be decoded', 'redis://u:secret%zz@localhost'],
   ['a port out of range', 'redis://u:secret@localhost:99999'],
   ['an invalid second node', 'redis://u:secret@localhost:1,redis://u:secret@localhost:x'],
-])('a URL with %s is an error at once, which does not show it', async (_name, url) => {
-  const { node } = await workers.start();
-  let thrown: GjallarError | undefined;
-  try {
-    stateRoom(node.io, 'wrong', { store: 'redis', redis: url }).close();
-  } catch (error) {
-    thrown = error as GjallarError;
-  }
-  expect(thrown?.code).toBe('BAD_INPUT');
-  expect(thrown?.message).toContain('invalid URL');
-  expect(`${thrown?.message} ${JSON.stringify(thrown)} ${thrown?.cause}`).not.toContain('secret');
-});
+]) {
+  onRedis(`a URL with ${what} is an error at once, which does not show it`, async ({ workers }) => {
+    const { node } = await workers.start();
+    let thrown: GjallarError | undefined;
+    try {
+      stateRoom(node.io, 'wrong', { store: 'redis', redis: url }).close();
+    } catch (error) {
+      thrown = error as GjallarError;
+    }
+    expect(thrown?.code).toBe('BAD_INPUT');
+    expect(thrown?.message).toContain('invalid URL');
+    expect(`${thrown?.message} ${JSON.stringify(thrown)} ${thrown?.cause}`).not.toContain('secret');
+  });
+}
 
 describe('a Redis Cluster', () => {
   let cluster: RedisCluster;
+  let workers: StoredWorkers;
   beforeAll(async () => {
     cluster = await RedisCluster.start();
+    workers = new StoredWorkers({ redis: cluster.url });
   }, 60_000);
-  afterAll(() => cluster.remove());
+  afterAll(async () => {
+    await workers?.stopAll();
+    await cluster?.remove();
+  });
 
-  const open = async (of: Cluster | string) => {
-    const { room } = await workers.start({ redis: of });
-    return room;
-  };
+  const open = async (of: Cluster | string) => (await workers.start({ redis: of })).room;
 
   test('keeps rooms, by the URL of one node, of several, and by a client', async () => {
     const [{ url }] = cluster.processes as [RedisProcess];

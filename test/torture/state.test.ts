@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { runTorture } from './support/run.js';
 
-test('state rooms show the same everywhere, and nothing goes back, whatever clients and workers do', async () => {
+test.concurrent('state rooms show the same everywhere, and nothing goes back, whatever clients and workers do', async () => {
   const { code, result, output } = await runTorture('state');
   if (code !== 0) throw new Error(output);
   const figure = (name: string) => result.figures.find((one) => one.name === name)!.value;
@@ -10,7 +10,7 @@ test('state rooms show the same everywhere, and nothing goes back, whatever clie
   }
 }, 180_000);
 
-test('the same with a store that fails now and then, and with all workers ending and starting again', async () => {
+test.concurrent('the same with a store that fails now and then, and with all workers ending and starting again', async () => {
   const { code, result, output } = await runTorture('state', '--store');
   if (code !== 0) throw new Error(output);
   const figure = (name: string) => result.figures.find((one) => one.name === name)!.value;

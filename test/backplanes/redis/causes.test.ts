@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { hasRemedy } from '../../../src/operations/overview/remedies.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
@@ -6,26 +6,59 @@ import { RedisProcess } from '../../support/redis.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
-let redis: RedisProcess;
-let admin: Redis;
-let server: RunningServer;
-beforeEach(async () => {
-  redis = await RedisProcess.start();
-  admin = new Redis(redis.port, '127.0.0.1');
-  await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
-  const url = redis.url.replace('redis://', 'redis://chat:secret@');
-  server = await startServer({ WORKERS: '1', REDIS_URL: url });
-  await until(async () => (await problems()).length === 0);
-});
-afterEach(async () => {
-  disconnectAll();
-  await server.stop();
-  admin.disconnect();
-  await redis.remove();
-});
+/** A Redis with a user of its own for the server. */
+class Scene {
+  private constructor(
+    readonly redis: RedisProcess,
+    readonly admin: Redis,
+    readonly server: RunningServer,
+  ) {}
 
-const problems = async (): Promise<string[]> =>
-  ((await (await fetch(`${server.url}/readyz`)).json()) as { problems: string[] }).problems;
+  static async start(): Promise<Scene> {
+    const redis = await RedisProcess.start();
+    const admin = new Redis(redis.port, '127.0.0.1');
+    await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
+    const url = redis.url.replace('redis://', 'redis://chat:secret@');
+    const scene = new Scene(redis, admin, await startServer({ WORKERS: '1', REDIS_URL: url }));
+    await until(async () => (await scene.problems()).length === 0);
+    return scene;
+  }
+
+  async problems(): Promise<string[]> {
+    const response = await fetch(`${this.server.url}/readyz`);
+    return ((await response.json()) as { problems: string[] }).problems;
+  }
+
+  /** Waits until the problems are these, and the log and the metrics have the same words. */
+  async expectProblems(expected: string[]): Promise<void> {
+    const { server } = this;
+    await until(async () => [...(await this.problems())].sort().join() === [...expected].sort().join());
+    for (const problem of expected) {
+      await server.logged(({ msg, level }) => msg === problem && level === 'error');
+      expect(hasRemedy(problem)).toBe(true);
+      await until(async () => (await (await fetch(`${server.url}/metrics`)).text()).includes(`problem="${problem}"`));
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.server.stop();
+    this.admin.disconnect();
+    await this.redis.remove();
+  }
+}
+
+afterAll(disconnectAll);
+
+/** The tests wait for metrics and for Redis: at the same time. */
+const inScene = (name: string, run: (scene: Scene) => Promise<void>) =>
+  test.concurrent(name, async () => {
+    const scene = await Scene.start();
+    try {
+      await run(scene);
+    } finally {
+      await scene.end();
+    }
+  }, 60_000);
 
 const endings = [
   'rooms do not span workers and machines',
@@ -33,44 +66,37 @@ const endings = [
   'messages cannot be stored or read',
 ];
 
-/** Waits until the problems are these, and the log and the metrics have the same words. */
-async function expectProblems(expected: string[]): Promise<void> {
-  await until(async () => [...(await problems())].sort().join() === [...expected].sort().join());
-  for (const problem of expected) {
-    await server.logged(({ msg, level }) => msg === problem && level === 'error');
-    expect(hasRemedy(problem)).toBe(true);
-    await until(async () => (await (await fetch(`${server.url}/metrics`)).text()).includes(`problem="${problem}"`));
-  }
-}
+inScene(
+  'a password that was changed, a limit of clients, and Redis itself down are reported one after the other',
+  async (scene) => {
+    const { redis, admin, server } = scene;
+    await admin.call('ACL', 'SETUSER', 'chat', 'resetpass', '>another');
+    expect(await scene.problems()).toEqual([]);
+    await admin.call('CLIENT', 'KILL', 'USER', 'chat');
+    const wrong = 'Redis rejects the user or password of REDIS_URL (WRONGPASS)';
+    await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
 
-const cut = async () => void (await admin.call('CLIENT', 'KILL', 'USER', 'chat'));
+    await admin.config('SET', 'maxclients', '1');
+    const full = 'Redis accepts no more connections (max number of clients)';
+    await scene.expectProblems(endings.map((ending) => `${full}: ${ending}`));
 
-test('a password that was changed, a limit of clients, and Redis itself down are reported one after the other', async () => {
-  await admin.call('ACL', 'SETUSER', 'chat', 'resetpass', '>another');
-  expect(await problems()).toEqual([]);
-  await cut();
-  const wrong = 'Redis rejects the user or password of REDIS_URL (WRONGPASS)';
-  await expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
+    await redis.stop();
+    await scene.expectProblems(endings.map((ending) => `Redis is unreachable: ${ending}`));
+    const lines = server.log.filter(({ msg, level }) => level === 'error' && msg?.endsWith(endings[0]!));
+    expect(lines.map(({ msg }) => msg)).toEqual(
+      ['Redis is unreachable', wrong, full, 'Redis is unreachable'].map((text) => `${text}: ${endings[0]}`),
+    );
 
-  await admin.config('SET', 'maxclients', '1');
-  const full = 'Redis accepts no more connections (max number of clients)';
-  await expectProblems(endings.map((ending) => `${full}: ${ending}`));
+    await redis.start();
+    await until(() => admin.status === 'ready');
+    await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
+    await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
+    await scene.expectProblems([]);
+  },
+);
 
-  await redis.stop();
-  await expectProblems(endings.map((ending) => `Redis is unreachable: ${ending}`));
-  const lines = server.log.filter(({ msg, level }) => level === 'error' && msg?.endsWith(endings[0]!));
-  expect(lines.map(({ msg }) => msg)).toEqual(
-    ['Redis is unreachable', wrong, full, 'Redis is unreachable'].map((text) => `${text}: ${endings[0]}`),
-  );
-
-  await redis.start();
-  await until(() => admin.status === 'ready');
-  await expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
-  await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
-  await expectProblems([]);
-}, 60_000);
-
-test('rights that are taken away while the server runs are named, for the history too', async () => {
+inScene('rights that are taken away while the server runs are named, for the history too', async (scene) => {
+  const { admin, server } = scene;
   await admin.call('ACL', 'SETUSER', 'chat', '-evalsha', '-publish');
   const client = connect(server.url, { auth: { name: 'ann' } });
   await connected(client);
@@ -80,20 +106,22 @@ test('rights that are taken away while the server runs are named, for the histor
   // The client of Redis sends a script with EVAL first.
   const post = () => client.emitWithAck('message', { room: 'room', text: 'x' }) as Promise<{ code?: string }>;
   await until(async () => (await post()).code === 'HISTORY_REFUSED');
-  await until(async () => (await problems()).includes(evalsha));
+  await until(async () => (await scene.problems()).includes(evalsha));
   await server.logged(({ msg }) => msg === publish);
   expect(hasRemedy(evalsha)).toBe(true);
   await admin.call('ACL', 'SETUSER', 'chat', '+evalsha', '+publish', '-xadd');
   const inScript = 'Redis denies its user a key, channel or command (NOPERM): messages cannot be stored';
   await until(async () => {
     await post();
-    return (await problems()).some((problem) => problem === inScript || problem.includes('XADD (NOPERM)'));
+    return (await scene.problems()).some((problem) => problem === inScript || problem.includes('XADD (NOPERM)'));
   });
   await admin.call('ACL', 'SETUSER', 'chat', '+@all');
-  await expectProblems([]);
-}, 60_000);
+  await scene.expectProblems([]);
+  client.disconnect();
+});
 
-test('a user that needs a password is named, and the server continues without a restart', async () => {
+inScene('a user that needs a password is named, and the server continues without a restart', async (scene) => {
+  const { redis, admin } = scene;
   const plain = await startServer({ WORKERS: '1', REDIS_URL: redis.url, HISTORY_TTL: '0' });
   const texts = async () => ((await (await fetch(`${plain.url}/readyz`)).json()) as { problems: string[] }).problems;
   try {
@@ -109,4 +137,4 @@ test('a user that needs a password is named, and the server continues without a 
   } finally {
     await plain.stop();
   }
-}, 60_000);
+});

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { freePort } from '../../support/ports.js';
 import { untilGone } from '../../support/process.js';
 import { until } from '../../support/until.js';
@@ -25,46 +25,9 @@ const chat = [
   'bytes',
 ];
 
-describe('an application that behaves the same', () => {
-  test('with Express: exit code 0, and values that are random on stock are left out', async () => {
-    const { code, result, error } = await compareResult([app('express-chat.cjs'), ...chat, '--emit', 'leave']);
-    expect({ code, error, differences: result.behaviour.differences }).toEqual({ code: 0, error: '', differences: [] });
-    expect(result.behaviour.compared).toBeGreaterThan(100);
-    expect(result.behaviour.variable).toContain('client websocket on /: 2: 3: random');
-    expect(result.ways.stock).toMatch(/^stock socket\.io 4\./);
-  });
-
-  test('with two namespaces, middleware and a path of its own', async () => {
-    const namespaces = ['--path', '/live', '--namespace', '/', '--namespace', '/admin', '--auth', '{"token":"right"}'];
-    const { code, result } = await compareResult([
-      ...[app('namespaces.cjs'), ...namespaces, '--ask', 'ask all', '--ask', 'who'],
-    ]);
-    expect({ code, differences: result.behaviour.differences }).toEqual({ code: 0, differences: [] });
-    // The middleware rejected the client that has no token, in both ways.
-    expect(result.behaviour.compared).toBeGreaterThan(80);
-  });
-
-  test('on two workers', async () => {
-    const { code, result } = await compareResult([app('express-chat.cjs'), ...chat, '--workers', '2']);
-    expect({ code, differences: result.behaviour.differences }).toEqual({ code: 0, differences: [] });
-    expect(result.ways.gjallar).toMatch(/, 2 workers$/);
-  });
-
-  test('and listens on a port that its code fixes', async () => {
-    const port = String(await freePort());
-    const { code, error } = await compareResult([app('fixed-port.cjs'), '--', port]);
-    expect({ code, error }).toEqual({ code: 0, error: '' });
-  });
-
-  test('of the examples, on two workers', async () => {
-    const events = ['--ask', 'join,"room"', '--emit', 'say,"room","hello"', '--ask', 'count,"room"'];
-    const { code, result } = await compareResult([example('several-workers'), ...events, '--workers', '2']);
-    expect({ code, differences: result.behaviour.differences }).toEqual({ code: 0, differences: [] });
-    expect(result.behaviour.variable).toContain('acknowledgements of websocket on /: 1: 3: worker');
-  });
-});
-
-test('each deliberate difference is found: exit code 1', async () => {
+// Each test has its own processes, and mostly waits. jest would run the tests of one block after those of another.
+// The longest comes first.
+test.concurrent('each deliberate difference is found: exit code 1', async () => {
   const events = ['--ask', 'value', '--emit', 'order', '--emit', 'missing', '--ask', 'silent', '--emit', 'end'];
   const paths = ['--get', '/header', '--get', '/body', '--get', '/'];
   const namespaces = ['--namespace', '/', '--namespace', '/closed'];
@@ -86,7 +49,44 @@ test('each deliberate difference is found: exit code 1', async () => {
   ]);
 }, 240_000);
 
-test('the report has the costs, and says what differs', async () => {
+test.concurrent('an application that behaves the same with Express: exit code 0, and values that are random on stock are left out', async () => {
+  const { code, result, error } = await compareResult([app('express-chat.cjs'), ...chat, '--emit', 'leave']);
+  expect({ code, error, differences: result.behaviour.differences }).toEqual({ code: 0, error: '', differences: [] });
+  expect(result.behaviour.compared).toBeGreaterThan(100);
+  expect(result.behaviour.variable).toContain('client websocket on /: 2: 3: random');
+  expect(result.ways.stock).toMatch(/^stock socket\.io 4\./);
+});
+
+test.concurrent('an application that behaves the same with two namespaces, middleware and a path of its own', async () => {
+  const namespaces = ['--path', '/live', '--namespace', '/', '--namespace', '/admin', '--auth', '{"token":"right"}'];
+  const { code, result } = await compareResult([
+    ...[app('namespaces.cjs'), ...namespaces, '--ask', 'ask all', '--ask', 'who'],
+  ]);
+  expect({ code, differences: result.behaviour.differences }).toEqual({ code: 0, differences: [] });
+  // The middleware rejected the client that has no token, in both ways.
+  expect(result.behaviour.compared).toBeGreaterThan(80);
+});
+
+test.concurrent('an application that behaves the same on two workers', async () => {
+  const { code, result } = await compareResult([app('express-chat.cjs'), ...chat, '--workers', '2']);
+  expect({ code, differences: result.behaviour.differences }).toEqual({ code: 0, differences: [] });
+  expect(result.ways.gjallar).toMatch(/, 2 workers$/);
+});
+
+test.concurrent('an application that behaves the same and listens on a port that its code fixes', async () => {
+  const port = String(await freePort());
+  const { code, error } = await compareResult([app('fixed-port.cjs'), '--', port]);
+  expect({ code, error }).toEqual({ code: 0, error: '' });
+});
+
+test.concurrent('an application that behaves the same of the examples, on two workers', async () => {
+  const events = ['--ask', 'join,"room"', '--emit', 'say,"room","hello"', '--ask', 'count,"room"'];
+  const { code, result } = await compareResult([example('several-workers'), ...events, '--workers', '2']);
+  expect({ code, differences: result.behaviour.differences }).toEqual({ code: 0, differences: [] });
+  expect(result.behaviour.variable).toContain('acknowledgements of websocket on /: 1: 3: worker');
+});
+
+test.concurrent('the report has the costs, and says what differs', async () => {
   const costs = ['--clients', '10', '--seconds', '1', '--rate', '100', '--messages', '2000', '--connects', '5'];
   const { code, out } = await runCompare([app('express-chat.cjs'), '--ask', 'echo,1', ...costs]);
   expect(code).toBe(0);
@@ -102,54 +102,52 @@ test('the report has the costs, and says what differs', async () => {
   expect(out).toMatch(/^ {2}cores at 2000 messages and 5 connects a second +\d+\.\d+ +\d+\.\d+ +\d+\.\d\d$/m);
 });
 
-describe('an application that crashes', () => {
-  test('at its start on stock: exit code 2, and one line', async () => {
-    const { code, out, error } = await runCompare([app('crashes.cjs'), '--json']);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(error).toMatch(
-      /^gjallar: \S+crashes\.cjs on stock socket\.io \S+ ended at its start with code 1: Error: no database\n$/,
-    );
-  });
+test.concurrent('an application that crashes at its start on stock: exit code 2, and one line', async () => {
+  const { code, out, error } = await runCompare([app('crashes.cjs'), '--json']);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(error).toMatch(
+    /^gjallar: \S+crashes\.cjs on stock socket\.io \S+ ended at its start with code 1: Error: no database\n$/,
+  );
+});
 
-  test('at its start on gjallar alone: a difference', async () => {
-    const { code, result } = await compareResult([app('crashes-on-gjallar.cjs')]);
-    expect({ code, differences: result.behaviour.differences }).toEqual({
-      code: 1,
-      differences: [
-        {
-          where: 'the application',
-          stock: 'runs',
-          gjallar: expect.stringMatching(/ended at its start with code 1: Error: not here$/),
-        },
-      ],
-    });
-  });
-
-  test('while clients talk to it on gjallar alone: a difference', async () => {
-    const { code, result } = await compareResult([app('crashes-later.cjs'), '--emit', 'crash']);
-    expect(code).toBe(1);
-    expect(result.behaviour.differences).toContainEqual({
-      where: 'the application',
-      stock: 'runs',
-      gjallar: 'ended: Error: too much',
-    });
-  });
-
-  test('while clients talk to it on stock: exit code 2, and one line', async () => {
-    const { code, out, error } = await runCompare([app('crashes-later.cjs'), '--json', '--emit', 'crash everywhere']);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(error).toMatch(
-      /^gjallar: \S+crashes-later\.cjs on stock socket\.io \S+, with this traffic, ended: code 3; what came after it .*\n$/,
-    );
-  });
-
-  test('because it never listens: exit code 2', async () => {
-    const { code, error } = await runCompare([app('silent.cjs'), '--json', '--start-timeout', '1']);
-    expect({ code, error }).toEqual({ code: 2, error: expect.stringMatching(/did not listen within 1 s; see --port/) });
+test.concurrent('an application that crashes at its start on gjallar alone: a difference', async () => {
+  const { code, result } = await compareResult([app('crashes-on-gjallar.cjs')]);
+  expect({ code, differences: result.behaviour.differences }).toEqual({
+    code: 1,
+    differences: [
+      {
+        where: 'the application',
+        stock: 'runs',
+        gjallar: expect.stringMatching(/ended at its start with code 1: Error: not here$/),
+      },
+    ],
   });
 });
 
-test.each([
+test.concurrent('an application that crashes while clients talk to it on gjallar alone: a difference', async () => {
+  const { code, result } = await compareResult([app('crashes-later.cjs'), '--emit', 'crash']);
+  expect(code).toBe(1);
+  expect(result.behaviour.differences).toContainEqual({
+    where: 'the application',
+    stock: 'runs',
+    gjallar: 'ended: Error: too much',
+  });
+});
+
+test.concurrent('an application that crashes while clients talk to it on stock: exit code 2, and one line', async () => {
+  const { code, out, error } = await runCompare([app('crashes-later.cjs'), '--json', '--emit', 'crash everywhere']);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(error).toMatch(
+    /^gjallar: \S+crashes-later\.cjs on stock socket\.io \S+, with this traffic, ended: code 3; what came after it .*\n$/,
+  );
+});
+
+test.concurrent('an application that crashes because it never listens: exit code 2', async () => {
+  const { code, error } = await runCompare([app('silent.cjs'), '--json', '--start-timeout', '1']);
+  expect({ code, error }).toEqual({ code: 2, error: expect.stringMatching(/did not listen within 1 s; see --port/) });
+});
+
+test.concurrent.each([
   ['no file', [], 'it needs the file of an application'],
   ['a file that is not there', ['nothing.cjs'], 'cannot find nothing.cjs'],
   ['an unknown option', [app('crashes.cjs'), '--fast'], "Unknown option '--fast'"],
@@ -165,7 +163,7 @@ test.each([
   expect(error).toContain(message);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('%s ends all processes of the application', async (signal) => {
+test.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s ends all processes of the application', async (signal) => {
   const pids = join(folder, signal);
   const { child, ended } = startCommand(['compare', app('hangs.cjs'), '--ask', 'forever'], { PIDS: pids });
   await until(() => existsSync(pids) && readFileSync(pids, 'utf8') !== '');

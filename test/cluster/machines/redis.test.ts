@@ -7,6 +7,7 @@ import { everyoneTalks, expectOnceAndInOrder } from '../../support/talk.js';
 import { eventually, until } from '../../support/until.js';
 
 afterEach(disconnectAll);
+afterAll(disconnectAll);
 
 async function joinAll(clients: ChatClient[], room: string): Promise<void> {
   for (const client of clients) expectOk(await client.emitWithAck('join', room));
@@ -125,7 +126,8 @@ describe('a Redis that goes away, from a server that keeps no history', () => {
   });
 });
 
-test('a server that keeps no history starts without its Redis and joins it when it comes', async () => {
+// Each has a Redis and servers of its own, and waits for them to notice what happens.
+test.concurrent('a server that keeps no history starts without its Redis and joins it when it comes', async () => {
   const redis = await RedisProcess.start();
   await redis.stop();
   const servers = await Promise.all(
@@ -146,7 +148,7 @@ test('a server that keeps no history starts without its Redis and joins it when 
   }
 });
 
-test('a server that keeps history starts without its Redis, says so, and is ready when it comes', async () => {
+test.concurrent('a server that keeps history starts without its Redis, says so, and is ready when it comes', async () => {
   const redis = await RedisProcess.start();
   await redis.stop();
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
@@ -178,7 +180,7 @@ test('a server that keeps history starts without its Redis, says so, and is read
   }
 });
 
-test('without its Redis a server that keeps history refuses messages, keeps its clients, and resumes', async () => {
+test.concurrent('without its Redis a server that keeps history refuses messages, keeps its clients, and resumes', async () => {
   const redis = await RedisProcess.start('--appendonly', 'yes');
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
   try {
@@ -216,7 +218,7 @@ test('without its Redis a server that keeps history refuses messages, keeps its 
   }
 });
 
-test.each([
+test.concurrent.each([
   ['that is full', ['config', 'set', 'maxmemory', '1'], ['config', 'set', 'maxmemory', '0'], 'OOM', 'HISTORY_REFUSED'],
   [
     'that became a replica',

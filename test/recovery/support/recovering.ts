@@ -13,7 +13,10 @@ import { until } from '../../support/until.js';
 
 export const quiet = { onDown: () => {}, onUp: () => {} };
 
-export type Bounds = Pick<RecoveryOptions, 'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering'>;
+export type Bounds = Pick<
+  RecoveryOptions,
+  'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering' | 'sweepMs'
+>;
 
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
@@ -62,8 +65,8 @@ export async function joinRedis(
 }
 
 /** The same on NATS. */
-export async function joinNats(natsUrl: string): Promise<Backplane> {
-  return joinServer({ bus: 'nats', redisUrl: undefined, natsUrl }, {});
+export async function joinNats(natsUrl: string, bounds: Bounds = {}): Promise<Backplane> {
+  return joinServer({ bus: 'nats', redisUrl: undefined, natsUrl }, bounds);
 }
 
 async function joinServer(choice: BackplaneChoice, bounds: Bounds): Promise<Backplane> {

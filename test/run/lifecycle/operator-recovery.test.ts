@@ -1,24 +1,28 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 
-let redis: RedisProcess;
-beforeAll(async () => {
-  redis = await RedisProcess.start();
+const open: Socket[] = [];
+const brokers: RedisProcess[] = [];
+afterAll(async () => {
+  for (const socket of open.splice(0)) socket.disconnect();
+  await stopAll();
+  await Promise.all(brokers.map((redis) => redis.remove()));
 });
-afterAll(() => redis.remove());
 
 const WORKERS = 2;
 const account = { ADMIN_USER: 'op', ADMIN_PASSWORD: 'secret' };
 const headers = { authorization: `Basic ${Buffer.from('op:secret').toString('base64')}` };
-const open: Socket[] = [];
-afterEach(async () => {
-  for (const socket of open.splice(0)) socket.disconnect();
-  await stopAll();
-});
+
+/** An operator acts on all machines of a Redis. */
+async function startRedis(): Promise<string> {
+  const redis = await RedisProcess.start();
+  brokers.push(redis);
+  return redis.url;
+}
 
 /** A client that has joined the room, and has received an offset. */
 async function member(app: RunningApplication, user: string, room: string): Promise<Socket> {
@@ -57,37 +61,37 @@ async function comeBack(socket: Socket, app: RunningApplication): Promise<boolea
   return ((await socket.emitWithAck('state')) as { recovered: boolean }).recovered;
 }
 
-describe.each(['embedded', 'redis-frames', 'redis'])(
-  'what the operator ends is not recovered, on the bus %s',
-  (bus) => {
-    test('a client that is offline comes back with a new session', async () => {
-      const isAlone = bus === 'embedded';
-      const env = { ...account, ...(!isAlone && { BUS: bus, REDIS_URL: redis.url }) };
-      const start = () => runApp('recovery.mjs', { env });
-      const apps = isAlone ? [await start()] : await Promise.all([start(), start()]);
-      const [here, there] = [apps[0]!, apps.at(-1)!];
-      const other = await member(here, 'bob', 'lobby');
-      await cutOff(other, apps);
-      expect(await comeBack(other, there)).toBe(true);
-      other.disconnect();
-      // Each with a user and a room of its own. What ends up to a second after an action is ended by it, too.
-      const targets = [
-        ['disconnect', 'disconnected', 1, () => ({ user: 'ada 0' })],
-        ['disconnect', 'disconnected', 1, (id: string) => ({ id })],
-        ['close-room', 'removed', 2, () => ({ room: 'room 2' })],
-        ['disconnect', 'disconnected', 2, () => ({ address: '::ffff:127.0.0.1' })],
-      ] as const;
-      for (const [at, [action, counted, count, targetOf]] of targets.entries()) {
-        const bob = await member(here, `bob ${at}`, `room ${at}`);
-        const ada = await member(here, `ada ${at}`, `room ${at}`);
-        const target = targetOf(ada.id!);
-        await cutOff(ada, apps);
-        expect(await post(there, action, target)).toMatchObject({ [counted]: count, complete: true });
-        expect(await post(there, action, target)).toMatchObject({ [counted]: 0 });
-        expect(await comeBack(ada, there)).toBe(false);
-        ada.disconnect();
-        bob.disconnect();
-      }
-    }, 120_000);
+// Each waits for metrics that are up to a second old, and has applications of its own.
+test.concurrent.each(['embedded', 'redis-frames', 'redis'])(
+  'what the operator ends is not recovered, on the bus %s: a client that is offline comes back with a new session',
+  async (bus) => {
+    const isAlone = bus === 'embedded';
+    const env = { ...account, ...(!isAlone && { BUS: bus, REDIS_URL: await startRedis() }) };
+    const start = () => runApp('recovery.mjs', { env });
+    const apps = isAlone ? [await start()] : await Promise.all([start(), start()]);
+    const [here, there] = [apps[0]!, apps.at(-1)!];
+    const other = await member(here, 'bob', 'lobby');
+    await cutOff(other, apps);
+    expect(await comeBack(other, there)).toBe(true);
+    other.disconnect();
+    // Each with a user and a room of its own. What ends up to a second after an action is ended by it, too.
+    const targets = [
+      ['disconnect', 'disconnected', 1, () => ({ user: 'ada 0' })],
+      ['disconnect', 'disconnected', 1, (id: string) => ({ id })],
+      ['close-room', 'removed', 2, () => ({ room: 'room 2' })],
+      ['disconnect', 'disconnected', 2, () => ({ address: '::ffff:127.0.0.1' })],
+    ] as const;
+    for (const [at, [action, counted, count, targetOf]] of targets.entries()) {
+      const bob = await member(here, `bob ${at}`, `room ${at}`);
+      const ada = await member(here, `ada ${at}`, `room ${at}`);
+      const target = targetOf(ada.id!);
+      await cutOff(ada, apps);
+      expect(await post(there, action, target)).toMatchObject({ [counted]: count, complete: true });
+      expect(await post(there, action, target)).toMatchObject({ [counted]: 0 });
+      expect(await comeBack(ada, there)).toBe(false);
+      ada.disconnect();
+      bob.disconnect();
+    }
   },
+  120_000,
 );

@@ -33,7 +33,7 @@ const open: (() => Promise<unknown>)[] = [];
 
 /** Stops the applications of the test. */
 export async function stopAll(): Promise<void> {
-  for (const stop of open.splice(0)) await stop();
+  await Promise.all(open.splice(0).map((stop) => stop()));
 }
 
 /** The path of an application of these tests. */
