@@ -212,7 +212,8 @@ const list = {
   },
   STATE_FULL: {
     status: 507,
-    message: 'The state room has reached its limit of keys or bytes. Delete keys, or raise maxKeys or maxBytes.',
+    message:
+      'The state room has reached its limit of keys or bytes. Delete keys, or raise its limits (chat service: STATE_MAX_KEYS and STATE_MAX_BYTES; library: maxKeys and maxBytes).',
   },
   STATE_OFF: {
     status: 404,

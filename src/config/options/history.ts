@@ -31,7 +31,7 @@ export const history = {
   }),
   dataDir: option({
     name: 'DATA_DIR',
-    description: 'Directory on a local disk where messages are stored if REDIS_URL is not set.',
+    description: 'Directory on a local disk where the history of HISTORY_STORE=sqlite stores messages.',
     default: './data',
     accepts: 'a path',
     schema: z.string().default('./data'),

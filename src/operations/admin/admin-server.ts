@@ -37,7 +37,7 @@ export interface AdminOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
-  /** The operator's account. Without it, everything that can be read is public, and the actions are off. */
+  /** The operator's account. Without it, everything is public but the names, and the actions are off. */
   admin: Admin | undefined;
   /** The names that the header `Host` may have, except for the health endpoints; undefined allows all. */
   allowedHosts: readonly string[] | undefined;
