@@ -5,6 +5,9 @@ export const UNITS_PER_MS = 4096;
 const MAX_LEAD_MS = 5 * 365 * 86_400_000;
 /** No clock is right that is earlier: November 2026. */
 const EARLIEST_MS = 1_793_000_000_000;
+/** How exactly the fraction of a millisecond must be known, and how often it is looked for. */
+const MAX_UNCERTAIN_MS = 0.05;
+const MAX_ATTEMPTS = 5;
 const MAX_TICK = Number.MAX_SAFE_INTEGER - 2 ** 44;
 
 /**
@@ -18,6 +21,37 @@ export function isTick(value: unknown): value is number {
 }
 
 /**
+ * The time of day in ms with fractions. Date.now() has none: a client could set a key on one worker after another has
+ * answered its deletion, in the same millisecond, and the set would be the older of the two.
+ */
+export function preciseTime(): () => number {
+  let offset = offsetOfClock();
+  return () => {
+    const ms = Date.now();
+    const time = performance.now() + offset;
+    // The clock was set, or runs at another speed.
+    if (time < ms) offset += ms - time;
+    else if (time > ms + 1) offset -= time - ms - 1;
+    return Math.max(ms, Math.min(time, ms + 1));
+  };
+}
+
+/** What to add to performance.now(). The fraction is known at the moment in which Date.now() moves on. */
+function offsetOfClock(): number {
+  for (let attempt = 1; ; attempt++) {
+    const begun = Date.now();
+    let before: number;
+    let now: number;
+    do {
+      before = performance.now();
+      now = Date.now();
+    } while (now === begun);
+    // Not if the process had to wait just then.
+    if (performance.now() - before < MAX_UNCERTAIN_MS || attempt === MAX_ATTEMPTS) return now - before;
+  }
+}
+
+/**
  * A hybrid logical clock: the time of day, but each tick is later than every tick that this worker has made or heard of.
  * Ticks of different workers can be equal; the worker's id then decides.
  */
@@ -25,11 +59,11 @@ export class HybridClock {
   private last = 0;
 
   /** @param timeMs the time of day in ms, which may jump backwards */
-  constructor(private readonly timeMs: () => number = Date.now) {}
+  constructor(private readonly timeMs: () => number = preciseTime()) {}
 
   /** The next tick. */
   tick(): number {
-    this.last = Math.max(this.last + 1, this.timeMs() * UNITS_PER_MS);
+    this.last = Math.max(this.last + 1, Math.floor(this.timeMs() * UNITS_PER_MS));
     return this.last;
   }
 
