@@ -42,8 +42,8 @@ npm install && npm test
 \`\`\`
 
 Everything else stays: rooms, namespaces, middleware, acknowledgements and the browser's client. [Benchmarks](docs/benchmarks.md)
-also list the results that gjallar loses, above all latency in busy rooms. [Which server, when](docs/guide/which-server.md) says
-when to use another server.
+also list the results in which Socket.IO is better, above all in latency. [Which server, when](docs/guide/which-server.md) says when
+to use another server.
 `;
 }
 
