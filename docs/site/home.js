@@ -41,9 +41,9 @@ npm install && npm test
 + import { Server } from 'gjallar';
 \`\`\`
 
-Everything else stays: rooms, namespaces, middleware, acknowledgements, the browser's client. [Benchmarks](docs/benchmarks.md)
-also list what gjallar loses, above all latency in busy rooms. [Which server, when](docs/guide/which-server.md) says when not
-to use it.
+Everything else stays: rooms, namespaces, middleware, acknowledgements and the browser's client. [Benchmarks](docs/benchmarks.md)
+also list the results in which Socket.IO is better, above all in latency. [Which server, when](docs/guide/which-server.md) says when
+to use another server.
 `;
 }
 
