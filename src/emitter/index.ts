@@ -37,14 +37,15 @@ export type { NamespaceEmitter };
 
 export interface EmitterOptions {
   /**
-   * What the servers' channels begin with: their `REDIS_PREFIX` or `NATS_PREFIX`. For a database of Redis other than 0, that
-   * is `socket.io-<number>` by default. @default 'socket.io' with Redis, 'gjallar' with NATS
+   * What the names of the servers' channels begin with: their `REDIS_PREFIX` or `NATS_PREFIX`. With a database of Redis
+   * other than 0, servers use `socket.io-<number>` unless REDIS_PREFIX is set, so pass that. With another prefix than
+   * theirs, no server receives the messages. @default 'socket.io' with Redis, 'gjallar' with NATS
    */
   readonly key?: string;
-  /** The option `parser` of the servers, if they have one. @default Socket.IO's own */
+  /** The option `parser` of the servers, if they set one. @default Socket.IO's own */
   readonly parser?: { readonly Encoder: new () => { encode(packet: never): unknown[] } };
   /**
-   * Called when messages could not be sent. `flush()` rejects, too.
+   * Called with EMIT_FAILED when messages could not be sent. `flush()` then rejects as well.
    * @default a warning of the process
    */
   readonly onError?: (error: GjallarError) => void;

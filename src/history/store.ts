@@ -1,5 +1,5 @@
 /**
- * The fast store of chat history: what an implementation must do, and must not do.
+ * The store of the history: what an implementation must do, and must not do.
  *
  * A conversation is a log. Every message in it has an offset, counted from 1 without gaps. The store gives out the
  * offsets, so all workers and machines that share it see one sequence. The epoch names the log. Two positions can be
@@ -199,9 +199,9 @@ export const MAX_NAME = 1024;
 
 /** The options of every store. */
 export interface HistoryLimits {
-  /** How long a message is kept, in milliseconds. Default 24 hours. */
+  /** How long a message is kept, in ms. @default 24 hours */
   ttlMs?: number;
-  /** How many messages of a conversation are kept. Default 100,000. */
+  /** How many messages of a conversation are kept. Beyond it, an append removes the oldest. @default 100,000 */
   maxMessages?: number;
 }
 
