@@ -20,7 +20,7 @@ export interface StateRoomOptions {
   /** How many bytes a key may have in UTF-8, from 1. Beyond it, `set()` throws BAD_STATE_KEY. @default 256 */
   maxKeyLength?: number;
   /**
-   * How many members of this worker may be behind, from 1. While there are so many, `join()` answers STATE_BUSY.
+   * How many members of this worker may be behind, from 1. At this number, `join()` answers STATE_BUSY.
    * @default 100,000
    */
   maxBehind?: number;

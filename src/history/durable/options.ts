@@ -30,7 +30,7 @@ export interface DurableRoomsOptions {
    */
   readonly maxMessageBytes?: number;
   /**
-   * How many durable rooms a client may be in. A client in so many that enters another one with the helper gets
+   * How many durable rooms a client may be in. With this number, entering another one with the helper is answered with
    * TOO_MANY_ROOMS. @default 100
    */
   readonly maxRooms?: number;
