@@ -14,10 +14,10 @@
  *
  * ## Contract
  *
- * - The process is no server: it waits for nothing before it emits, and no server counts it or waits for its answers.
- * - All workers of all servers get each message. Those without members of the room drop it.
- * - Messages of one emitter arrive in the order in which they were emitted. Between those of an emitter and of a server,
- *   there is no order.
+ * - The process is not a server: it emits at once, and servers neither count it nor wait for its answers.
+ * - All workers of all servers receive each message. Workers without members of the room drop it.
+ * - Messages of one emitter arrive in the order in which they were emitted. The order between messages of an emitter and
+ *   of a server is not defined.
  * - Messages are not kept: a server that is cut off from Redis or NATS misses them. `flush()` tells whether Redis or NATS has
  *   received them, and with Redis, how many workers have.
  */
@@ -62,7 +62,7 @@ export class Emitter<
   /**
    * @param client a connection of `ioredis`, `redis` or `@nats-io/transport-node`, which the caller keeps and closes. For a
    *   Redis Cluster, pass a client of the cluster, because the servers use sharded pub/sub there.
-   * @throws GjallarError BAD_INPUT if it is none of these
+   * @throws GjallarError BAD_INPUT if `client` is none of these
    */
   constructor(client: RedisConnection | NatsConnection, options: EmitterOptions = {}) {
     super(surroundingsOf(client, options));
