@@ -76,21 +76,21 @@ export type Joined =
 /** What a room counts. */
 export interface StateRoomStats {
   keys: number;
-  /** Of keys and values, encoded. */
+  /** Bytes of all keys and their encoded values. */
   bytes: number;
-  /** On this worker. */
+  /** Members on this worker. */
   members: number;
-  /** Members of this worker that lack something that others have got. */
+  /** Members of this worker that lack changes that the other members have received. */
   behind: number;
   /** Members of this worker without `maxRate` that have been behind for more than 30 s. */
   behindLong: number;
-  /** Changes since the start, those of other workers included. */
+  /** Changes since the start, including those of other workers. */
   changes: number;
-  /** Changes that a member of this worker did not need because a later one replaced them, over all members. */
+  /** Changes that members of this worker did not receive because a later change replaced them, summed over all members. */
   conflated: number;
-  /** About how many bytes that has saved. */
+  /** About how many bytes `conflated` has saved. */
   savedBytes: number;
-  /** Keys that this worker has changed and that are not stored yet; 0 without a store. */
+  /** Keys that this worker has changed and not stored yet; 0 without a store. */
   unstored: number;
 }
 
