@@ -61,9 +61,9 @@
  *   reconnection or a gap.
  * @property {(error: RoomError) => void} [onRefused] Called if, after a reconnection, the server rejects the join or the
  *   request for missed messages.
- * @property {number} [last] Number of messages from before the first join to deliver; 0 by default.
- * @property {RoomPosition} [position] Continue from this position, which {@link Rooms.position} returned earlier, instead
- *   of from the first join.
+ * @property {number} [last] How many messages from before the first join are delivered. Default: 0.
+ * @property {RoomPosition} [position] Continues from this position, which {@link Rooms.position} returned earlier. Default:
+ *   from the first join.
  */
 
 /**
@@ -96,8 +96,10 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
  * @property {string} watch The event with which the server lets a client join: `socket.on('watch', (options, ack) =>
  *   ack(room.join(socket, options)))`. The client emits it after each connection, with its version.
  * @property {string} [room] The name of the room, for the chat service, whose event is `state:` and this name.
- * @property {number} [maxRate] How many updates a second the server sends at most.
- * @property {(error: RoomError) => void} [onError] Called if the server rejects the client permanently.
+ * @property {number} [maxRate] How many updates a second the server sends at most, from 0.01 to 1,000. The server rejects other
+ *   values with BAD_INPUT. Default: as many as the client reads.
+ * @property {(error: RoomError) => void} [onError] Called if the server rejects the client with another code than STATE_BUSY.
+ *   The client then tries again only after the next connection.
  * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Called after each message, with the keys that changed. A
  *   snapshot replaces all keys.
  */
@@ -129,7 +131,7 @@ export class RoomError extends Error {
  * @extends {Map<string, V>}
  */
 export class StateMap extends Map {
-  /** Whether nothing more is about to come: false before the first snapshot, and between the messages of a long one. */
+  /** Whether the whole state has arrived: false before the first snapshot, and between the messages of a long one. */
   isComplete = false;
   #socket;
   #event;

@@ -31,7 +31,7 @@ export const handshakeErrors = {
 const list = {
   BAD_INPUT: {
     status: 400,
-    message: 'The input is not what this event accepts. Check its fields and types in the documentation.',
+    message: 'The input is invalid. Check its fields and types in the documentation.',
   },
   BAD_ROOM: {
     status: 400,
@@ -170,7 +170,7 @@ const list = {
   },
   BAD_CONFIG: {
     status: 500,
-    message: 'The configuration has an invalid value. Run gjallar --help to see what each variable accepts.',
+    message: 'The configuration has an invalid value. Run gjallar --help to see the values that each variable accepts.',
   },
   NOT_FOUND: { status: 404, message: 'There is nothing at this path. Check the URL.' },
   ORIGIN_FORBIDDEN: {
@@ -222,7 +222,7 @@ const list = {
   },
   STATE_BUSY: {
     status: 503,
-    message: 'Too many members of the state room are behind. Join again in a few seconds.',
+    message: 'Too many members of the state room lack changes at the moment. Join again in a few seconds.',
   },
   MESSAGE_TOO_LARGE: {
     status: 413,
@@ -230,7 +230,7 @@ const list = {
   },
   EMIT_FAILED: {
     status: 503,
-    message: 'An emitter lost messages. Check the connection with Redis or NATS, and emit again.',
+    message: 'An emitter lost messages. Check the connection to Redis or NATS, and emit the messages again.',
   },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
 } as const satisfies Record<string, { status: number; message: string }>;

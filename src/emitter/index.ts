@@ -14,10 +14,10 @@
  *
  * ## Contract
  *
- * - The process is no server: it waits for nothing before it emits, and no server counts it or waits for its answers.
- * - All workers of all servers get each message. Those without members of the room drop it.
- * - Messages of one emitter arrive in the order in which they were emitted. Between those of an emitter and of a server,
- *   there is no order.
+ * - The process is not a server: it emits at once, and servers neither count it nor wait for its answers.
+ * - All workers of all servers receive each message. Workers without members of the room drop it.
+ * - Messages of one emitter arrive in the order in which they were emitted. The order between messages of an emitter and
+ *   of a server is not defined.
  * - Messages are not kept: a server that is cut off from Redis or NATS misses them. `flush()` tells whether Redis or NATS has
  *   received them, and with Redis, how many workers have.
  */
@@ -37,14 +37,15 @@ export type { NamespaceEmitter };
 
 export interface EmitterOptions {
   /**
-   * What the servers' channels begin with: their `REDIS_PREFIX` or `NATS_PREFIX`. For a database of Redis other than 0, that
-   * is `socket.io-<number>` by default. @default 'socket.io' with Redis, 'gjallar' with NATS
+   * What the names of the servers' channels begin with: their `REDIS_PREFIX` or `NATS_PREFIX`. With a database of Redis
+   * other than 0, servers use `socket.io-<number>` unless REDIS_PREFIX is set, so pass that. With another prefix than
+   * theirs, no server receives the messages. @default 'socket.io' with Redis, 'gjallar' with NATS
    */
   readonly key?: string;
-  /** The option `parser` of the servers, if they have one. @default Socket.IO's own */
+  /** The option `parser` of the servers, if they set one. @default Socket.IO's own */
   readonly parser?: { readonly Encoder: new () => { encode(packet: never): unknown[] } };
   /**
-   * Called when messages could not be sent. `flush()` rejects, too.
+   * Called with EMIT_FAILED when messages could not be sent. `flush()` then rejects as well.
    * @default a warning of the process
    */
   readonly onError?: (error: GjallarError) => void;
@@ -61,7 +62,7 @@ export class Emitter<
   /**
    * @param client a connection of `ioredis`, `redis` or `@nats-io/transport-node`, which the caller keeps and closes. For a
    *   Redis Cluster, pass a client of the cluster, because the servers use sharded pub/sub there.
-   * @throws GjallarError BAD_INPUT if it is none of these
+   * @throws GjallarError BAD_INPUT if `client` is none of these
    */
   constructor(client: RedisConnection | NatsConnection, options: EmitterOptions = {}) {
     super(surroundingsOf(client, options));

@@ -3,8 +3,8 @@ import { GjallarError } from '../errors.js';
 export type HistoryErrorCode = 'HISTORY_UNAVAILABLE' | 'HISTORY_REFUSED' | 'HISTORY_UNCERTAIN';
 
 /**
- * Why the history did not do what it was asked to. Only after `HISTORY_UNCERTAIN` may something have been kept. Clients
- * get the code and the message of the list of errors; what the database said is the `cause`, which is for the log.
+ * A call of the history failed. With `HISTORY_UNCERTAIN`, its messages may have been kept; with the other codes, nothing
+ * was. Clients get the code and the message of the list of errors. The error of the database is the `cause`, for the log.
  */
 export class HistoryError extends GjallarError {
   declare readonly code: HistoryErrorCode;

@@ -3,7 +3,7 @@ import { fitPage, planPage } from './page.js';
 import type { HistoryStore, Page, PageQuery, StoredMessage } from './store.js';
 
 /**
- * Reads a page from the fast store, and from the archive what the store no longer has. The page keeps the store's
+ * Reads a page from the history, and from the archive what the store no longer has. The page keeps the store's
  * contract, as if nothing had ever been trimmed. A position in a lost epoch still starts from the beginning.
  *
  * @throws HistoryError if the store, or the archive where it is needed, cannot be reached

@@ -1,5 +1,5 @@
 /**
- * The fast store of chat history: what an implementation must do, and must not do.
+ * The store of the history: what an implementation must do, and must not do.
  *
  * A conversation is a log. Every message in it has an offset, counted from 1 without gaps. The store gives out the
  * offsets, so all workers and machines that share it see one sequence. The epoch names the log. Two positions can be
@@ -17,11 +17,11 @@ export interface NewMessage {
 
 export interface AppendOptions {
   /**
-   * Idempotency key of the append, unique within the conversation. The store remembers it for its TTL. A caller that
-   * does not know whether an append arrived repeats it with the same key.
+   * Idempotency key of the append, unique within the conversation. The store remembers the key for its TTL. If you do
+   * not know whether an append was stored, repeat it with the same key.
    */
   key?: string;
-  /** Whatever tells clients apart: while the store is busy they take turns. */
+  /** Any value that identifies the client. While the store is busy, clients take turns. */
   client?: unknown;
 }
 
@@ -53,13 +53,13 @@ export interface StoredMessage extends Position {
 }
 
 export interface PageQuery {
-  /** The epoch that `after` or `before` belong to. Default: that of the present log. */
+  /** The epoch that `after` or `before` belong to. @default the epoch of the present log */
   epoch?: string;
-  /** Messages with a higher offset, the oldest of them first: forwards. 0 is from the beginning. */
+  /** Reads forwards: messages with a higher offset, the oldest first. 0 starts at the beginning. */
   after?: number;
-  /** Messages with a lower offset; without `after` the newest of them: backwards. */
+  /** Reads backwards: messages with a lower offset; without `after`, the newest of them. */
   before?: number;
-  /** The most messages of the page; at least 1, at most {@link MAX_PAGE}. */
+  /** Maximum number of messages of the page, from 1 to {@link MAX_PAGE}. */
   limit: number;
 }
 
@@ -199,9 +199,9 @@ export const MAX_NAME = 1024;
 
 /** The options of every store. */
 export interface HistoryLimits {
-  /** How long a message is kept, in milliseconds. Default 24 hours. */
+  /** How long a message is kept, in ms. @default 24 hours */
   ttlMs?: number;
-  /** How many messages of a conversation are kept. Default 100,000. */
+  /** How many messages of a conversation are kept. Beyond it, an append removes the oldest. @default 100,000 */
   maxMessages?: number;
 }
 

@@ -20,9 +20,9 @@ export function addClientBundle(files: StaticFiles, path: string, accept = allBu
 }
 
 export interface ServeClientOptions {
-  /** The engine's path. @default "/socket.io" */
+  /** The engine's path; the files are below it. @default "/socket.io" */
   path?: string;
-  /** Origins whose pages may load it as a module, `*` for all. @default the server's own origin only */
+  /** Origins whose pages may load the bundle as a module; `*` is every origin. @default the server's own origin only */
   origins?: readonly string[];
 }
 

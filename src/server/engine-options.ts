@@ -11,16 +11,17 @@ export type PortOwnerName = 'uws' | 'node';
 /** The options of socket.io's Server, and those of gjallar's engine. */
 export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
   /**
-   * Which library listens on the port of a plain http.Server. "uws" is the fastest for HTTP and Socket.IO. "node" supports
-   * what only node:http can do, such as HTTP/1.0 and trailers, but makes WebSockets of Socket.IO more expensive.
-   * @default GJALLAR_PORT_OWNER, or "uws"
+   * Which library listens on the port of a plain http.Server; an https.Server always keeps its port. "uws" is the
+   * fastest for HTTP and Socket.IO. "node" supports what only node:http can do, such as HTTP/1.0 and trailers, but
+   * makes WebSockets of Socket.IO more expensive. @default GJALLAR_PORT_OWNER, or "uws"
    */
   portOwner?: PortOwnerName;
   /**
-   * The longest message, in bytes, that a client may send to a WebSocket server of the application beside Socket.IO. A lower
-   * `maxPayload` of such a server, if it is one of `ws`, applies as well. At most 2147483647.
-   * @default GJALLAR_WEBSOCKET_MAX_PAYLOAD, or `maxPayload` of the server, at most 100 MiB; with other libraries than `ws`,
-   * 1 MiB
+   * The longest message that a client may send to a WebSocket server of the application beside Socket.IO, in bytes. A
+   * longer one ends the WebSocket. If that server is one of `ws`, its own `maxPayload` applies as well. At most
+   * 2147483647.
+   * @default GJALLAR_WEBSOCKET_MAX_PAYLOAD, or `maxPayload` of the server, at most 100 MiB; with other libraries than
+   * `ws`, 1 MiB
    */
   webSocketMaxPayload?: number;
 }

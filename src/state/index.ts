@@ -1,5 +1,5 @@
 /**
- * State rooms: the newest value of each key, for everyone, however slow.
+ * State rooms: the newest value of each key, for every client, however slow.
  *
  * ```
  * const quotes = stateRoom(io, 'quotes', { event: 'quote', maxKeys: 10_000 });
@@ -12,11 +12,11 @@
  *
  * ## Contract
  *
- * - A member first gets a snapshot, or what has changed since the version that it names, and then every change, without a
+ * - A member first gets a snapshot, or the changes since the version that it names. Then it gets every change, without a
  *   gap between the two.
  * - Only the newest value of a key is sent. A member that has fallen behind gets the newest value of each key that it
- *   lacks, as fast as it reads. It never gets a value that is older than one that it has got, and it is never closed for
- *   being slow because of state.
+ *   lacks, as fast as it reads. It never gets an older value after a newer one, and state alone never gets it closed as
+ *   a slow client.
  * - A member that is behind costs this worker one number, and at most about 100 KB of output.
  * - A value is encoded when it is set, once for all members and workers.
  */
@@ -47,7 +47,7 @@ interface Rooms {
 const rooms = new WeakMap<AnyNamespace, Rooms>();
 
 /**
- * Creates a state room. Every worker creates the same one. It ends with the server, and with its namespace.
+ * Creates a state room. Call it on every worker with the same name and options. The room ends with its server or namespace.
  * @param of a server of gjallar, whose namespace `/` has the room, or another namespace of it
  * @param name 1 to 128 characters
  * @throws GjallarError BAD_INPUT for options out of range, or if the namespace has a room of this name

@@ -4,40 +4,56 @@ import { stateStores } from '../rooms/stores.js';
 
 /** The options of a state room. */
 export interface StateRoomOptions {
-  /** The event that clients receive. @default the name of the room */
+  /** The event that clients receive: 1 to 256 characters. @default the name of the room */
   event?: string;
-  /** How many keys the room may have. @default 10,000 */
+  /** How many keys the room may have, from 1. Beyond it, `set()` throws STATE_FULL for a new key. @default 10,000 */
   maxKeys?: number;
-  /** How many bytes all keys and their encoded values may have. @default 64,000,000 */
+  /**
+   * How many bytes all keys and their encoded values may have together, from 1. Beyond it, `set()` throws STATE_FULL.
+   * @default 64,000,000
+   */
   maxBytes?: number;
-  /** How many bytes one encoded value may have. @default 1,000,000 */
+  /**
+   * How many bytes one encoded value may have, from 1. Beyond it, `set()` throws BAD_STATE_VALUE. @default 1,000,000
+   */
   maxValueBytes?: number;
-  /** How many bytes a key may have in UTF-8. @default 256 */
+  /** How many bytes a key may have in UTF-8, from 1. Beyond it, `set()` throws BAD_STATE_KEY. @default 256 */
   maxKeyLength?: number;
-  /** How many members of this worker may be behind before others may not join. @default 100,000 */
+  /**
+   * How many members of this worker may be behind, from 1. At this number, `join()` answers STATE_BUSY.
+   * @default 100,000
+   */
   maxBehind?: number;
   /**
-   * `redis` keeps the room in Redis too, where it outlives all servers. @default only in the memory of the servers
+   * `redis` keeps the room in Redis too, where it outlives all servers.
    *
-   * The worker that changes a key writes it, a few milliseconds later and in batches. A server that starts reads the room
-   * before it serves the first member, at most 5 s long. While Redis is down, everything works but that.
+   * The worker that changes a key also writes it to Redis, in batches, a few milliseconds later. A server that starts
+   * reads the room from Redis before it serves the first member, for at most 5 s. While Redis is down, only that
+   * reading and writing waits; members get all changes.
+   * @default only in the memory of the servers
    */
   store?: 'redis';
   /**
-   * The Redis of `store`: a URL, URLs of nodes of a Redis Cluster, separated by commas, or a client of ioredis. A client
-   * stays the caller's, who closes it and listens to its errors. Give it `enableOfflineQueue: false`.
-   * @default REDIS_URL in the chat service and under `gjallar run`; there is none otherwise
+   * The Redis of `store`: a URL, the URLs of several nodes of a Redis Cluster separated by commas, or a client of
+   * ioredis. The application closes such a client and listens to its errors. Create it with `enableOfflineQueue:
+   * false`. @default REDIS_URL in the chat service and under `gjallar run`; there is none otherwise
    */
   redis?: string | Redis | Cluster;
-  /** What the names of the keys in Redis begin with. @default `gjallar:`, or what REDIS_PREFIX says */
+  /** What the names of the keys in Redis begin with. @default `gjallar:`, or REDIS_PREFIX and a colon under `gjallar run` */
   keyPrefix?: string;
 }
 
 /** How a client joins. */
 export interface JoinOptions {
-  /** `meta.version` of the last message that the client has. Anything else than such a version counts as none. */
+  /**
+   * `meta.version` of the last message that the client has. With anything but such a version, the client gets a
+   * snapshot.
+   */
   version?: unknown;
-  /** How many updates a second the client gets at most, 0.01 to 1,000. @default as many as it reads */
+  /**
+   * How many updates a second the client gets at most, from 0.01 to 1,000. Other values get the answer BAD_INPUT.
+   * @default as many as it reads
+   */
   maxRate?: number | undefined;
 }
 
@@ -60,21 +76,21 @@ export type Joined =
 /** What a room counts. */
 export interface StateRoomStats {
   keys: number;
-  /** Of keys and values, encoded. */
+  /** Bytes of all keys and their encoded values. */
   bytes: number;
-  /** On this worker. */
+  /** Members on this worker. */
   members: number;
-  /** Members of this worker that lack something that others have got. */
+  /** Members of this worker that lack changes that the other members have received. */
   behind: number;
   /** Members of this worker without `maxRate` that have been behind for more than 30 s. */
   behindLong: number;
-  /** Changes since the start, those of other workers included. */
+  /** Changes since the start, including those of other workers. */
   changes: number;
-  /** Changes that a member of this worker did not need because a later one replaced them, over all members. */
+  /** Changes that members of this worker did not receive because a later change replaced them, summed over all members. */
   conflated: number;
-  /** About how many bytes that has saved. */
+  /** About how many bytes `conflated` has saved. */
   savedBytes: number;
-  /** Keys that this worker has changed and that are not stored yet; 0 without a store. */
+  /** Keys that this worker has changed and not stored yet; 0 without a store. */
   unstored: number;
 }
 

@@ -120,12 +120,12 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /**
-   * Sends a socket the state, and from then on what changes, until it leaves or disconnects. A socket that is in the room
-   * already starts again, with these options.
+   * Sends a socket the state, and from then on what changes, until it leaves or disconnects. A socket that is already in the
+   * room starts again, with these options.
    *
    * With the version of an earlier connection it gets only what has changed since. If that is not known any more, it gets
    * a snapshot, whose first message has `meta.snapshot`.
-   * @param options may come from the client as they are: whatever they hold, this does not throw
+   * @param options may come from the client unchecked: this method does not throw for any value
    */
   join(socket: AnySocket, options: JoinOptions = {}): Joined {
     const joined: Joined = { ok: true, event: this.settings.event, keys: this.size };
@@ -165,9 +165,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /**
-   * Resolves once this worker has what the other workers and the store have. That takes at most a few seconds more than the
-   * others need to answer: 5 s for a Redis that does not. Members that join earlier wait for it; `get()` and `entries()`
-   * do not. It also resolves when the room is closed.
+   * Resolves once this worker has what the other workers and the store have. That takes at most a few seconds longer
+   * than their answers; a Redis that does not answer delays it by 5 s. Members that join earlier wait for it; `get()`
+   * and `entries()` do not. It also resolves when the room is closed.
    */
   ready(): Promise<void> {
     return new Promise((resolve) => this.core.whenReady(resolve));

@@ -14,7 +14,7 @@ export interface MessageStores {
   archive: ArchiveErasure | undefined;
 }
 
-/** How many messages had a text: in the fast store, and in the archive. Most of them are in both. */
+/** How many messages had a text: in the history, and in the archive. Most of them are in both. */
 export interface Deleted {
   deleted: number;
   archived: number;
@@ -23,7 +23,7 @@ export interface Deleted {
 type Place = Pick<Change, 'conversation' | 'offset'>;
 
 /**
- * Deletes messages for the operator, in the fast store and then in the archive. Their positions stay, and readers are told.
+ * Deletes messages for the operator, in the history and then in the archive. Their positions stay, and readers are told.
  * Each call can be repeated, and goes on where an earlier one has failed.
  */
 export class MessageDeletion {
@@ -105,7 +105,7 @@ export class MessageDeletion {
   }
 }
 
-/** Everything that the fast store has, a page in each turn of the event loop. */
+/** Everything that the history has, a page in each turn of the event loop. */
 export async function* pagesOf(history: HistoryStore, after?: string): AsyncGenerator<Change[]> {
   for (let cursor = after; ; ) {
     const page = await history.changes(cursor, MAX_ERASE);

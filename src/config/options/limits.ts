@@ -8,14 +8,16 @@ export const slowPolicies = ['close', 'drop', 'drop-volatile'] as const;
 export const limits = {
   maxPayload: option({
     name: 'MAX_PAYLOAD',
-    description: 'Largest message that a client may send, in bytes.',
+    description:
+      'Largest message that a client may send, in bytes. Beyond it, a request gets the status 413, and a WebSocket ' +
+      'is closed.',
     default: '1000000',
     accepts: 'an integer from 1024 to 134217728 (bytes)',
     schema: integer(1024, 134_217_728, 1_000_000),
   }),
   maxBackpressure: option({
     name: 'MAX_BACKPRESSURE',
-    description: 'Number of bytes that may wait for one slow client before SLOW_POLICY applies to it.',
+    description: 'Number of bytes that may wait for one slow client. Beyond it, SLOW_POLICY applies.',
     default: '4194304',
     accepts: 'an integer from 16384 to 1073741824 (bytes)',
     schema: integer(16_384, 1_073_741_824, 4_194_304),
@@ -33,9 +35,9 @@ export const limits = {
   slowPolicy: option({
     name: 'SLOW_POLICY',
     description:
-      'What happens to a client that reaches MAX_BACKPRESSURE: close ends its connection; drop drops the newest ' +
-      'messages; drop-volatile also ends the connection, but drops presence events as soon as anything waits for ' +
-      'the client.',
+      'What happens to a client for which more than MAX_BACKPRESSURE bytes wait: close ends its connection; drop ' +
+      'drops the newest messages; drop-volatile also ends the connection, but drops presence events as soon as ' +
+      'anything waits for the client.',
     default: 'close',
     accepts: `one of ${slowPolicies.join(', ')}`,
     schema: oneOf(slowPolicies, 'close'),
@@ -44,7 +46,8 @@ export const limits = {
     name: 'RATE_LIMIT',
     description:
       'Limits for the events and bytes of each client and for new connections from each address, such as ' +
-      'events=50/s,bytes=100000/s,connections=60/m; each amount is also the largest burst; off sets no limits.',
+      'events=50/s,bytes=100000/s,connections=60/m. Each amount is also the largest burst. If RATE_LIMIT is unset, ' +
+      'the limit of bytes is at least four times MAX_PAYLOAD. off sets no limits.',
     default: 'events=2000/s,bytes=4000000/s',
     accepts:
       'off, or a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
@@ -53,8 +56,8 @@ export const limits = {
   maxConnectionsPerIp: option({
     name: 'MAX_CONNECTIONS_PER_IP',
     description:
-      'Maximum number of simultaneous clients of one address on this machine: an IPv4 address, or the first 64 ' +
-      'bits of an IPv6 address; 0 means no limit.',
+      'Maximum number of simultaneous clients of one address on this machine: an IPv4 address, or the first 64 bits ' +
+      'of an IPv6 address. Further clients get the status 429. 0 sets no limit.',
     default: '10000',
     accepts: 'an integer from 0 to 10000000',
     schema: integer(0, 10_000_000, 10_000),
@@ -62,7 +65,7 @@ export const limits = {
   flushMs: option({
     name: 'FLUSH_MS',
     description:
-      'Longest time in ms that a busy worker holds outgoing messages, so that it can send them together; 0 sends ' +
+      'Longest time that a busy worker holds outgoing messages, so that it can send them together, in ms. 0 sends ' +
       'each one at once.',
     default: '25',
     accepts: 'an integer from 0 to 1000',

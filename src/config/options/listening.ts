@@ -102,7 +102,8 @@ export const listening = {
   allowedHosts: option({
     name: 'ALLOWED_HOSTS',
     description:
-      'Host names, without ports, that requests may address this server by, separated by commas; others are rejected.',
+      'Host names, without ports, by which requests may address this server, separated by commas. Requests with ' +
+      'other names get the status 421.',
     default: 'every name',
     accepts: 'host names separated by commas, such as chat.example.com,localhost',
     schema: hosts(),
@@ -111,7 +112,7 @@ export const listening = {
     name: 'CORS_ORIGIN',
     description:
       'Origins whose pages may connect, over WebSockets too, separated by commas; https://*.example.com allows every ' +
-      'subdomain of example.com, and * every origin.',
+      'subdomain of example.com, and * every origin. Pages of other origins get the status 403.',
     default: 'same origin only',
     accepts: '*, or origins such as https://example.com or https://*.example.com, separated by commas',
     schema: origins(),

@@ -12,7 +12,7 @@ export const state = {
   }),
   stateMaxKeys: option({
     name: 'STATE_MAX_KEYS',
-    description: 'Maximum number of keys in a state room.',
+    description: 'Maximum number of keys in a state room. Beyond it, a new key gets STATE_FULL.',
     default: '10000',
     accepts: 'an integer from 1 to 10000000',
     schema: integer(1, 10_000_000, 10_000),

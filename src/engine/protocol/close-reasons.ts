@@ -12,7 +12,7 @@ export type CloseReason =
   | 'forced close'
   /** More than `maxBackpressure` bytes waited for the client. */
   | 'slow client'
-  /** The client kept sending more than `rateLimit` allows. */
+  /** The client sent twice what `rateLimit` allows, or more messages than the server can hold. */
   | 'rate limit'
   /** A packet had more bytes, with its attachments, than `maxPacketSize`, or more attachments than `maxAttachments`. */
   | 'packet too large'

@@ -6,15 +6,15 @@ import { type RequestReader, type RouteHost, routeHttp, routeWebSockets, watchCo
 
 /** The path on which the engine answers. */
 export interface AttachOptions {
-  /** @default "/socket.io" */
+  /** The path on which the engine answers. @default "/socket.io" */
   path?: string;
   /** Whether the path ends in a slash. @default true */
   addTrailingSlash?: boolean;
   /** Whether the app is an SSLApp; sets `handshake.secure`. @default false */
   secure?: boolean;
-  /** Whether requests below the path are answered too, as engine.io does. @default false */
+  /** Whether the engine also answers requests below the path, as engine.io does. @default false */
   below?: boolean;
-  /** Creates the engine's request. By default, it is the request as uWebSockets.js has read it. */
+  /** Creates the engine's request. @default the request as uWebSockets.js has read it */
   readRequest?: RequestReader | undefined;
 }
 

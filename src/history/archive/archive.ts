@@ -28,7 +28,7 @@ export type ArchiveReader = Pick<Archive, 'read'>;
 export type ArchiveErasure = Pick<Archive, 'cursor' | 'erase' | 'eraseConversation' | 'eraseFound' | 'search'>;
 
 /**
- * The permanent store: a database behind the fast store. An archiver copies messages into it, so it lags behind.
+ * The permanent store: a database behind the history. An archiver copies messages into it, so it lags behind.
  */
 export class Archive {
   private readonly knex: Knex;
@@ -57,7 +57,7 @@ export class Archive {
     }
   }
 
-  /** The position in the fast store's changes up to which they are archived; undefined before the first. */
+  /** The position in the history's changes up to which they are archived; undefined before the first. */
   async cursor(): Promise<string | undefined> {
     const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'cursor').first());
     return row?.value || undefined;
@@ -115,7 +115,7 @@ export class Archive {
   }
 
   /**
-   * Erases messages, after they were erased in the fast store. Each keeps its place, without author and text.
+   * Erases messages, after they were erased in the history. Each keeps its place, without author and text.
    *
    * @returns how many messages had an author or a text
    * @throws HistoryError `HISTORY_UNAVAILABLE`; a repetition does no harm

@@ -19,7 +19,7 @@ export interface ArchiverOptions {
 const RETRY_MS = 1000;
 
 /**
- * Copies what is appended to the fast store into the archive. Every process may run one: a lease in the
+ * Copies what is appended to the history into the archive. Every process may run one: a lease in the
  * archive decides which of them works, and the next one continues at the archive's cursor.
  */
 export class Archiver {

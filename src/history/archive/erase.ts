@@ -13,7 +13,7 @@ export interface ArchivedPlace {
 }
 
 /**
- * Makes a batch that an archiver has read from the fast store, and not written yet, a conflict: it may have texts that are
+ * Makes a batch that an archiver has read from the history, and not written yet, a conflict: it may have texts that are
  * erased there meanwhile. The archiver then reads the batch again.
  */
 export async function rejectBatchesInFlight(knex: Knex): Promise<void> {

@@ -19,8 +19,8 @@ const RETRY_MS = 1000;
 
 export interface PostOptions {
   /**
-   * Idempotency key: a repetition with the same key keeps nothing, and resolves with the first position. Repeat a message with
-   * its key if the result is `HISTORY_UNCERTAIN`.
+   * Idempotency key. A repeated message with the same key is not kept again, and resolves with the position of the first
+   * one. If `post()` rejects with `HISTORY_UNCERTAIN`, repeat the message with its key.
    */
   readonly key?: string;
 }
@@ -81,7 +81,10 @@ export class DurableRooms {
     return this.post(room, [event, ...values]);
   }
 
-  /** The same as {@link emit}, with options. */
+  /**
+   * The same as {@link emit}, with options.
+   * @throws GjallarError as `emit()`
+   */
   post(
     room: string,
     [event, ...values]: readonly [string, ...unknown[]],
@@ -90,7 +93,11 @@ export class DurableRooms {
     return this.keep(room, { event, values, except: [] }, options);
   }
 
-  /** Reads events of a room, which the store describes. */
+  /**
+   * Reads a page of events of a room, as `read()` of the store.
+   * @throws GjallarError BAD_ROOM if the room is not durable, OVERLOADED if too many reads wait; HistoryError if the
+   *   store cannot be reached
+   */
   async read(room: string, query: PageQuery): Promise<KeptPage> {
     this.requireDurable(room);
     return readPage(this.requests, room, query, {});

@@ -28,7 +28,8 @@ const open = new WeakSet<Namespace>();
  * - Call it on every worker, before clients connect. The adapter of the namespace must be set before.
  *
  * @param of a server, whose namespace `/` is meant, or a namespace
- * @throws GjallarError BAD_INPUT if options are missing or contradict each other; HistoryError if the file cannot be opened
+ * @throws GjallarError BAD_INPUT if options are missing or contradict each other, if `rooms` would match every room, or if
+ *   the namespace has durable rooms already; HistoryError if the file cannot be opened
  */
 export async function durableRooms(of: AnyServer, options: DurableRoomsOptions): Promise<DurableRooms> {
   const nsp = ('of' in of ? of.of('/') : of) as Namespace;

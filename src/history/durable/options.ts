@@ -7,30 +7,47 @@ export type AnySocket = Socket<any, any, any, any>;
 
 /** Which rooms are durable, where their messages are kept, and who may enter them. */
 export interface DurableRoomsOptions {
-  /** Names of rooms. `*` stands for any characters, as in `order:*`; a name must have others besides. */
+  /**
+   * Names of durable rooms, of at most 512 characters. `*` stands for any characters, as in `order:*`; each name needs
+   * other characters too.
+   */
   readonly rooms: string | readonly string[];
-  /** Where messages are kept. Several machines need a store that they share, such as `RedisHistoryStore`. */
+  /**
+   * Where messages are kept. Several machines need a store that they share, such as `RedisHistoryStore`. Set either
+   * `store` or `dataDir`.
+   */
   readonly store?: HistoryStore;
-  /** Without a `store`: the folder of a SQLite file on this machine, which all its workers share. */
+  /** The folder of a SQLite file on this machine, which all its workers share. Set either `store` or `dataDir`. */
   readonly dataDir?: string;
   /**
-   * Whether a client may enter a room with the helper `DurableRooms` of `gjallar/client`. Without it, a client can only
-   * follow rooms in which the application has put it.
+   * Whether a client may enter a room with the helper `DurableRooms` of `gjallar/client`. Otherwise, the helper
+   * gets ROOM_FORBIDDEN. @default a client can only follow rooms in which the application has put it
    */
   readonly mayJoin?: (socket: AnySocket, room: string) => boolean | Promise<boolean>;
-  /** How many bytes one message may have when it is encoded. @default 256 KiB */
+  /**
+   * How many bytes one message may have when it is encoded. Beyond it, `emit()` rejects with MESSAGE_TOO_LARGE.
+   * @default 256 KiB
+   */
   readonly maxMessageBytes?: number;
-  /** How many durable rooms a client may enter with the helper. @default 100 */
+  /**
+   * How many durable rooms a client may be in. With this number, entering another one with the helper is answered with
+   * TOO_MANY_ROOMS. @default 100
+   */
   readonly maxRooms?: number;
-  /** With `dataDir`: how long a message is kept, in ms. @default 24 hours */
+  /** How long a message is kept, in ms. Applies with `dataDir`. @default 24 hours */
   readonly ttlMs?: number;
-  /** With `dataDir`: how many messages of a room are kept. @default 10,000 */
+  /**
+   * How many messages of a room are kept. Beyond it, the oldest are removed. Applies with `dataDir`. @default 10,000
+   */
   readonly maxMessages?: number;
-  /** With `dataDir`: how many bytes the file may have before the oldest messages are removed. @default 1 GiB */
+  /**
+   * How many bytes the messages in the file may take. Beyond it, the oldest of all rooms are removed. Applies with
+   * `dataDir`. @default 1 GiB
+   */
   readonly maxBytes?: number;
   /**
-   * Called if a message of `io.to(room).emit()` is not kept, and if a store fails.
-   * @default a warning of the process, at most one in 10 s for each kind of error
+   * Called if a message of `io.to(room).emit()` is not kept, and if a store fails. `room` is empty if the failure
+   * concerns no single room. @default a warning of the process, at most one in 10 s for each kind of error
    */
   readonly onError?: (error: unknown, room: string) => void;
 }

@@ -24,15 +24,20 @@ import { readRange } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
-  /** `redis://…`, or the caller's own client with {@link redisClientOptions}, which a cluster takes as `redisOptions`. */
+  /**
+   * A URL such as `redis://…`, or a client of ioredis with {@link redisClientOptions}. A cluster takes these as
+   * `redisOptions`.
+   */
   redis: string | Redis | Cluster;
-  /** How long Redis may take to answer before a call is rejected, in milliseconds. Only with a URL. Default 2000. */
+  /** How long Redis may take to answer, in ms. Beyond it, the call is rejected. Applies to a URL only. @default 2000 */
   timeoutMs?: number;
-  /** While busy, the least time between two pipelines, in milliseconds. Default 1. An idle store sends at once. */
+  /**
+   * While the store is busy, the shortest time between two pipelines, in ms. An idle store sends at once. @default 1
+   */
   windowMs?: number;
-  /** The prefix of all keys. Default `gjallar:`. */
+  /** What the names of all keys begin with. @default `gjallar:` */
   keyPrefix?: string;
-  /** Called with each error of the connection. The client then connects again. Only with a URL. */
+  /** Called with each error of the connection, before the client connects again. Applies to a URL only. */
   onError?: (error: Error) => void;
 }
 

@@ -27,21 +27,35 @@ import { liveBytes } from './size.js';
 import { historyError, SqliteWriter } from './writer.js';
 
 export interface SqliteOptions extends HistoryLimits {
-  /** The directory of `history.db`, made if it is missing. It must be on a local file system. */
+  /** The directory of `history.db`, created if it does not exist. It must be on a local file system. */
   dataDir: string;
-  /** While busy, the least time between the beginnings of two commits, in milliseconds. Default 2. */
+  /** While the store is busy, the shortest time between the beginnings of two commits, in ms. @default 2 */
   windowMs?: number;
-  /** How much longer a commit may wait for further appends, in milliseconds, as its results are not used before. Default: not. */
+  /**
+   * How much longer a commit may wait for further appends, in ms. Set it if the application uses the results only later.
+   * @default no longer
+   */
   spareMs?: () => number;
-  /** How long to wait for other processes' commits before an append is rejected, in milliseconds. Default 5000. */
+  /**
+   * How long an append waits for other processes' commits, in ms. Beyond it, it is rejected with HISTORY_UNAVAILABLE.
+   * @default 5000
+   */
   busyTimeoutMs?: number;
-  /** How many bytes the file may hold before the oldest messages of all conversations are removed. Default: no limit. */
+  /**
+   * How many bytes the messages in the file may take. Beyond it, the oldest of all conversations are removed.
+   * @default no limit
+   */
   maxBytes?: number;
-  /** How large the file may grow, in bytes; beyond it the store rejects. Default: as large as the disk lets it. */
+  /**
+   * How large the file may grow, in bytes. Beyond it, the store rejects appends with HISTORY_REFUSED.
+   * @default as large as the disk allows
+   */
   maxFileBytes?: number;
-  /** Called if messages are lost: the file was restored or removed since the last time, or is now, while it is open. */
+  /**
+   * Called if messages are lost because the file was restored or removed: since the last start, or while it is open.
+   */
   onLost?: () => void;
-  /** Told the mode of a `dataDir` that other users can look into. */
+  /** Called with the mode of `dataDir` if other users can read that directory. */
   onOpenFolder?: (mode: number) => void;
 }
 

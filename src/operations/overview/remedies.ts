@@ -8,7 +8,7 @@ export interface ProblemWithRemedy {
 const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [
     /has lost messages/,
-    'Find out why: a restart without appendonly, a failover, a restored backup, or another Redis. Then acknowledge it with POST /api/acknowledge-loss; it ends by itself after an hour.',
+    'Find out why: a restart without appendonly, a failover, a restored backup, or another Redis. Then acknowledge the loss with POST /api/acknowledge-loss; otherwise this problem disappears after an hour.',
   ],
   [
     /^Redis is unreachable/,
@@ -18,7 +18,10 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     /^NATS is unreachable/,
     'Check that NATS runs and that NATS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
   ],
-  [/^NATS rejects the command/, 'Grant the subject to the user of NATS_URL. The log line of the same words names it.'],
+  [
+    /^NATS rejects the command/,
+    'Grant the subject to the user of NATS_URL. The log line with the same text names the subject.',
+  ],
   [
     /^servers or emitters on this Redis use BUS=/,
     'Give all servers and emitters on this Redis the same BUS, or a REDIS_PREFIX of their own.',
@@ -37,7 +40,7 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   ],
   [
     /^Redis denies/,
-    'Grant the keys, channels and commands to the user of REDIS_URL. gjallar doctor names each that is missing.',
+    'Grant the keys, channels and commands to the user of REDIS_URL. gjallar doctor names each one that is missing.',
   ],
   [
     /^Redis rejects the command/,
@@ -45,29 +48,29 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   ],
   [
     /^Redis rejects writes/,
-    'Check the memory (maxmemory), the disk and the replication of Redis. The log line of the same words has its answer.',
+    'Check the memory (maxmemory), the disk and the replication of Redis. The log line with the same text has the error of Redis.',
   ],
-  [/^Redis cannot be read/, 'Check Redis. The log line of the same words has its answer.'],
+  [/^Redis cannot be read/, 'Check Redis. The log line with the same text has the error of Redis.'],
   [
     /^DATA_DIR /,
-    'Check the free space (df), the rights and the disk of DATA_DIR. The log line of the same words has the cause.',
+    'Check the free space (df), the rights and the disk of DATA_DIR. The log line with the same text has the cause.',
   ],
-  [/^the history cannot be read/, 'Check Redis or DATA_DIR. The log line of the same words has the cause.'],
+  [/^the history cannot be read/, 'Check Redis or DATA_DIR. The log line with the same text has the cause.'],
   [
     /^the archive /,
-    'Check the database of ARCHIVE_URL. Messages wait in the history until then, at most for HISTORY_TTL.',
+    'Check the database of ARCHIVE_URL. Until it works again, messages wait in the history, for at most HISTORY_TTL.',
   ],
   [
     /^the list of revoked tokens was lost/,
-    'Compare GET /api/tokens/revocations with the latest revocations, and repeat those that are missing. Set appendonly yes.',
+    'Compare the list of GET /api/tokens/revocations with the latest revocations, and repeat the missing ones. Set appendonly yes in Redis.',
   ],
   [
     /^the revoked tokens /,
-    'Check Redis or DATA_DIR. Until then, workers use the list that they read last; the log line has the cause.',
+    'Check Redis or DATA_DIR. Until they can be read, workers use the list that they read last. The log line with the same text has the cause.',
   ],
   [
     /^the sockets are portable/,
-    'Install a binary of uWebSockets.js: the first lines of the log name the command. It is not needed for correctness.',
+    'To have native sockets, install a binary of uWebSockets.js: the first lines of the log name the command. Portable sockets work, but more slowly.',
   ],
   [/^the certificate of TLS_CERT /, 'Renew the files of TLS_CERT and TLS_KEY, and send SIGHUP to the primary.'],
   [
@@ -104,7 +107,7 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   ],
 ];
 
-const OTHER = 'Read the log line of the same words, which has the cause.';
+const OTHER = 'Read the log line with the same text; it has the cause.';
 
 export function withRemedy(problem: string): ProblemWithRemedy {
   return { problem, remedy: remedies.find(([pattern]) => pattern.test(problem))?.[1] ?? OTHER };

@@ -55,7 +55,7 @@ interface Message {
 /**
  * Lists the servers that share a namespace.
  * @param of a server, whose namespace `/` is meant, or a namespace; all servers that share it must run on gjallar
- * @returns the servers; it never rejects because one is silent
+ * @returns the servers that have answered within 5 s; it does not reject if one does not answer
  */
 export async function listServers(of: AnyServer | AnyNamespace): Promise<ReachableServers> {
   const nsp = namespaceOf(of);
@@ -64,7 +64,7 @@ export async function listServers(of: AnyServer | AnyNamespace): Promise<Reachab
 }
 
 /**
- * Does what `serverSideEmit()` does, for some servers alone.
+ * Emits an event to some servers only; otherwise like `serverSideEmit()`.
  *
  * ```
  * const { servers } = await listServers(io);
@@ -73,8 +73,8 @@ export async function listServers(of: AnyServer | AnyNamespace): Promise<Reachab
  * ```
  *
  * @param of a server, whose namespace `/` is meant, or a namespace
- * @param to one target or several: a server gets the event once if it has all properties of one of them. This server gets it,
- *   too, if it is named, where `serverSideEmit()` leaves it out.
+ * @param to one target or several: a server gets the event once if it has all properties of one of them. Unlike with
+ *   `serverSideEmit()`, this server gets the event too if a target names it. A target without properties names no server.
  * @param event the name of the event, to which servers listen with `io.on()`
  * @throws GjallarError BAD_INPUT for an event of Socket.IO itself, such as `connection`, and for an acknowledgement as the last
  *   value: use `serverSideEmit()` for one
