@@ -65,7 +65,7 @@ export const limits = {
   flushMs: option({
     name: 'FLUSH_MS',
     description:
-      'Longest time that a busy worker holds outgoing messages, so that it can send them together, in ms. 0 sends ' +
+      'Longest time in ms that a busy worker holds outgoing messages, so that it can send them together. 0 sends ' +
       'each one at once.',
     default: '25',
     accepts: 'an integer from 0 to 1000',
