@@ -51,6 +51,14 @@ function offsetOfClock(): number {
   }
 }
 
+let ofProcess: (() => number) | undefined;
+
+/** One for all namespaces: finding the fraction takes a millisecond. */
+function timeOfProcess(): () => number {
+  ofProcess ??= preciseTime();
+  return ofProcess;
+}
+
 /**
  * A hybrid logical clock: the time of day, but each tick is later than every tick that this worker has made or heard of.
  * Ticks of different workers can be equal; the worker's id then decides.
@@ -59,7 +67,7 @@ export class HybridClock {
   private last = 0;
 
   /** @param timeMs the time of day in ms, which may jump backwards */
-  constructor(private readonly timeMs: () => number = preciseTime()) {}
+  constructor(private readonly timeMs: () => number = timeOfProcess()) {}
 
   /** The next tick. */
   tick(): number {

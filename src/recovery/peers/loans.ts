@@ -28,7 +28,7 @@ type Part = { streams: StreamState[]; sessions: SessionState[] };
 
 interface Loan {
   readonly parts: Iterator<Part>;
-  timer: NodeJS.Timeout;
+  timer?: NodeJS.Timeout;
 }
 
 /** Gives what this worker keeps to workers of machines that have just started, part by part. */
@@ -50,7 +50,7 @@ export class Loans {
     if (!areHeads(heads) || this.loans.size >= MAX_LOANS) return '';
     const { log } = this.owner;
     const hasAll = await log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
-    return hasAll ? this.next(loan, { parts: this.parts(), timer: setTimeout(() => {}) }) : '';
+    return hasAll ? this.next(loan, { parts: this.parts() }) : '';
   }
 
   private get head(): Head {

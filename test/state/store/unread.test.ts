@@ -1,21 +1,26 @@
 import { expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { eventually } from '../../support/until.js';
-import { onRedis } from '../support/on-redis.js';
+import { onRedis, type Store } from '../support/on-redis.js';
 import { stateOf, storedIn } from '../support/stored.js';
 
 /** What a server has not read in Redis, it does not delete there. */
+
+/** Stores three keys, then stops the server and Redis. */
+async function storeThree({ redis, workers }: Store): Promise<void> {
+  const one = await workers.start();
+  for (const key of ['a', 'b', 'c']) one.room.set(key, key);
+  await one.room.stored();
+  await workers.stopAll();
+  await redis.stop();
+}
 
 const settings = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 onRedis(
   'a server that starts without Redis and forgets deletions takes what Redis has, and deletes none of it',
   async ({ redis, workers }) => {
-    const one = await workers.start();
-    for (const key of ['a', 'b', 'c']) one.room.set(key, key);
-    await one.room.stored();
-    await workers.stopAll();
-    await redis.stop();
+    await storeThree({ redis, workers });
     const two = await workers.start({ maxKeys: 5 });
     for (let key = 0; key < 10; key++) {
       two.room.set(`k${key}`, 1);
@@ -47,11 +52,7 @@ onRedis(
 onRedis(
   'of several servers that start without Redis, all have in the end what Redis has',
   async ({ redis, workers }) => {
-    const one = await workers.start();
-    for (const key of ['a', 'b', 'c']) one.room.set(key, key);
-    await one.room.stored();
-    await workers.stopAll();
-    await redis.stop();
+    await storeThree({ redis, workers });
     const both = [await workers.start({ maxKeys: 5 }), await workers.start({ maxKeys: 5 })];
     for (const { room } of both) {
       for (let key = 0; key < 30; key++) {

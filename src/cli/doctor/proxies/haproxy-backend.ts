@@ -61,3 +61,9 @@ function idsOf(addresses: readonly string[]): number[] {
   }
   return [...ids];
 }
+
+/** The rules that read the key of a client. */
+export const placeRules = (place: string): readonly string[] => [
+  `    # Clients with the same ?${place}= meet on one worker. Clients without it go by their address.`,
+  `    http-request set-var(txn.place) url_param(${place})`,
+];

@@ -1,4 +1,4 @@
-import { backendName } from './haproxy-backend.js';
+import { backendName, placeRules } from './haproxy-backend.js';
 
 /** How many workers the clients of one key can fill. Each adds a backend that lists all workers. */
 const MAX_RANKS = 16;
@@ -21,8 +21,7 @@ export function rankRules(place: string, placeMax: number, ranks: number): strin
     `    http-request set-var(txn.rank) str(${rank}:),concat(,txn.place) if ${condition}`;
   const others = Array.from({ length: ranks - 1 }, (_, index) => index + 1);
   return [
-    `    # Clients with the same ?${place}= meet on one worker. Clients without it go by their address.`,
-    `    http-request set-var(txn.place) url_param(${place})`,
+    ...placeRules(place),
     `    # Each worker gets at most ${placeMax} WebSockets of a key. Further ones go to the next worker in the list.`,
     '    # "show table gjallar" on the stats socket shows the count of each rank and key.',
     setRank(0, '{ req.hdr(upgrade) -i websocket } { var(txn.place) -m len gt 0 }'),

@@ -1,12 +1,11 @@
-import { type Backend, backendOf } from './haproxy-backend.js';
+import { type Backend, backendOf, placeRules } from './haproxy-backend.js';
 import { COUNTS, rankRules, ranksOf } from './haproxy-ranks.js';
 import type { ProxyRequest } from './request.js';
 
 /** HAProxy 2.6 or later. */
 export function haproxy({ place, addresses, check, balanceFactor, placeMax }: ProxyRequest): string {
   const byPlace = [
-    `    # Clients with the same ?${place}= meet on one worker. Clients without it go by their address.`,
-    `    http-request set-var(txn.place) url_param(${place})`,
+    ...placeRules(place),
     '    http-request set-var(txn.place) src unless { var(txn.place) -m len gt 0 }',
   ];
   const backend: Backend = { addresses, check, balanceFactor };
