@@ -119,6 +119,7 @@ export default {
   cells: () => [
     readers(0),
     readers(SLOW),
+    readers(CLIENTS / 2),
     // The 25 MB have room there: nothing may be dropped here.
     {
       label: `a paused reader that later takes ${shown(HELD)} messages of ${shown(HELD_TEXT)} bytes`,
