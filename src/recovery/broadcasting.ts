@@ -124,7 +124,7 @@ export class Broadcasting {
 
   /** Delivers a broadcast that this worker should have received, but only another one has. */
   deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
-    if (number <= this.log.lastOf(sender)) return;
+    if (number <= this.log.headOf(sender).last) return;
     const kept: Mark = [sender, number, at];
     const packet = new EncodedPacket(PacketType.EVENT, this.sender.nsp.name, packets, () =>
       this.writer.decode(packets),

@@ -13,7 +13,6 @@ import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
-import { isAllowedOrigin } from '../engine/limits/origin.js';
 import type { EngineOptions, PlaceBy } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
@@ -35,13 +34,13 @@ import { stateRooms } from '../rooms/state-figures.js';
 import { durableStores, stateStores } from '../rooms/stores.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportBuffers, reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
+import { engineOptionsOf } from './engine-options.js';
 import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import { durableStoreHost, stateStoreHost } from './operator/stores.js';
-import { parameterOf } from './placement/keys.js';
 import { PlaceMover } from './placement/mover.js';
 import { Placement } from './placement/placement.js';
 
@@ -146,28 +145,7 @@ export class MachineWorker implements EngineHost {
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
   optionsFor(given: EngineOptions): EngineOptions {
-    const { config } = this;
-    const { corsOrigin } = config;
-    const isCorsGiven = given.cors !== undefined || given.origins !== undefined;
-    const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    return {
-      maxHttpBufferSize: config.maxPayload,
-      flushMs: config.flushMs,
-      maxBackpressure: config.maxBackpressure,
-      slowPolicy: config.slowPolicy,
-      shedsLoad: true,
-      maxBuffered: Math.floor(config.maxBuffered / config.workers),
-      allowedHosts: config.allowedHosts,
-      rateLimit: config.rateLimit,
-      maxConnectionsPerIp: config.maxConnectionsPerIp,
-      allowEIO3: config.allowEIO3,
-      trustProxy: config.trustProxy,
-      keepAlive: config.keepAlive,
-      ...(config.place !== undefined && { placeBy: parameterOf(config.place) }),
-      ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
-      ...own,
-      idPrefix: idPrefixOf(this.mesh.id, this.machines?.id),
-    };
+    return engineOptionsOf(this.config, given, idPrefixOf(this.mesh.id, this.machines?.id));
   }
 
   created(engine: Engine): void {
@@ -281,14 +259,6 @@ export class MachineWorker implements EngineHost {
 /** Whether this process was forked by a primary of gjallar. */
 export function isOfMachine(): boolean {
   return process.env[MESH_DIRECTORY] !== undefined;
-}
-
-/** The options that let pages of these origins connect. */
-export function corsOptionsOf(origins: readonly string[]): EngineOptions {
-  if (origins.includes('*')) return { origins, cors: { origin: '*' } };
-  const answerFor = (origin: string | undefined, answer: (error: null, isAllowed: boolean) => void) =>
-    answer(null, origin !== undefined && isAllowedOrigin(origin, origins));
-  return { origins, cors: { origin: answerFor } };
 }
 
 /**

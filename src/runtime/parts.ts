@@ -5,7 +5,8 @@ import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';
 import { withNativeRooms } from '../rooms/index.js';
 import type { TemplatedApp } from '../sockets.js';
-import { corsOptionsOf, type MachineWorker } from './machine-worker.js';
+import { corsOptionsOf } from './engine-options.js';
+import type { MachineWorker } from './machine-worker.js';
 
 /** Builds the engine on its app. */
 export function buildEngine(config: Config): { app: TemplatedApp; secure: boolean; engine: Engine } {

@@ -81,11 +81,6 @@ export class PacketLog {
     return [this.worker, ++this.sent, this.nextTime()];
   }
 
-  /** The newest broadcast of a worker. */
-  lastOf(sender: string): number {
-    return this.streams.get(sender)?.last ?? 0;
-  }
-
   /** The number and the time of the newest broadcast of a worker. */
   headOf(sender: string): { last: number; lastAt: number } {
     const { last = 0, lastAt = 0 } = this.streams.get(sender) ?? {};

@@ -269,7 +269,7 @@ export class Peers {
     const sender = this.host.nameOf(id);
     if (sender !== undefined) {
       this.recovery.log.end(sender);
-      const last = this.recovery.log.lastOf(sender);
+      const { last } = this.recovery.log.headOf(sender);
       this.host.tellAll({ type: 'tail', nsp: this.nsp, sender, last });
     }
     this.requests.leave(id);
