@@ -123,7 +123,11 @@ function totals(residents, said) {
     { name: 'reconnects', value: residents.reconnects },
     { name: 'reconnects with the same session', value: residents.recovered },
     { name: 'new sessions because their machine was killed', value: residents.lostWithMachine },
-    { name: 'other new sessions', value: residents.reconnects - residents.recovered - residents.lostWithMachine },
+    {
+      name: 'other new sessions',
+      value: residents.reconnects - residents.recovered - residents.lostWithMachine,
+      most: 0,
+    },
     { name: 'deliveries', value: residents.deliveries, least: 1 },
     { name: 'lost in a session', value: residents.lost(said), most: 0 },
     { name: 'repeated', value: residents.repeated, most: 0 },
