@@ -13,7 +13,7 @@ export const options = {
 const HOSTS = ['first', 'second', 'redis'];
 
 export async function run({ short, seed, times = short ? 1 : 100, minutes = short ? 2 : 180 }) {
-  const options = { seed, times, minutes };
+  const options = { short, seed, times, minutes };
   return (await Promise.all([faultsOnOneHost(options), onTwoHosts(options)])).flat();
 }
 

@@ -20,6 +20,7 @@ const RECOVERY = 30_000;
  * @param {object} options
  * @param {string} options.name
  * @param {Fault[]} options.faults
+ * @param {boolean} options.short with fewer members
  * @param {number} options.times how often each
  * @param {number} options.minutes when to stop, whatever is left
  * @param {number} options.seed
@@ -27,10 +28,10 @@ const RECOVERY = 30_000;
  * @param {(index: number) => string} options.urlOf where a member connects
  * @returns {Promise<import('../support/scenario.js').Figure[]>}
  */
-export async function injectFaults({ name, faults, times, minutes, seed, services, urlOf }) {
+export async function injectFaults({ name, faults, short, times, minutes, seed, services, urlOf }) {
   const random = randomFrom(seed);
-  const rooms = ['north', 'south', 'east', 'west'];
-  const members = new Members(urlOf, { count: 12, rooms, pause: 100 });
+  const rooms = ['north', 'south', 'east', 'west'].slice(0, short ? 3 : 4);
+  const members = new Members(urlOf, { count: short ? 6 : 12, rooms, pause: 100 });
   const held = () => holdings(services.flatMap((service) => service.processes));
   const order = shuffled(
     faults.flatMap((fault) => Array.from({ length: times }, () => fault)),

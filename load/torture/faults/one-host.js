@@ -11,7 +11,7 @@ import { injectFaults } from './inject.js';
 const WORKERS = 2;
 
 /** Faults on one host: history in SQLite, archive in PostgreSQL. */
-export async function faultsOnOneHost({ seed, times, minutes }) {
+export async function faultsOnOneHost({ short, seed, times, minutes }) {
   const directory = mkdtempSync(join(tmpdir(), 'torture-'));
   execFileSync('chmod', ['755', directory]);
   const skipped = [];
@@ -29,7 +29,7 @@ export async function faultsOnOneHost({ seed, times, minutes }) {
     const figures = await injectFaults({
       name: 'one host',
       faults: faultsOf(service, postgres, disk),
-      ...{ seed, times, minutes },
+      ...{ short, seed, times, minutes },
       services: [service],
       urlOf: () => `http://127.0.0.1:${service.port}`,
     });

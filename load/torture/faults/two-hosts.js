@@ -7,12 +7,15 @@ import { SupervisedService } from '../support/supervised-service.js';
 import { injectFaults } from './inject.js';
 
 const PORT = 3000;
-const WORKERS = 2;
+/** Workers of the first host and of the second one. The short form still has two on one host. */
+const WORKERS = [2, 2];
+const WORKERS_SHORT = [2, 1];
 
 /** Faults where Redis joins two hosts. @param {import('../../harness/servers/hosts.js').Hosts} hosts `first`, `second` and `redis` */
-export async function faultsOnTwoHosts(hosts, { seed, times, minutes }) {
+export async function faultsOnTwoHosts(hosts, { short, seed, times, minutes }) {
   const directory = mkdtempSync(join(tmpdir(), 'torture-'));
   const started = [];
+  const workers = short ? WORKERS_SHORT : WORKERS;
   let redis;
   try {
     const folder = (name) => {
@@ -21,16 +24,16 @@ export async function faultsOnTwoHosts(hosts, { seed, times, minutes }) {
     };
     const on = (name) => ({ directory: folder(name), launch: hosts.launcher(name) });
     redis = await Redis.start({ ...on('redis'), host: hosts.addressOf('redis'), port: 6379 });
-    for (const name of ['first', 'second']) {
+    for (const [index, name] of ['first', 'second'].entries()) {
       const address = { HOST: hosts.addressOf(name), PORT: String(PORT) };
-      const environment = { ...address, WORKERS: String(WORKERS), REDIS_URL: redis.url, DRAIN_TIMEOUT: '1s' };
+      const environment = { ...address, WORKERS: String(workers[index]), REDIS_URL: redis.url, DRAIN_TIMEOUT: '1s' };
       started.push(await SupervisedService.start({ ...on(name), environment }));
     }
     const urls = ['first', 'second'].map((name) => `http://${hosts.addressOf(name)}:${PORT}`);
     return await injectFaults({
       name: 'two hosts',
       faults: faultsOf(hosts, redis),
-      ...{ seed, times, minutes },
+      ...{ short, seed, times, minutes },
       services: started,
       urlOf: (index) => urls[index % 2],
     });

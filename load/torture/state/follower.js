@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { io } from 'socket.io-client';
 
 /**
@@ -57,7 +58,7 @@ export class Follower {
   /** The keys that it shows otherwise than they are. */
   wrong(state) {
     const keys = new Set([...this.shown.keys(), ...state.keys()]);
-    return [...keys].filter((key) => JSON.stringify(this.shown.get(key)) !== JSON.stringify(state.get(key)));
+    return [...keys].filter((key) => !isDeepStrictEqual(this.shown.get(key), state.get(key)));
   }
 
   #receive(changes, { version, snapshot }) {

@@ -11,7 +11,7 @@ export const about =
   'state rooms under random changes, slow clients, returns and killed workers: who shows what is not so';
 
 export const options = {
-  'times n': 'number of changes (100,000; 3,000 with --short)',
+  'times n': 'number of changes (100,000; 1,000 with --short, 1,500 with a store)',
   'minutes n': 'time limit (60; 1 with --short)',
   'bus name': `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
   store: 'keeps the room in Redis, which fails now and then; all workers end and start again',
@@ -23,25 +23,34 @@ export function check({ bus }) {
   if (bus !== undefined && !buses.includes(bus)) throw new UsageError(`--bus must be one of ${buses.join(', ')}`);
 }
 
-const WORKERS = 2;
+/** Workers of the first machine, and of the second one if there is one. */
+const WORKERS = [2, 2];
+/** The short form, where the store needs new workers again and again: still two on one machine, and two machines. */
+const WORKERS_SHORT = [2, 1];
 const CLIENTS = 12;
 /** Changes between two quiet points, and in one message to a worker. */
 const PHASE = 1000;
+const PHASE_SHORT = 500;
 const BATCH = 25;
+/** How often a message to a worker comes with something that happens to a client. The short form has few messages. */
+const DISTURBANCE = 0.2;
+const DISTURBANCE_SHORT = 0.5;
 /** After this time without changes, everybody must show the same, in ms. */
 const MAX_QUIET_MS = 30_000;
 
-export async function run({ short, seed, times = short ? 3000 : 100_000, minutes = short ? 1 : 60, own = {} }) {
+export async function run({ short, seed, times, minutes = short ? 1 : 60, own = {} }) {
   const end = Date.now() + minutes * 60_000;
   const bus = await startBus(own.bus);
   const random = randomFrom(seed);
   const store = own.store ? await Store.start(random) : undefined;
+  // Every kind of event occurs in the first two phases; with a store, in the first three.
+  const changes = times ?? (short ? (store ? 3 : 2) * PHASE_SHORT : 100_000);
   const cluster = new Cluster(bus, store?.url);
-  const trial = new Trial(cluster, random, store);
+  const trial = new Trial(cluster, random, { store, short });
   try {
     await trial.start();
-    while (trial.model.changes < times && Date.now() < end) {
-      progress(`${trial.model.changes} of ${times}`);
+    while (trial.model.changes < changes && Date.now() < end) {
+      progress(`${trial.model.changes} of ${changes}`);
       await trial.phase();
     }
     return trial.figures();
@@ -64,13 +73,15 @@ class Trial {
   #pauses = 0;
   #wrong = [];
   #store;
+  #isShort;
   #stops = 0;
   #fault;
 
-  constructor(cluster, random, store) {
+  constructor(cluster, random, { store, short }) {
     this.#cluster = cluster;
     this.#random = random;
     this.#store = store;
+    this.#isShort = short;
     this.model = new Model(random);
   }
 
@@ -89,19 +100,21 @@ class Trial {
 
   /** Changes, with faults in between, and then a quiet point. */
   async phase() {
-    const end = this.model.changes + PHASE;
-    // Every second phase, workers are killed: one, or two at once.
+    const length = this.#isShort ? PHASE_SHORT : PHASE;
+    const disturbance = this.#isShort ? DISTURBANCE_SHORT : DISTURBANCE;
+    const end = this.model.changes + length;
+    // Every second phase, workers are killed: one, or two at once, which the only time of the short form is.
     const turn = this.#phases++ % 4;
-    const kills = turn % 2 === 0 ? 0 : 1 + Math.floor(this.#random() * 2);
+    const kills = turn % 2 === 0 ? 0 : this.#isShort ? 2 : 1 + Math.floor(this.#random() * 2);
     const isStop = this.#store !== undefined && turn === 2;
-    const killAt = this.model.changes + this.#random() * PHASE;
+    const killAt = this.model.changes + this.#random() * length;
     let isDue = kills > 0 || isStop;
     if (this.#store && turn === 0) this.#fault = this.#store.fail();
     while (this.model.changes < end) {
       const { workers } = this.#cluster;
       const worker = this.#one(workers);
       const sent = worker.call('batch', this.model.changesOf(worker, workers, BATCH));
-      if (this.#random() < 0.2) this.#disturbOne();
+      if (this.#random() < disturbance) this.#disturbOne();
       if (isDue && this.model.changes >= killAt) {
         isDue = false;
         if (isStop) await this.#restartAll();
@@ -113,7 +126,8 @@ class Trial {
     }
     await this.#fault;
     await this.#quiet();
-    if (!this.#store || turn % 2 === 1) return;
+    // In the short form, a phase has one stop of all workers at most.
+    if (!this.#store || turn % 2 === 1 || (this.#isShort && isStop)) return;
     // Nothing is on its way any more: all of it must be there again.
     await this.#restartAll(true);
     await this.#quiet();
@@ -145,8 +159,9 @@ class Trial {
   }
 
   async #startAll() {
+    const counts = this.#isShort && this.#store ? WORKERS_SHORT : WORKERS;
     for (let machine = 0; machine < this.#cluster.machines; machine++) {
-      for (let at = 0; at < WORKERS; at++) await this.#cluster.start(machine);
+      for (let at = 0; at < counts[machine]; at++) await this.#cluster.start(machine);
     }
   }
 
