@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_ROOMS } from '../../src/chat/handlers/join.js';
+import type { ChatMessage } from '../../src/chat/protocol.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
-import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
+import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { StateApi } from './support/states.js';
 
 let server: RunningServer;
 let client: ChatClient;
@@ -95,4 +97,35 @@ test('a message longer than MAX_PAYLOAD costs its sender the connection, and nob
   const gone = new Promise((resolve) => loud.once('disconnect', resolve));
   loud.emit('echo', 'x'.repeat(1_000_001));
   expect(await gone).toMatch(/^transport (close|error)$/);
+});
+
+describe('a server without history and state rooms', () => {
+  const API_KEY = 'a-key-of-the-test';
+  let bare: RunningServer;
+  let member: ChatClient;
+  beforeAll(async () => {
+    bare = await startServer({ WORKERS: '1', HISTORY_TTL: '0', STATE_MAX_ROOMS: '0', API_KEY });
+    member = connect(bare.url);
+    await connected(member);
+  });
+  afterAll(async () => {
+    member.disconnect();
+    await bare.stop();
+  });
+
+  test('HISTORY_TTL=0: messages go to those who are there, and a page is refused', async () => {
+    expect(expectOk(await member.emitWithAck('join', 'hall'))).not.toHaveProperty('offset');
+    const heard = nextEvent<[ChatMessage]>(member, 'message');
+    expectOk(await member.emitWithAck('message', { room: 'hall', text: 'hi' }));
+    expect((await heard)[0].text).toBe('hi');
+    expect(await member.emitWithAck('history', { room: 'hall' })).toMatchObject({ code: 'HISTORY_OFF' });
+  });
+
+  test('STATE_MAX_ROOMS=0 turns state rooms off', async () => {
+    expect(await member.emitWithAck('watch', { room: 'a' })).toMatchObject({ code: 'STATE_OFF' });
+    expectOk(await member.emitWithAck('unwatch', 'a'));
+    const api = new StateApi(bare.url, API_KEY);
+    expect(await api.put('a', 'k', 1)).toMatchObject({ code: 'STATE_OFF' });
+    expect(await api.get('a')).toMatchObject({ code: 'STATE_OFF' });
+  });
 });

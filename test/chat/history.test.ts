@@ -1,20 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ChatMessage, DirectMessage } from '../../src/chat/protocol.js';
-import {
-  type ChatClient,
-  connect,
-  disconnectAll,
-  expectOk,
-  nextEvent,
-  upgraded,
-  workersOf,
-} from '../support/clients.js';
+import { type ChatClient, connect, disconnectAll, expectOk, upgraded, workersOf } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer({ WORKERS: '3' });
+  server = await startServer({ WORKERS: '2' });
 });
 afterEach(disconnectAll);
 afterAll(() => server.stop());
@@ -142,18 +134,4 @@ describe('direct messages', () => {
     await upgraded(client);
     return client;
   }
-});
-
-describe('without a history', () => {
-  test('messages go to those who are there, and a page is refused', async () => {
-    const bare = await startServer({ HISTORY_TTL: '0' });
-    const client = connect(bare.url);
-    expect(expectOk(await client.emitWithAck('join', 'hall'))).not.toHaveProperty('offset');
-    const heard = nextEvent<[ChatMessage]>(client, 'message');
-    expectOk(await client.emitWithAck('message', { room: 'hall', text: 'hi' }));
-    expect((await heard)[0].text).toBe('hi');
-    expect(await client.emitWithAck('history', { room: 'hall' })).toMatchObject({ code: 'HISTORY_OFF' });
-    disconnectAll();
-    await bare.stop();
-  });
 });

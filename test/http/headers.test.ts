@@ -166,12 +166,18 @@ describe('what comes with every answer', () => {
   );
 });
 
-test('without CORS_ORIGIN no other page may read anything, and with * all may', async () => {
-  const [none, all] = await Promise.all([
-    startServer({ WORKERS: '1', API_KEY }),
-    startServer({ WORKERS: '1', API_KEY, CORS_ORIGIN: '*' }),
-  ]);
-  try {
+describe('servers with other settings', () => {
+  let none: RunningServer;
+  let all: RunningServer;
+  beforeAll(async () => {
+    [none, all] = await Promise.all([
+      startServer({ WORKERS: '1', API_KEY, DEMO_PAGE: 'off' }),
+      startServer({ WORKERS: '1', API_KEY, CORS_ORIGIN: '*' }),
+    ]);
+  });
+  afterAll(() => Promise.all([none.stop(), all.stop()]));
+
+  test('without CORS_ORIGIN no other page may read anything, and with * all may', async () => {
     for (const path of ['/api/stats', '/gjallar-client.js']) {
       const headers = { Origin: ORIGIN };
       const refused = await fetch(none.url + path, { headers });
@@ -180,7 +186,11 @@ test('without CORS_ORIGIN no other page may read anything, and with * all may', 
     }
     const { status } = await fetch(`${none.url}/api/stats`, { method: 'OPTIONS', headers: { Origin: ORIGIN } });
     expect(status).toBe(405);
-  } finally {
-    await Promise.all([none.stop(), all.stop()]);
-  }
+  });
+
+  test('DEMO_PAGE=off leaves the client helper and the bundle, and no page', async () => {
+    const status = async (path: string) => (await fetch(none.url + path)).status;
+    const paths = ['/', '/index.html', '/app.js', '/style.css', '/gjallar-client.js', '/socket.io/socket.io.min.js'];
+    expect(await Promise.all(paths.map(status))).toEqual([404, 404, 404, 404, 200, 200]);
+  });
 });

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import type { Socket } from 'socket.io-client';
 import { launchBrowser } from '../support/browser.js';
 import { connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { violations } from './support/axe.js';
-import { User } from './support/user.js';
+import { type Settings, User } from './support/user.js';
 
 const account = { username: 'ops', password: 'pass word' };
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -52,11 +52,11 @@ describe('the page of the operator', () => {
     for (const room of rooms) expectOk(await client.emitWithAck('message', { room, text: 'hello' }));
   }
 
-  async function visit(options: BrowserContextOptions = {}): Promise<User> {
+  async function visit(settings: Settings = {}): Promise<User> {
     // The page lists those who have sent something lately.
     for (const client of clients.values())
       if (client.connected) client.emit('message', { room: 'hall', text: 'hello' });
-    const user = await User.visit(browser, `${admin}/admin`, { httpCredentials: account, ...options });
+    const user = await User.visit(browser, `${admin}/admin`, { httpCredentials: account, ...settings });
     users.push(user);
     await user.sees('#state', /Ready|Degraded/);
     return user;
@@ -164,6 +164,8 @@ describe('the page of the operator', () => {
     expect(reads).toEqual([`${admin}/admin/fence`]);
     await hide('visible');
     await until(() => reads.includes(`${admin}/api/overview`));
+    // Its clock stays as it is.
+    await user.context.close();
   });
 
   test('asks for the password, and is not part of the public port', async () => {

@@ -6,7 +6,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** What axe finds, its best practices included, as `rule: selector`. */
 export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   return page.evaluate(async () => {
     type Axe = { run(): Promise<{ violations: { id: string; nodes: { target: unknown[] }[] }[] }> };
     const { violations: found } = await (globalThis as unknown as { axe: Axe }).axe.run();

@@ -1,38 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import { beforeAll, expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
-import { launchBrowser } from '../support/browser.js';
-import { type RunningServer, startServer } from '../support/server.js';
-import { violations } from './support/axe.js';
-import { User } from './support/user.js';
+import { violations } from '../support/axe.js';
+import type { Demo } from '../support/demo.js';
+import type { Settings } from '../support/user.js';
 
-describe('reading on the demo page', () => {
-  let browser: Browser;
-  let server: RunningServer;
-  const users: User[] = [];
-
+export function readingTests(demo: Demo): void {
   beforeAll(async () => {
-    server = await startServer({ WORKERS: '1' });
-    browser = await launchBrowser();
-    const socket = io(server.url, { auth: { name: 'Writer' } });
+    const socket = io(demo.server.url, { auth: { name: 'Writer' } });
     await socket.emitWithAck('join', 'long');
     for (let number = 1; number <= 130; number += 1) {
       await socket.emitWithAck('message', { room: 'long', text: `message ${number}` });
     }
     socket.disconnect();
   });
-  afterEach(async () => {
-    const complaints = users.flatMap((user) => user.complaints);
-    await Promise.all(users.splice(0).map((user) => user.close()));
-    expect(complaints).toEqual([]);
-  });
-  afterAll(() => server?.stop());
 
-  async function join(room: string, options?: object): Promise<User> {
-    const user = await User.join(browser, `${server.url}/#${room}`, 'Astrid', options);
-    users.push(user);
-    return user;
-  }
+  const join = (room: string, settings?: Settings) => demo.join(room, 'Astrid', settings);
 
   test('older messages come when the reader scrolls up, and what one reads stays in its place', async () => {
     const user = await join('long');
@@ -56,7 +38,7 @@ describe('reading on the demo page', () => {
   test('a reader at the bottom follows a room with traffic, and one who scrolls up does not', async () => {
     const user = await join('busy');
     const { page } = user;
-    const socket = io(server.url, { auth: { name: 'Writer' } });
+    const socket = io(demo.server.url, { auth: { name: 'Writer' } });
     await socket.emitWithAck('join', 'busy');
     const line = 'several words, so that a message takes more than one line on the page. '.repeat(4);
     const say = async (from: number, to: number) => {
@@ -129,7 +111,7 @@ describe('reading on the demo page', () => {
     ['wide and dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
     ['narrow', { viewport: { width: 390, height: 760 } }],
     ['low', { viewport: { width: 320, height: 256 } }],
-  ])('axe finds nothing on a %s page, with messages, people and dialog', async (view, options) => {
+  ] as const)('axe finds nothing on a %s page, with messages, people and dialog', async (view, options) => {
     const user = await join(view.replaceAll(' ', '-'), options);
     await user.types('Look at https://example.com/');
     await user.hears('Look at https://example.com/');
@@ -161,4 +143,4 @@ describe('reading on the demo page', () => {
     });
     expect(colours).toEqual({ text: colours.text, word: colours.text, state: colours.text });
   });
-});
+}

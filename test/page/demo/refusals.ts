@@ -1,37 +1,26 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import type { Browser } from 'playwright-core';
-import { launchBrowser } from '../support/browser.js';
-import { type RunningServer, startServer } from '../support/server.js';
-import { User } from './support/user.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import type { Demo } from '../support/demo.js';
+import type { User } from '../support/user.js';
 
 const secret = 'a secret of more than thirty-two bytes';
 
-function tokenFor(sub: string, rooms?: object, lifetime = '1h'): Promise<string> {
-  const token = new SignJWT({ sub, ...(rooms && { rooms }) }).setProtectedHeader({ alg: 'HS256' });
+function tokenFor(claims: { sub: string; name?: string; rooms?: object }, lifetime = '1h'): Promise<string> {
+  const token = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' });
   return token.setExpirationTime(lifetime).sign(new TextEncoder().encode(secret));
 }
 
-describe('what the demo page says when the server refuses', () => {
-  let browser: Browser;
+export function refusalTests(demo: Demo): void {
   let server: RunningServer;
-  const users: User[] = [];
-
   beforeAll(async () => {
     server = await startServer({ WORKERS: '1', JWT_SECRET: secret });
-    browser = await launchBrowser();
-  });
-  afterEach(async () => {
-    const complaints = users.flatMap((user) => user.complaints);
-    await Promise.all(users.splice(0).map((user) => user.close()));
-    expect(complaints).toEqual([]);
   });
   afterAll(() => server?.stop());
 
   /** A user that the server has asked for a token. */
   async function askedForToken(room: string): Promise<User> {
-    const user = await User.visit(browser, `${server.url}/#${room}`);
-    users.push(user);
+    const user = await demo.visit(`${server.url}/#${room}`);
     user.serverAway = true;
     await user.entersAs('Astrid');
     await user.sees('#entry-problem', 'This server requires a token.');
@@ -42,7 +31,7 @@ describe('what the demo page says when the server refuses', () => {
     const user = await askedForToken('tokens');
     await user.entersToken('not a token');
     await user.sees('#entry-problem', 'does not accept this token');
-    await user.entersToken(await tokenFor('user-7'));
+    await user.entersToken(await tokenFor({ sub: 'user-7' }));
     await user.seesPerson('user-7');
     await user.sees('#me-name', /^user-7$/);
     await user.types('It is me.');
@@ -61,18 +50,18 @@ describe('what the demo page says when the server refuses', () => {
 
   test('an expired token ends the connection, and the banner asks for a new one', async () => {
     const user = await askedForToken('expiry');
-    await user.entersToken(await tokenFor('user-8', undefined, '3s'));
+    await user.entersToken(await tokenFor({ sub: 'user-8' }, '3s'));
     await user.seesPerson('user-8');
     await user.sees('#banner-text', 'Your token has expired.');
     expect(await user.page.locator('#entry').isVisible()).toBe(false);
     await user.page.getByRole('button', { name: 'Enter a token' }).click();
-    await user.entersToken(await tokenFor('user-8'));
+    await user.entersToken(await tokenFor({ sub: 'user-8' }));
     await user.sees('#state', 'Connected');
   });
 
   test('a room that the token does not allow is not opened again', async () => {
     const user = await askedForToken('ops');
-    await user.entersToken(await tokenFor('user-9', { join: ['lobby', 'read'], publish: ['lobby'] }));
+    await user.entersToken(await tokenFor({ sub: 'user-9', rooms: { join: ['lobby', 'read'], publish: ['lobby'] } }));
     await user.sees('#banner-text', 'You cannot enter ops: Your token does not allow this in this room.');
     await user.types('Hello?');
     await user.sees('#outbox .item-status', 'Your token does not allow this');
@@ -91,15 +80,30 @@ describe('what the demo page says when the server refuses', () => {
     await user.page.getByRole('button', { name: 'Edit' }).click();
     expect(await user.page.locator('#draft').inputValue()).toBe('Once only');
   });
-});
 
-test('DEMO_PAGE=off leaves the client helper and the bundle, and no page', async () => {
-  const server = await startServer({ WORKERS: '1', DEMO_PAGE: 'off' });
-  try {
-    const status = async (path: string) => (await fetch(server.url + path)).status;
-    const paths = ['/', '/index.html', '/app.js', '/style.css', '/gjallar-client.js', '/socket.io/socket.io.min.js'];
-    expect(await Promise.all(paths.map(status))).toEqual([404, 404, 404, 404, 200, 200]);
-  } finally {
-    await server.stop();
-  }
-});
+  test('shows display names with the identities behind them', async () => {
+    const join = async (claims: { sub: string; name: string }) => {
+      const user = await askedForToken('names');
+      await user.entersToken(await tokenFor(claims));
+      await user.seesPerson(claims.sub);
+      return user;
+    };
+    // One after the other, because a busy server may leave presence events out.
+    const mallory = await join({ sub: 'user-2', name: 'Ann Other' });
+    const ann = await join({ sub: 'user-1', name: 'Ann Other' });
+    await ann.seesPerson('user-2');
+    const people = ann.page.locator('#people-list .name');
+    expect(await people.allTextContents()).toEqual(['Ann Other user-1', 'Ann Other user-2']);
+    expect(await people.evaluateAll((nodes) => nodes.map((node) => node.getAttribute('title')))).toEqual([
+      'user-1',
+      'user-2',
+    ]);
+    await mallory.types('It is me.');
+    await ann.hears('It is me.');
+    const sender = ann.page.locator('#messages .sender');
+    expect([await sender.textContent(), await sender.getAttribute('title')]).toEqual(['Ann Other user-2', 'user-2']);
+    // After a reload, the message arrives before the names.
+    await ann.page.reload();
+    await sender.filter({ hasText: 'Ann Other' }).waitFor();
+  });
+}

@@ -1,24 +1,9 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { root } from '../server/support/package.js';
-import { launchBrowser } from '../support/browser.js';
-import { startServer } from '../support/server.js';
-import { violations } from './support/axe.js';
-import { User } from './support/user.js';
-
-const KEY = 'a-key-of-the-test';
-
-let browser: Browser;
-let server: Awaited<ReturnType<typeof startServer>>;
-
-beforeAll(async () => {
-  server = await startServer({ API_KEY: KEY });
-  browser = await launchBrowser();
-});
-
-afterAll(() => server?.stop());
+import { expect, test } from '@jest/globals';
+import { root } from '../../server/support/package.js';
+import { violations } from '../support/axe.js';
+import type { Demo } from '../support/demo.js';
 
 /** What a program of Node.js prints that ends by itself. */
 async function printed(program: string): Promise<string> {
@@ -30,20 +15,20 @@ async function printed(program: string): Promise<string> {
 }
 
 /** Does what a command line of curl does. */
-function requested(command: string): Promise<Response> {
+function requested(command: string, key: string): Promise<Response> {
   const [, method, url] = command.match(/^curl -X (\S+) (\S+)/)!;
   const [name, value] = command
     .match(/-H "(.+?)"/)![1]!
-    .replace('$API_KEY', KEY)
+    .replace('$API_KEY', key)
     .split(': ');
   return fetch(`http://${url}`, { method, headers: { [name!]: value! }, body: command.match(/-d '(.+)'/)![1]! });
 }
 
-test.each([1280, 390])(
-  'the chat leads to the page about own clients, which fits %i pixels, and whose examples work',
-  async (width) => {
-    const user = await User.join(browser, server.url, 'Astrid', { viewport: { width, height: 800 } });
-    try {
+export function helpTests(demo: Demo, key: string): void {
+  test.each([1280, 390])(
+    'the chat leads to the page about own clients, which fits %i pixels, and whose examples work',
+    async (width) => {
+      const user = await demo.joinAt(demo.server.url, 'Astrid', { viewport: { width, height: 800 } });
       if (width < 1000) await user.page.locator('#people-toggle').click();
       await user.page.getByRole('link', { name: 'Connect your own client' }).click();
       await user.page.getByRole('heading', { name: 'Connect your own client' }).waitFor();
@@ -51,30 +36,25 @@ test.each([1280, 390])(
       expect(await user.page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
 
       const blocks = await user.page.locator('pre').allTextContents();
-      const [socketIo, , curl] = blocks.map((block) => block.replaceAll('localhost:3000', new URL(server.url).host));
+      const [socketIo, , curl] = blocks.map((block) =>
+        block.replaceAll('localhost:3000', new URL(demo.server.url).host),
+      );
       const heard = "const heard = new Promise((resolve) => socket.on('message', resolve));\n";
       const program = socketIo!.replace("await socket.emitWithAck('message'", `${heard}$&`);
       expect(await printed(`${program}\nawait heard;\nsocket.close();`)).toBe('Ada Hello!\n');
-      expect(await (await requested(curl!)).json()).toMatchObject({ ok: true });
+      expect(await (await requested(curl!, key)).json()).toMatchObject({ ok: true });
 
       await user.page.getByRole('link', { name: 'description of the HTTP API' }).click();
       expect(await user.page.textContent('body')).toContain('"openapi"');
-      expect(user.complaints).toEqual([]);
-    } finally {
-      await user.close();
-    }
-  },
-);
+    },
+  );
 
-test('its plain WebSocket works in a browser', async () => {
-  const user = await User.visit(browser, `${server.url}/help.html`);
-  try {
+  test('its plain WebSocket works in a browser', async () => {
+    const user = await demo.visit(`${demo.server.url}/help.html`);
     const block = (await user.page.locator('pre').nth(1).textContent())!;
     const said = user.page.waitForEvent('console', (message) => message.text() === 'Hello!');
-    const code = block.replace('localhost:3000', new URL(server.url).host);
+    const code = block.replace('localhost:3000', new URL(demo.server.url).host);
     await user.page.evaluate(code);
     await said;
-  } finally {
-    await user.close();
-  }
-});
+  });
+}
