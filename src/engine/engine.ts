@@ -167,10 +167,11 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
   onRequest(exchange: HttpExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
-    if (sid && !this.findSession(sid) && this.relay?.request(sid, exchange)) return;
+    const passOn = (id: string) => this.relay?.request(id, exchange) ?? false;
+    if (sid && !this.findSession(sid) && passOn(sid)) return;
     const isLate = sid !== undefined && exchange.request.method === 'GET' && this.latePolls.take(sid);
     if (isLate) return this.admission.runMiddleware(exchange, () => this.handshake.endPoll(exchange));
-    this.admission.admit(exchange, false, () => {
+    this.admission.admit(exchange, false, passOn, () => {
       if (sid) this.sessions.get(sid)!.polling!.onRequest(exchange);
       else void this.handshake.polling(exchange);
     });
@@ -180,8 +181,9 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
   onUpgrade(exchange: UpgradeExchange): void {
     if (exchange.finished) return;
     const { sid } = exchange.request._query;
-    if (sid && !this.findSession(sid) && this.relay?.upgrade(sid, exchange)) return;
-    this.admission.admit(exchange, true, () => {
+    const passOn = (id: string) => this.relay?.upgrade(id, exchange) ?? false;
+    if (sid && !this.findSession(sid) && passOn(sid)) return;
+    this.admission.admit(exchange, true, passOn, () => {
       if (sid) this.handshake.upgrade(exchange, this.sessions.get(sid)!);
       else void this.handshake.webSocket(exchange);
     });

@@ -28,20 +28,26 @@ export class Admission {
     private readonly emit: (event: 'connection_error', details: object) => void,
   ) {}
 
-  /** Calls `next` if the request is admitted, and answers it otherwise. */
-  admit(exchange: HttpExchange, isUpgrade: boolean, next: () => void): void {
+  /**
+   * Calls `next` if the request is admitted, and answers it otherwise.
+   * @param passOn passes a request on whose session has moved to another worker; returns false if it has not
+   */
+  admit(exchange: HttpExchange, isUpgrade: boolean, passOn: (sid: string) => boolean, next: () => void): void {
     const { request } = exchange;
-    if (this.load.level >= 2 && !request._query.sid) return this.refuseBy(exchange, 'OVERLOADED');
-    if (this.addresses && !request._query.sid && request.method === 'GET') {
+    const { sid } = request._query;
+    if (this.load.level >= 2 && !sid) return this.refuseBy(exchange, 'OVERLOADED');
+    if (this.addresses && !sid && request.method === 'GET') {
       const refused = this.addresses.checkConnectionRate(request.connection.remoteAddress);
       if (refused) return this.refuseBy(exchange, refused);
     }
     this.runMiddleware(exchange, () => {
+      // Middleware may wait for a store, and the session's WebSocket does not wait for it.
+      if (sid && !this.sessions.has(sid) && passOn(sid)) return;
       const refusal = verify(request, isUpgrade, this.settings.transports, this.sessions);
       if (refusal) return this.refuse(exchange, refusal);
       const { allowRequest, origins, trustProxy } = this.settings;
       if (isForeign(request, origins, trustProxy > 0)) return this.refuseBy(exchange, 'ORIGIN_FORBIDDEN');
-      if (!allowRequest || request._query.sid) return next();
+      if (!allowRequest || sid) return next();
       allowRequest(request, (message, success) => {
         if (success) next();
         else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });

@@ -133,6 +133,27 @@ test('express-session finds the session of a client that has moved', async () =>
   webSocket.terminate();
 });
 
+test('requests that middleware holds while their session moves follow it', async () => {
+  const [from, to] = workers as [Worker, Worker];
+  const held: (() => void)[] = [];
+  from.engine.use((request, _response, next) => {
+    if (request._query.sid) held.push(next);
+    else next();
+  });
+  const connected = once(to.io, 'connection');
+  const { sid } = JSON.parse((await (await fetch(`http://${from.url}&transport=polling`)).text()).slice(1));
+  const polling = `http://${from.url}&transport=polling&sid=${sid}`;
+  const requests = [fetch(polling, { method: 'POST', body: '40' }), fetch(polling)];
+  while (held.length < 2) await turn();
+  const webSocket = new WebSocket(`ws://${to.url}&transport=websocket&sid=${sid}`);
+  await once(webSocket, 'open');
+  for (const next of held) next();
+  const [posted, polled] = await Promise.all(requests.map(async (request) => (await request).text()));
+  const [socket] = await connected;
+  expect([posted, polled]).toEqual(['ok', `40{"sid":"${socket.id}"}`]);
+  webSocket.terminate();
+});
+
 test('a client whom middleware rejects after the move is turned away', async () => {
   workers[1]!.engine.use((request, _response, next) => next(request._query.sid ? undefined : new Error('no')));
   await expect(move()).rejects.toThrow('400');
