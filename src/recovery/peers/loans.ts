@@ -1,7 +1,6 @@
 import type { RecoveryHost } from '../host.js';
 import type { StreamState } from '../kept/stream-state.js';
 import { encodeMessage, type LoanQuestion, type SessionState } from '../messages.js';
-import type { ForeignMessage } from '../returns/missed.js';
 import type { Owner } from './owner.js';
 import { sessionState } from './session-state.js';
 
@@ -36,7 +35,7 @@ export class Loans {
   private readonly loans = new Map<string, Loan>();
 
   constructor(
-    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'sessions'> & { readonly foreign: readonly ForeignMessage[] },
+    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'sessions' | 'foreign'>,
     private readonly host: Pick<RecoveryHost, 'name'>,
   ) {}
 
@@ -61,7 +60,7 @@ export class Loans {
 
   /** Messages without a number are not part of a history. */
   private get since(): number {
-    return Math.max(this.owner.log.since, this.owner.foreign.at(-1)?.at ?? 0);
+    return Math.max(this.owner.log.since, this.owner.foreign.lastAt);
   }
 
   private next(name: string, loan: Loan): string {

@@ -4,6 +4,7 @@ import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
 import { Waits } from '../../../src/recovery/kept/waits.js';
 import { decodeOffset, encodeOffset } from '../../../src/recovery/offset.js';
+import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
 import { missedBy, returningOf } from '../../../src/recovery/returns/missed.js';
 
 afterEach(() => {
@@ -170,17 +171,19 @@ test('an offset that a worker has named counts if the client has answered a ping
     return returningOf(session, decodeOffset(offset)!, offset);
   };
   const returning = back(at + 10, sent)!;
-  expect(missedBy(returning, log, [])?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
-    ['1', 3],
-    [undefined, 1],
-  ]);
+  expect(missedBy(returning, log, new ForeignMessages())?.map(({ sender, packet }) => [sender, packet.number])).toEqual(
+    [
+      ['1', 3],
+      [undefined, 1],
+    ],
+  );
   // The next worker compares with the later offset, too.
   expect(returning.resumedFrom).toBe(named);
   // The client may have missed what was sent before to it alone.
   expect(back(at + 9, sent)).toBeUndefined();
   const complete = encodeOffset(at, '1', 5, [['1', 1]]);
   const behind = back(at + 9, complete)!;
-  expect(missedBy(behind, log, [])?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
+  expect(missedBy(behind, log, new ForeignMessages())?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
     ['1', 2],
     ['1', 3],
     [undefined, 1],

@@ -55,6 +55,35 @@ export async function joinMesh(
   };
 }
 
+/** The same for a worker of a machine that Redis connects with others. */
+export async function joinMachine(
+  choice: BackplaneChoice,
+  directory: string,
+  id: number,
+  others: readonly number[],
+  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+) {
+  const mesh = new Mesh(id, directory);
+  await mesh.listen();
+  await mesh.join(others);
+  const open = await loadBackplane(choice);
+  const bus = open({
+    links: linksFor(mesh, kinds.bus),
+    machine: 'machine-',
+    window: ownWindow(),
+    prefix: 'socket.io',
+    events: quiet,
+    recovery: { links: linksFor(mesh, kinds.recovery) },
+  });
+  return {
+    ...bus,
+    close: () => {
+      bus.close();
+      mesh.close();
+    },
+  };
+}
+
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
 export async function joinRedis(
   redisUrl: string,
