@@ -23,7 +23,8 @@ export function* parted(
   state: StreamState,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Iterable<[part: StreamState, bytes: number]> {
-  const { packets } = state;
+  // A stream takes what it drops out of its own list, also while the parts are on their way.
+  const packets = [...state.packets];
   if (packets.length === 0) yield [state, STATE_BYTES];
   let { last, lastAt } = state;
   for (let end = packets.length; end > 0; ) {

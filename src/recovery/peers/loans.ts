@@ -27,6 +27,8 @@ type Part = { streams: StreamState[]; sessions: SessionState[] };
 
 interface Loan {
   readonly parts: Iterator<Part>;
+  /** This worker has not received yet what the loan must have. */
+  isWaiting: boolean;
   timer?: NodeJS.Timeout;
 }
 
@@ -45,11 +47,18 @@ export class Loans {
     if (of === undefined) return this.head;
     if (of !== this.host.name || typeof loan !== 'string') return '';
     const known = this.loans.get(loan);
-    if (known) return this.next(loan, known);
+    if (known) return known.isWaiting ? '' : this.next(loan, known);
     if (!areHeads(heads) || this.loans.size >= MAX_LOANS) return '';
-    const { log } = this.owner;
-    const hasAll = await log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
-    return hasAll ? this.next(loan, { parts: this.parts() }) : '';
+    const started: Loan = { parts: this.parts(), isWaiting: true };
+    this.loans.set(loan, started);
+    const hasAll = await this.owner.log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
+    // Closed meanwhile, or behind.
+    if (!hasAll || !this.loans.delete(loan)) {
+      this.loans.delete(loan);
+      return '';
+    }
+    started.isWaiting = false;
+    return this.next(loan, started);
   }
 
   private get head(): Head {

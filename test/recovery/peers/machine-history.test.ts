@@ -166,3 +166,34 @@ test('malformed questions and more than 64 loans get an empty answer', async () 
   for (let loan = 0; loan < 64; loan++) expect(await loans.answer({ of: 'a', loan: `${loan}` })).not.toBe('');
   expect(await loans.answer({ of: 'a', loan: 'more' })).toBe('');
 });
+
+test('loans that wait for broadcasts count among the 64, too', async () => {
+  const { loans } = worker('a');
+  send(worker('b').log, 'b', 1, 1);
+  const heads: [string, number][] = [['b', 1]];
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, loan) => loans.answer({ of: 'a', loan: `${loan}`, heads })),
+  );
+  expect(answers.filter((answer) => answer !== '').length).toBe(64);
+});
+
+test('a question that is repeated while its loan waits gets an empty answer', async () => {
+  const { loans, log } = worker('a');
+  const question = { of: 'a', loan: 'x', heads: [['b', 1]] };
+  const first = loans.answer(question);
+  expect(await loans.answer(question)).toBe('');
+  send(log, 'b', 1, 1);
+  expect(await first).not.toBe('');
+});
+
+test('a lender that drops packets during a loan lends what it had', async () => {
+  const memory = new PacketMemory(1e9);
+  const lender = worker('a', memory);
+  send(lender.log, 'a', 1, 3000, 'y'.repeat(1000));
+  const { log, history } = newcomer([lender], (to, question) => {
+    if (question.of && !question.heads) memory.dropBefore(Date.now() - 60_000 + 100);
+    return to.loans.answer(question);
+  });
+  await history.borrow();
+  expect([isOld(log), log.tail('a', 0).length]).toEqual([true, 3000]);
+});
