@@ -87,7 +87,7 @@ export class NamespaceRecovery implements Owner, Home {
 
   /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
   get retentionMs(): number {
-    return this.times.durationMs + this.times.silenceMs;
+    return this.times.durationMs + this.times.silenceMs + this.host.slackMs;
   }
 
   private install(): void {

@@ -5,7 +5,7 @@ import type { Owner } from './owner.js';
 const MAX_SKEW_MS = 1000;
 
 /**
- * Adds what another worker tells of each sender to the log of one that has just started. The parts of a sender come one
+ * Adds what another worker knows of each sender to the log of one that has just started. The parts of a sender come one
  * after the other, the newest first.
  *
  * What may be on its way to this worker, too, is also delivered: its clients, which may have connected before it was sent,

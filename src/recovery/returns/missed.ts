@@ -40,17 +40,21 @@ export interface Missed {
 /** The rooms of a session, as packets name them. */
 export const roomsOf = ({ rooms }: KeptSession): ReadonlySet<string> => new Set(rooms.map(String));
 
-/** What a client lacks, in order, or undefined if this worker cannot know all of it. */
+/**
+ * What a client lacks, in order, or undefined if this worker cannot know all of it.
+ * @param slackMs by how much the times of this worker and of the one that served the client may differ
+ */
 export function missedBy(
   { session, offset, direct: received }: Returning,
   log: PacketLog,
   foreign: ForeignMessages,
+  slackMs: number,
 ): Missed[] | undefined {
   const { aliveAt, direct: stream } = session;
   const rooms = roomsOf(session);
-  if (foreign.hasFor(rooms, offset.at)) return undefined;
+  if (foreign.hasFor(rooms, offset.at - slackMs)) return undefined;
   const direct = stream.after(received, aliveAt);
-  const broadcasts = log.after(offset, aliveAt, rooms);
+  const broadcasts = log.after(offset, aliveAt - slackMs, rooms);
   if (!direct || !broadcasts) return undefined;
   const floors = new FloorCheck(session.floors);
   const isAbove = (sender: string, packet: KeptPacket) =>

@@ -90,7 +90,7 @@ export class Returns {
   }
 
   private missed(returning: Returning): Missed[] | RecoveryOutcome {
-    const missed = missedBy(returning, this.home.log, this.home.foreign);
+    const missed = missedBy(returning, this.home.log, this.home.foreign, this.host.slackMs);
     if (!missed) return 'packets missing';
     return missed.length > this.host.bounds.maxMissed ? 'too much missed' : missed;
   }

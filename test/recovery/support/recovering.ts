@@ -15,7 +15,7 @@ export const quiet = { onDown: () => {}, onUp: () => {} };
 
 export type Bounds = Pick<
   RecoveryOptions,
-  'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering' | 'sweepMs'
+  'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering' | 'sweepMs' | 'slackMs'
 >;
 
 /**
@@ -73,7 +73,7 @@ export async function joinMachine(
     window: ownWindow(),
     prefix: 'socket.io',
     events: quiet,
-    recovery: { links: linksFor(mesh, kinds.recovery) },
+    recovery: { links: linksFor(mesh, kinds.recovery), slackMs: 0 },
   });
   return {
     ...bus,
@@ -106,7 +106,8 @@ async function joinServer(choice: BackplaneChoice, bounds: Bounds): Promise<Back
     links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
     prefix: 'socket.io',
     events: quiet,
-    recovery: bounds,
+    // Machines of a test have one clock.
+    recovery: { slackMs: 0, ...bounds },
   });
 }
 
