@@ -23,8 +23,7 @@ export function* parted(
   state: StreamState,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Iterable<[part: StreamState, bytes: number]> {
-  // A stream takes what it drops out of its own list, also while the parts are on their way.
-  const packets = [...state.packets];
+  const { packets } = state;
   if (packets.length === 0) yield [state, STATE_BYTES];
   let { last, lastAt } = state;
   for (let end = packets.length; end > 0; ) {

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { RecoveryHost } from '../../../src/recovery/host.js';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
-import { type KeptPacket, PacketMemory } from '../../../src/recovery/kept/stream.js';
-import type { RecoveryMessage } from '../../../src/recovery/messages.js';
+import { type KeptPacket, PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
+import { decodeMessage, encodeMessage, type RecoveryMessage } from '../../../src/recovery/messages.js';
 import { Buddies } from '../../../src/recovery/peers/buddies.js';
 import { HistoryExchange, type HistoryMessage } from '../../../src/recovery/peers/history.js';
 import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
+import { until } from '../../support/until.js';
 
 /** A worker that starts on a machine with other workers. */
 function newcomer(members: number[]) {
@@ -88,6 +89,27 @@ test('what may be on its way to a worker that starts is delivered in order, also
   }
   expect(delivered).toEqual(Array.from({ length: 1001 }, (_, index) => 1000 + index));
   expect(log.tail('1', 0).map(({ number }) => number)).toEqual(Array.from({ length: 2000 }, (_, index) => index + 1));
+});
+
+test('a worker that drops packets of a session while it tells its history tells them all the same', async () => {
+  const memory = new PacketMemory(1e6);
+  const sessions = Array.from({ length: 250 }, (_, index) => {
+    const direct = new Stream(memory);
+    for (const number of [1, 2, 3]) direct.add({ number, at: number, rooms: [], except: [], packets: ['x'] });
+    const state = { pid: `${index}`, sid: `${index}`, rooms: [], data: {}, worker: '1', resumedFrom: undefined };
+    return { ...state, disconnectedAt: 5, aliveAt: 5, direct };
+  });
+  const told: HistoryMessage[] = [];
+  const send = (_to: number, message: RecoveryMessage) => {
+    told.push(decodeMessage(encodeMessage(message)) as HistoryMessage);
+    memory.dropBefore(10);
+  };
+  const log = new PacketLog('1', memory, () => 1000);
+  const owner = { nsp: { name: '/' }, log, sessions: { all: () => sessions } as never };
+  const host = { members: [], send } as unknown as RecoveryHost;
+  new HistoryExchange({ ...owner, foreign: new ForeignMessages(), deliver: () => {} }, host, 1000).teach(9);
+  await until(() => told.at(-1)!.isLast);
+  expect(told.flatMap((one) => one.sessions.map(({ direct }) => direct.packets.length))).toEqual(Array(250).fill(3));
 });
 
 test('a worker that starts learns which messages nothing numbers, or else knows nothing of before them', async () => {

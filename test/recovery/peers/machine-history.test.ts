@@ -197,3 +197,34 @@ test('a lender that drops packets during a loan lends what it had', async () => 
   await history.borrow();
   expect([isOld(log), log.tail('a', 0).length]).toEqual([true, 3000]);
 });
+
+test('a lender that ends half-way is followed by another one, whose parts may be others', async () => {
+  const [lender, other] = [worker('a'), worker('b')];
+  for (const { log } of [lender, other]) send(log, 'c', 1, 3000, 'y'.repeat(1000));
+  // The other one is not asked before. It has more, so that its parts begin elsewhere.
+  const { since } = other.log;
+  other.log.since = Date.now();
+  send(other.log, 'd', 1, 700);
+  const workers = [lender, other];
+  let parts = 0;
+  const { log, history, delivered } = newcomer(workers, async (to, question) => {
+    if (to === lender && question.of === 'a' && ++parts === 3) {
+      workers.shift();
+      other.log.since = since;
+    }
+    return workers.includes(to) ? to.loans.answer(question) : '';
+  });
+  await history.borrow();
+  expect([isOld(log), delivered, parts]).toEqual([true, [], 3]);
+  expect(log.tail('c', 0).map(({ number }) => number)).toEqual(Array.from({ length: 3000 }, (_, index) => index + 1));
+  expect(log.tail('d', 0).length).toBe(700);
+});
+
+test('machines that start at the same time, and know nothing, end their search', async () => {
+  const both = [worker('a'), worker('b')];
+  for (const { log } of both) log.start();
+  const [one, other] = [newcomer(both), newcomer(both)];
+  one.log.since = both[0]!.log.since - 1000;
+  await Promise.all([one, other].map(({ history }) => history.borrow()));
+  expect([one, other].map(({ log }) => isOld(log))).toEqual([false, false]);
+});
