@@ -9,10 +9,7 @@ import type { Mark, PacketLog } from './kept/packet-log.js';
 import type { KeptPacket } from './kept/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
 import type { Peers } from './peers/peers.js';
-import type { ForeignMessage } from './returns/missed.js';
-
-/** Messages without a mark that are remembered, so that a client that may lack one is not recovered. */
-const MAX_FOREIGN = 10_000;
+import { ForeignMessages } from './returns/foreign.js';
 
 /** The parts of a namespace that packets concern. */
 interface Sender {
@@ -31,7 +28,7 @@ interface Sender {
  * with an offset of its own. A packet to one socket stays on its worker.
  */
 export class Broadcasting {
-  readonly foreign: ForeignMessage[] = [];
+  readonly foreign = new ForeignMessages();
   /** The broadcast that is being delivered. */
   private current: { packet: EventPacket; encoded: EncodedPackets; plain: EncodedPackets } | undefined;
   private readonly adapter: Adapter;
@@ -93,8 +90,8 @@ export class Broadcasting {
     const except = textsOf(options.except);
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
-      if (isKept(packet, flags) && !flags.local) this.foreign.push({ at: Date.now(), rooms, except });
-      if (this.foreign.length > MAX_FOREIGN) this.log.startAfter(this.foreign.shift()!.at);
+      if (isKept(packet, flags) && !flags.local) this.foreign.add({ at: Date.now(), rooms, except });
+      this.log.startAfter(this.foreign.since);
       return true;
     }
     if (!this.log.add(mark, { rooms, except, packets: plain })) return false;
@@ -130,10 +127,5 @@ export class Broadcasting {
       this.writer.decode(packets),
     );
     this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });
-  }
-
-  /** Forgets messages without a mark that arrived before a time. */
-  sweep(oldest: number): void {
-    while (this.foreign[0] && this.foreign[0].at < oldest) this.foreign.shift();
   }
 }

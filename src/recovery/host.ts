@@ -28,6 +28,8 @@ export interface RecoveryHost {
   readonly bounds: RecoveryBounds;
   readonly gate: Gate;
   readonly spansMachines: boolean;
+  /** How late a message of another machine may arrive, and by how far the clocks of two may differ, together, in ms. */
+  readonly slackMs: number;
   /** How the operator names clients. */
   readonly naming: Naming;
   /** Counts how an attempt of a client to recover has ended. */

@@ -5,6 +5,7 @@ import type { RoomsFloor } from './kept/floors.js';
 import type { KeptPacket } from './kept/stream.js';
 import type { StreamState } from './kept/stream-state.js';
 import { isWorkerName } from './offset.js';
+import type { ForeignMessage } from './returns/foreign.js';
 
 /** A disconnected session as workers exchange it. */
 export interface SessionState {
@@ -61,12 +62,17 @@ export type RecoveryMessage = { nsp: string } & (
   | { type: 'found'; request: number; isHere: boolean }
   /** Requests everything that a worker keeps; with `isOwn`, only what it has sent lately. */
   | { type: 'ask'; isOwn?: boolean }
-  /** The answer to `ask`. `isAbsent` means that the sender does not have the namespace. */
+  /**
+   * The answer to `ask`. `isAbsent` means that the sender does not have the namespace. Versions that do not know the
+   * messages in `foreign` know everything from `since` on, others from `fullSince` on.
+   */
   | {
       type: 'history';
       since: number;
       streams: StreamState[];
       sessions: SessionState[];
+      foreign?: readonly ForeignMessage[];
+      fullSince?: number;
       isLast: boolean;
       isOwn?: boolean;
       isAbsent?: boolean;
@@ -194,6 +200,9 @@ const isStream = (value: Fields) =>
   [value.floor, value.floorAt, value.last, value.lastAt].every(isNumber) &&
   isList(value.packets, isPacket);
 
+const isForeign = (value: Fields) =>
+  isObject(value) && isNumber(value.at) && isList(value.rooms, isText) && isList(value.except, isText);
+
 const isFloor = (value: Fields) =>
   isObject(value) &&
   isNumber(value.at) &&
@@ -221,8 +230,10 @@ const checks: Record<RecoveryMessage['type'], Check> = {
   find: ({ pid, request }) => isText(pid) && isNumber(request),
   found: ({ request, isHere }) => isNumber(request) && typeof isHere === 'boolean',
   ask: () => true,
-  history: ({ since, streams, sessions }) =>
+  history: ({ since, streams, sessions, foreign, fullSince }) =>
     isNumber(since) &&
+    isCount(fullSince) &&
+    (foreign === undefined || isList(foreign, isForeign)) &&
     isList(streams, (one: Fields) => isStream(one) && isWorkerName(one.sender)) &&
     isList(sessions, isSession),
   tail: ({ sender, last }) => isWorkerName(sender) && isNumber(last),

@@ -16,7 +16,7 @@ import type { LiveState, RecoveryMessage } from './messages.js';
 import { Loans } from './peers/loans.js';
 import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
-import type { ForeignMessage } from './returns/missed.js';
+import type { ForeignMessages } from './returns/foreign.js';
 import { type Home, Returns } from './returns/returns.js';
 
 /** How long the worker that has served a session has to report that it has expired, in ms: longer than between two sweeps. */
@@ -77,7 +77,7 @@ export class NamespaceRecovery implements Owner, Home {
   }
 
   /** Messages of emitters, and of servers without recovery. */
-  get foreign(): readonly ForeignMessage[] {
+  get foreign(): ForeignMessages {
     return this.broadcasting.foreign;
   }
 
@@ -87,7 +87,7 @@ export class NamespaceRecovery implements Owner, Home {
 
   /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
   get retentionMs(): number {
-    return this.times.durationMs + this.times.silenceMs;
+    return this.times.durationMs + this.times.silenceMs + this.host.slackMs;
   }
 
   private install(): void {
@@ -235,7 +235,7 @@ export class NamespaceRecovery implements Owner, Home {
 
   sweep(): void {
     const oldest = Date.now() - this.retentionMs;
-    this.broadcasting.sweep(oldest);
+    this.foreign.sweep(oldest);
     this.sessions.sweep();
     this.expiries.sweep();
     this.live.sweep(oldest - FLOOR_SLACK_MS);

@@ -22,6 +22,8 @@ export interface RecoveryOptions extends Partial<RecoveryBounds> {
   links?: WorkerLinks | undefined;
   /** Whether the backplane connects several machines. Messages to all workers then go through it. */
   spansMachines?: boolean;
+  /** How late messages of other machines may arrive, and how far clocks differ; by default, 2000 ms with several machines. */
+  slackMs?: number;
   /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
   subscribed?: () => Promise<void>;
   /** How often expired packets and sessions are dropped, in ms; by default, 5000. */
@@ -42,6 +44,7 @@ const defaults: RecoveryBounds = {
   maxRecovering: 10_000,
 };
 const SWEEP_INTERVAL_MS = 5000;
+const MACHINES_SLACK_MS = 2000;
 /** The event in which recovery's messages pass a backplane between machines. */
 const EVENT = 'gjallar:recovery';
 /** The event in which a worker asks the workers of all machines. Those of older versions do not answer. */
@@ -106,6 +109,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   readonly memory: PacketMemory;
   readonly sessionMemory: SessionMemory<KeptSession>;
   readonly spansMachines: boolean;
+  readonly slackMs: number;
   readonly outcomes = noOutcomes();
   readonly naming: Naming;
   private readonly links: WorkerLinks | undefined;
@@ -113,9 +117,10 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: RecoveryOptions) {
-    const { links, spansMachines = false } = options;
+    const { links, spansMachines = false, slackMs = spansMachines ? MACHINES_SLACK_MS : 0 } = options;
     this.links = links;
     this.spansMachines = spansMachines;
+    this.slackMs = slackMs;
     this.bounds = { ...defaults, ...options };
     this.gate = new Gate(this.bounds.maxRecovering);
     this.memory = new PacketMemory(this.bounds.maxBytes);

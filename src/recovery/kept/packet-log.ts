@@ -1,7 +1,7 @@
 import { encodeNumbers, encodeOffset, type Offset, offsetWith } from '../offset.js';
 import type { Floor } from './floors.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
-import { parted, type StreamState } from './stream-state.js';
+import { before, parted, type StreamState } from './stream-state.js';
 import { Waits } from './waits.js';
 
 /** A packet that a message to the other workers carries: who sent it, its number, and when. */
@@ -35,6 +35,8 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 export class PacketLog {
   /** This worker has received all broadcasts since then, in ms since 1970. */
   since = Number.POSITIVE_INFINITY;
+  /** Since when it has received them by itself. */
+  startedAt = Number.POSITIVE_INFINITY;
   /** Packets sent to single sockets of this worker. */
   direct = 0;
   private readonly streams = new Map<string, Stream>();
@@ -61,7 +63,8 @@ export class PacketLog {
 
   /** From now on, this worker receives all broadcasts. */
   start(): void {
-    this.since = Date.now();
+    this.startedAt = Date.now();
+    this.since = this.startedAt;
   }
 
   /** This worker does not know everything that was sent until then. */
@@ -194,9 +197,7 @@ export class PacketLog {
     this.gone.add(sender);
   }
 
-  /**
-   * Prepares `after()` for the same client in slices of time.
-   */
+  /** Prepares `after()` for the same client in slices of time. */
   async prepare({ senders }: Pick<Offset, 'senders'>, rooms: ReadonlySet<string>): Promise<void> {
     for (const [sender, stream] of this.streams) {
       const number = senders.get(sender) ?? 0;
@@ -259,19 +260,20 @@ export class PacketLog {
     }
   }
 
-  /** Adds what another worker knows of a sender. */
-  learn({ sender, floor, floorAt, last, lastAt, packets }: StreamState): void {
+  /** Adds what another worker knows of a sender; of one that is unknown so far, up to its first new packet. */
+  learn(state: StreamState, isNew: (at: number) => boolean = () => false): void {
+    const { sender, floor, floorAt } = state;
     const known = this.streams.get(sender);
     const stream = known ?? this.streamOf(sender, 1);
     if (!stream) return;
     this.numbers = undefined;
     if (!known) {
+      const { packets, last, lastAt } = before(state, isNew);
       stream.prepend(packets, floor, floorAt);
-      stream.last = last;
-      stream.lastAt = lastAt;
+      Object.assign(stream, { last, lastAt });
       this.waits.received(sender, 0, last);
-    } else if (floor < stream.floor && last >= stream.floor) {
-      const older = packets.filter(({ number }) => number <= stream.floor);
+    } else if (floor < stream.floor && state.last >= stream.floor) {
+      const older = state.packets.filter(({ number }) => number <= stream.floor);
       stream.prepend(older, floor, floorAt);
     }
   }

@@ -44,3 +44,11 @@ export function* parted(
     lastAt = floorAt;
   }
 }
+
+/** The same up to the first packet for which this is true. */
+export function before(state: StreamState, isIt: (at: number) => boolean): StreamState {
+  const end = state.packets.findIndex(({ at }) => isIt(at));
+  if (end < 0) return state;
+  const newest = state.packets[end - 1] ?? { number: state.floor, at: state.floorAt };
+  return { ...state, last: newest.number, lastAt: newest.at, packets: state.packets.slice(0, end) };
+}

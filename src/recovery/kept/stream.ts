@@ -63,8 +63,9 @@ export class Stream {
 
   constructor(private readonly memory: PacketMemory) {}
 
+  /** A list of its own, which may be sent in parts while this stream drops packets. */
   get kept(): readonly KeptPacket[] {
-    return this.head === 0 ? this.packets : this.packets.slice(this.head);
+    return this.packets.slice(this.head);
   }
 
   /** Adds the newest packet. One below the floor is not kept: nothing would drop it again. */

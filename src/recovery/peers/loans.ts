@@ -1,7 +1,6 @@
 import type { RecoveryHost } from '../host.js';
 import type { StreamState } from '../kept/stream-state.js';
 import { encodeMessage, type LoanQuestion, type SessionState } from '../messages.js';
-import type { ForeignMessage } from '../returns/missed.js';
 import type { Owner } from './owner.js';
 import { sessionState } from './session-state.js';
 
@@ -28,6 +27,8 @@ type Part = { streams: StreamState[]; sessions: SessionState[] };
 
 interface Loan {
   readonly parts: Iterator<Part>;
+  /** This worker has not received yet what the loan must have. */
+  isWaiting: boolean;
   timer?: NodeJS.Timeout;
 }
 
@@ -36,7 +37,7 @@ export class Loans {
   private readonly loans = new Map<string, Loan>();
 
   constructor(
-    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'sessions'> & { readonly foreign: readonly ForeignMessage[] },
+    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'sessions' | 'foreign'>,
     private readonly host: Pick<RecoveryHost, 'name'>,
   ) {}
 
@@ -46,11 +47,18 @@ export class Loans {
     if (of === undefined) return this.head;
     if (of !== this.host.name || typeof loan !== 'string') return '';
     const known = this.loans.get(loan);
-    if (known) return this.next(loan, known);
+    if (known) return known.isWaiting ? '' : this.next(loan, known);
     if (!areHeads(heads) || this.loans.size >= MAX_LOANS) return '';
-    const { log } = this.owner;
-    const hasAll = await log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
-    return hasAll ? this.next(loan, { parts: this.parts() }) : '';
+    const started: Loan = { parts: this.parts(), isWaiting: true };
+    this.loans.set(loan, started);
+    const hasAll = await this.owner.log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
+    // Closed meanwhile, or behind.
+    if (!hasAll || !this.loans.delete(loan)) {
+      this.loans.delete(loan);
+      return '';
+    }
+    started.isWaiting = false;
+    return this.next(loan, started);
   }
 
   private get head(): Head {
@@ -61,7 +69,7 @@ export class Loans {
 
   /** Messages without a number are not part of a history. */
   private get since(): number {
-    return Math.max(this.owner.log.since, this.owner.foreign.at(-1)?.at ?? 0);
+    return Math.max(this.owner.log.since, this.owner.foreign.lastAt);
   }
 
   private next(name: string, loan: Loan): string {

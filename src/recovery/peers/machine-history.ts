@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MalformedMessage } from '../../errors.js';
 import type { RecoveryHost } from '../host.js';
-import type { StreamState } from '../kept/stream-state.js';
 import { decodeMessage, type SessionState } from '../messages.js';
+import { Lessons } from './lessons.js';
 import { type Head, headsIn } from './loans.js';
 import type { Owner } from './owner.js';
 
@@ -37,7 +37,7 @@ export class MachineHistory {
 
   /** @param keep keeps the sessions of a part */
   constructor(
-    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'retentionMs'>,
+    private readonly owner: Pick<Owner, 'nsp' | 'log' | 'retentionMs' | 'deliver'>,
     private readonly host: Pick<RecoveryHost, 'askAll' | 'name'>,
     private readonly keep: (sessions: readonly SessionState[]) => void,
   ) {}
@@ -91,38 +91,23 @@ export class MachineHistory {
 
   /** @returns since when the history of the worker is complete; undefined if it has not come to an end */
   private async fetch(of: string, heads: readonly Head[]): Promise<number | undefined> {
-    const { nsp } = this.owner;
-    const startedAt = this.owner.log.since;
-    const limits = new Map(heads.map(({ worker, last }) => [worker, last]));
+    const { nsp, log } = this.owner;
+    const lessons = new Lessons(this.owner, log.startedAt, true);
+    const last = heads.map((head) => [head.worker, head.last] as const);
     const loan = `${this.host.name}.${randomBytes(6).toString('base64url')}`;
     for (let part = 0; part < MAX_PARTS && !this.isClosed; part++) {
-      const question = part === 0 ? { of, loan, heads: [...limits] } : { of, loan };
+      const question = part === 0 ? { of, loan, heads: last } : { of, loan };
       const { answers } = await this.host.askAll(nsp.name, question);
       const message = historyIn(answers);
       if (!message || this.isClosed) return undefined;
-      for (const stream of message.streams) this.learn(stream, limits.get(stream.sender), startedAt);
+      // What this worker has sent, it knows.
+      for (const stream of message.streams) if (stream.sender !== log.worker) lessons.add(stream);
       this.keep(message.sessions);
-      if (message.isLast) return message.since;
+      if (!message.isLast) continue;
+      lessons.settle();
+      return message.since;
     }
     return undefined;
-  }
-
-  /**
-   * Learns the broadcasts that do not reach this worker by themselves: up to the number that their sender has named. If it
-   * has named none, those from before the start of this worker. Clients of this worker would miss the others if they counted
-   * as known.
-   */
-  private learn(stream: StreamState, limit: number | undefined, startedAt: number): void {
-    const { log } = this.owner;
-    if (stream.sender === log.worker) return;
-    const isOld = ({ number, at }: { number: number; at: number }) =>
-      limit === undefined ? at < startedAt : number <= limit;
-    const packets = stream.packets.filter(isOld);
-    if (packets.length === stream.packets.length && isOld({ number: stream.last, at: stream.lastAt })) {
-      return log.learn(stream);
-    }
-    const last = packets.at(-1) ?? { number: stream.floor, at: stream.floorAt };
-    if (isOld(last)) log.learn({ ...stream, packets, last: last.number, lastAt: last.at });
   }
 
   close(): void {

@@ -5,6 +5,7 @@ import type { Sessions } from '../kept/sessions.js';
 import type { KeptPacket, Stream } from '../kept/stream.js';
 import type { LiveSessions } from '../live-sessions.js';
 import type { LiveState } from '../messages.js';
+import type { ForeignMessages } from '../returns/foreign.js';
 
 /** The parts of a namespace that messages of other workers change. */
 export interface Owner {
@@ -16,6 +17,7 @@ export interface Owner {
   readonly expiries: Pick<Expiries, 'forget' | 'endWhere' | 'failed'>;
   readonly removals: Pick<Removals, 'covers'>;
   readonly live: LiveSessions;
+  readonly foreign: ForeignMessages;
   /** Delivers a broadcast that this worker should have received, but only another one has. */
   deliver(sender: string, packet: KeptPacket): void;
   /** Keeps the session of a worker, which is disconnected, and tells the other workers. */

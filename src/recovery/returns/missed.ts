@@ -3,6 +3,7 @@ import type { PacketLog } from '../kept/packet-log.js';
 import type { KeptSession } from '../kept/sessions.js';
 import type { KeptPacket } from '../kept/stream.js';
 import { decodeOffset, type Offset } from '../offset.js';
+import type { ForeignMessages } from './foreign.js';
 
 /** A client that is being recovered. */
 export interface Returning {
@@ -36,31 +37,24 @@ export interface Missed {
   readonly packet: KeptPacket;
 }
 
-/** A message that nothing numbers: of an emitter, or of a server without recovery. */
-export interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
-  /** When it arrived, in ms since 1970. */
-  readonly at: number;
-}
-
 /** The rooms of a session, as packets name them. */
 export const roomsOf = ({ rooms }: KeptSession): ReadonlySet<string> => new Set(rooms.map(String));
 
-/** What a client lacks, in order, or undefined if this worker cannot know all of it. */
+/**
+ * What a client lacks, in order, or undefined if this worker cannot know all of it.
+ * @param slackMs by how much the times of this worker and of the one that served the client may differ
+ */
 export function missedBy(
   { session, offset, direct: received }: Returning,
   log: PacketLog,
-  foreign: readonly ForeignMessage[],
+  foreign: ForeignMessages,
+  slackMs: number,
 ): Missed[] | undefined {
   const { aliveAt, direct: stream } = session;
   const rooms = roomsOf(session);
-  const isExcepted = ({ except }: ForeignMessage) => except.some((room) => rooms.has(room));
-  for (let at = foreign.length - 1; at >= 0 && foreign[at]!.at >= offset.at; at--) {
-    const message = foreign[at]!;
-    const isFor = message.rooms.length === 0 || message.rooms.some((room) => rooms.has(room));
-    if (isFor && !isExcepted(message)) return undefined;
-  }
+  if (foreign.hasFor(rooms, offset.at - slackMs)) return undefined;
   const direct = stream.after(received, aliveAt);
-  const broadcasts = log.after(offset, aliveAt, rooms);
+  const broadcasts = log.after(offset, aliveAt - slackMs, rooms);
   if (!direct || !broadcasts) return undefined;
   const floors = new FloorCheck(session.floors);
   const isAbove = (sender: string, packet: KeptPacket) =>
@@ -69,7 +63,8 @@ export function missedBy(
       : packet.rooms.some((room) => rooms.has(room) && floors.isAbove(room, sender, packet));
   const missed: Missed[] = direct.map((packet) => ({ sender: undefined, packet }));
   for (const [sender, packet] of broadcasts) {
-    if (isAbove(sender, packet) && !isExcepted(packet)) missed.push({ sender, packet });
+    const isExcepted = packet.except.some((room) => rooms.has(room));
+    if (isAbove(sender, packet) && !isExcepted) missed.push({ sender, packet });
   }
   return missed.sort((one, other) => one.packet.at - other.packet.at);
 }

@@ -12,7 +12,8 @@ import type { LiveSession, LiveSessions } from '../live-sessions.js';
 import { decodeOffset, MAX_LENGTH } from '../offset.js';
 import type { RecoveryOutcome } from '../outcomes.js';
 import type { Peers } from '../peers/peers.js';
-import { type ForeignMessage, type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
+import type { ForeignMessages } from './foreign.js';
+import { type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
@@ -27,7 +28,7 @@ export interface Home {
   readonly expiries: Pick<Expiries, 'failed'>;
   readonly removals: Pick<Removals, 'covers'>;
   readonly writer: OffsetWriter;
-  readonly foreign: readonly ForeignMessage[];
+  readonly foreign: ForeignMessages;
 }
 
 /** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
@@ -89,7 +90,7 @@ export class Returns {
   }
 
   private missed(returning: Returning): Missed[] | RecoveryOutcome {
-    const missed = missedBy(returning, this.home.log, this.home.foreign);
+    const missed = missedBy(returning, this.home.log, this.home.foreign, this.host.slackMs);
     if (!missed) return 'packets missing';
     return missed.length > this.host.bounds.maxMissed ? 'too much missed' : missed;
   }

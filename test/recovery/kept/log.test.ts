@@ -4,6 +4,7 @@ import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
 import { Waits } from '../../../src/recovery/kept/waits.js';
 import { decodeOffset, encodeOffset } from '../../../src/recovery/offset.js';
+import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
 import { missedBy, returningOf } from '../../../src/recovery/returns/missed.js';
 
 afterEach(() => {
@@ -170,7 +171,9 @@ test('an offset that a worker has named counts if the client has answered a ping
     return returningOf(session, decodeOffset(offset)!, offset);
   };
   const returning = back(at + 10, sent)!;
-  expect(missedBy(returning, log, [])?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
+  expect(
+    missedBy(returning, log, new ForeignMessages(), 0)?.map(({ sender, packet }) => [sender, packet.number]),
+  ).toEqual([
     ['1', 3],
     [undefined, 1],
   ]);
@@ -180,15 +183,37 @@ test('an offset that a worker has named counts if the client has answered a ping
   expect(back(at + 9, sent)).toBeUndefined();
   const complete = encodeOffset(at, '1', 5, [['1', 1]]);
   const behind = back(at + 9, complete)!;
-  expect(missedBy(behind, log, [])?.map(({ sender, packet }) => [sender, packet.number])).toEqual([
-    ['1', 2],
-    ['1', 3],
-    [undefined, 1],
-  ]);
+  expect(missedBy(behind, log, new ForeignMessages(), 0)?.map(({ sender, packet }) => [sender, packet.number])).toEqual(
+    [
+      ['1', 2],
+      ['1', 3],
+      [undefined, 1],
+    ],
+  );
   expect(behind.resumedFrom).toBe(complete);
   expect(back(at + 9, encodeOffset(at, '4', 5, [['1', 1]]))).toBeUndefined();
   expect(back(at + 10, sent, '')).toBeUndefined();
   expect(back(at + 10, encodeOffset(at + 11, '1', 4, []))).toBeUndefined();
+});
+
+test('times of another clock, up to a second ahead, and messages that arrive late make no recovery incomplete', () => {
+  const log = logOf('3');
+  log.start();
+  const foreign = new ForeignMessages();
+  foreign.add({ at: log.since - 5000, rooms: ['a'], except: [] });
+  const missed = (aliveAt: number, at: number) => {
+    const state = { pid: 'p', sid: 's', data: {}, worker: '1', resumedFrom: undefined, disconnectedAt: at };
+    const session = { ...state, rooms: ['a'], aliveAt, direct: new Stream(new PacketMemory(1e6)) };
+    const offset = encodeOffset(at, '1', 0, [['1', 1]]);
+    return missedBy(returningOf(session, decodeOffset(offset)!, offset)!, log, foreign, 2000)?.length;
+  };
+  // By its own clock, the worker of the client sent packet 2 before this worker started; by the other one, after that.
+  log.add(['1', 3, log.since + 1500], content);
+  expect(missed(log.since + 900, log.since + 900)).toBeUndefined();
+  expect(missed(log.since + 2000, log.since + 2000)).toBe(1);
+  // The message may have reached the client's worker after the client had left.
+  expect(missed(log.since + 2000, log.since - 3100)).toBeUndefined();
+  expect(missed(log.since + 2000, log.since - 2900)).toBe(1);
 });
 
 test('an offset names each worker once, and no more workers than there can be', () => {

@@ -60,6 +60,31 @@ test('a worker that starts has what the oldest worker has not received yet', asy
   ]);
 });
 
+test('a worker that starts delivers what another one knows before it arrives, to clients that are connected', async () => {
+  const [asked, late] = [new LateLinks(kinds.recovery), new LateLinks(kinds.bus, 2)];
+  const [first, second] = [await start(1, asked), await start(2)] as const;
+  const witness = new Wanderer(first.url, 'websocket');
+  clients.push(witness);
+  await witness.heardAll(1);
+  // The first worker teaches the third one only when it has a message that the third one has not received yet.
+  asked.hold();
+  late.hold();
+  const third = await start(3, late);
+  const client = new Wanderer(third.url, 'websocket');
+  clients.push(client);
+  await client.heardAll(1);
+  second.io.emit('n', 'news', 1);
+  await witness.heardAll(2);
+  asked.release();
+  await witness.cutOff();
+  await until(() => first.io.of('/').sockets.size === 0);
+  await witness.comeBack(third.url);
+  late.release();
+  second.io.emit('n', 'news', 2);
+  for (const one of clients) await until(() => one.of('news').includes(2));
+  expect([witness.recovered, witness.of('news'), client.of('news')]).toEqual([[true], [1, 2], [1, 2]]);
+});
+
 test('a worker that is killed right after its buddy has ended loses no session', async () => {
   const [first, second, third] = [await start(1), await start(2), await start(3)] as const;
   const client = new Wanderer(third.url, 'websocket');
