@@ -250,24 +250,24 @@ describe('the archiver', () => {
     const redis = await RedisProcess.start('--appendonly', 'yes');
     const database = await postgres();
     const open = () => RedisHistoryStore.open({ redis: redis.url });
-    const rooms = count(1, 5).map((n) => `room ${n}`);
+    const rooms = count(1, 3).map((n) => `room ${n}`);
     let store = await open();
-    const say100 = () =>
+    const sayMore = () =>
       Promise.all(
         rooms.map((room) =>
           store.append(
             room,
-            count(1, 100).map((n) => say(`${n}`)),
+            count(1, 60).map((n) => say(`${n}`)),
           ),
         ),
       );
 
-    await say100();
+    await sayMore();
     const archives = await Promise.all([Archive.open(database.url), Archive.open(database.url)]);
     await archived(store, archives);
 
     // The archiver goes away in the middle of its work, and so does Redis.
-    await say100();
+    await sayMore();
     let batches = 0;
     await new Promise<void>((resolve) => {
       const archiver = new Archiver(store, archives[0]!, {
@@ -280,11 +280,11 @@ describe('the archiver', () => {
     await redis.stop('SIGKILL');
     await redis.start();
     store = await open();
-    await say100();
+    await sayMore();
     await archived(store, archives);
 
     // The database goes away while the archiver works; the archiver tells, and goes on once it is back.
-    await say100();
+    await sayMore();
     const archiver = new Archiver(store, archives[0]!, { batch: 10, leaseMs: 300, onBatch, onError });
     let onFailure = () => {};
     let onDone = () => {};
@@ -315,7 +315,7 @@ describe('the archiver', () => {
     const again = await Archive.open(database.url);
     for (const room of rooms) {
       const { messages } = await again.read(room, { after: 0, limit: 1000 });
-      expect(offsets(messages)).toEqual(count(1, 400));
+      expect(offsets(messages)).toEqual(count(1, 240));
     }
     await again.close();
     await store.close();
