@@ -70,7 +70,8 @@ describe('with JWT_SECRET', () => {
   };
 
   beforeAll(async () => {
-    server = await startServer({ JWT_SECRET: SECRET, JWT_ISSUER: 'us', JWT_AUDIENCE: 'chat', API_KEY: 'key' });
+    const expected = { JWT_ISSUER: 'us', JWT_AUDIENCE: 'chat' };
+    server = await startServer({ JWT_SECRET: SECRET, ...expected, API_KEY: 'key', WORKERS: '1' });
   });
   afterAll(async () => {
     disconnectAll();
@@ -212,7 +213,7 @@ describe('with JWKS_URL', () => {
     keyServer.listen(0, '127.0.0.1');
     await once(keyServer, 'listening');
     const { port } = keyServer.address() as AddressInfo;
-    server = await startServer({ JWKS_URL: `http://127.0.0.1:${port}/keys`, WORKERS: '1' });
+    server = await startServer({ JWKS_URL: `http://127.0.0.1:${port}/keys`, JWT_ISSUER: 'us', WORKERS: '1' });
   });
   afterAll(async () => {
     await server.stop();
@@ -239,25 +240,20 @@ describe('with JWKS_URL', () => {
     }
   });
 
-  test('no client is admitted while the keys are unavailable', async () => {
+  const warned = (where: RunningServer, warning: RegExp) => where.logged(({ msg }) => warning.test(msg ?? ''));
+
+  test('a start without JWT_AUDIENCE logs a warning', async () => {
+    await warned(server, /^set JWT_AUDIENCE;/);
+  });
+
+  test('no client is admitted while the keys are unavailable; a start with them alone logs a warning', async () => {
     const away = await startServer({ JWKS_URL: 'http://127.0.0.1:1/keys', WORKERS: '1' });
     try {
+      await warned(away, /^set JWT_ISSUER and JWT_AUDIENCE;/);
       expect(await refusalOf(away, await sign('RS256'))).toMatchObject({ code: 'ACCOUNTS_UNAVAILABLE' });
     } finally {
       disconnectAll();
       await away.stop();
     }
   });
-});
-
-test('without accounts names are free, the start says so, and tokens are nothing', async () => {
-  const server = await startServer({ WORKERS: '1' });
-  try {
-    await server.logged(({ msg }) => /users choose their own names/.test(msg ?? ''));
-    const client = connect(server.url, { auth: { name: 'ann' } });
-    expect(await client.emitWithAck('token', 'x')).toMatchObject({ code: 'TOKENS_OFF' });
-  } finally {
-    disconnectAll();
-    await server.stop();
-  }
 });

@@ -35,7 +35,7 @@ describe('with JWT_SECRET', () => {
   let server: RunningServer;
 
   beforeAll(async () => {
-    server = await startServer({ JWT_SECRET: SECRET, WORKERS: '2' });
+    server = await startServer({ JWT_SECRET: SECRET, WORKERS: '1' });
   });
   afterAll(() => server.stop());
 
@@ -139,21 +139,21 @@ test('JWT_USER_CLAIM names the claim that identifies users', async () => {
   }
 });
 
-test.each([
-  [{ JWT_ISSUER: 'us' }, /^set JWT_AUDIENCE;/],
-  [{}, /^set JWT_ISSUER and JWT_AUDIENCE;/],
-])('JWKS_URL with %j logs a warning at startup', async (others, warning) => {
-  const server = await startServer({ JWKS_URL: 'http://127.0.0.1:1/keys', WORKERS: '1', ...others });
-  try {
-    await server.logged(({ msg }) => warning.test(msg ?? ''));
-  } finally {
-    await server.stop();
-  }
-});
+describe('without tokens', () => {
+  let server: RunningServer;
 
-test('without tokens, names with invisible characters are rejected', async () => {
-  const server = await startServer({ WORKERS: '1' });
-  try {
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '1' });
+  });
+  afterAll(() => server.stop());
+
+  test('names are free, the start says so, and tokens are nothing', async () => {
+    await server.logged(({ msg }) => /users choose their own names/.test(msg ?? ''));
+    const client = connect(server.url, { auth: { name: 'ann' } });
+    expect(await client.emitWithAck('token', 'x')).toMatchObject({ code: 'TOKENS_OFF' });
+  });
+
+  test('names with invisible characters are rejected', async () => {
     for (const name of ['Alice\ufeff', '\u200dAlice', 'Al\u2066ice', 'Al\u009dice']) {
       const { code, message } = await refusalOf(server, { name });
       expect([name, code]).toEqual([name, 'BAD_NAME']);
@@ -164,10 +164,7 @@ test('without tokens, names with invisible characters are rejected', async () =>
     expectOk(await client.emitWithAck('join', 'hall'));
     expect(expectOk(await client.emitWithAck('who', 'hall')).users).toEqual(['Alice']);
     expect(await client.emitWithAck('direct', { to: 'Bob\u200b', text: 'x' })).toMatchObject({ code: 'BAD_NAME' });
-  } finally {
-    disconnectAll();
-    await server.stop();
-  }
+  });
 });
 
 describe('invisible characters', () => {

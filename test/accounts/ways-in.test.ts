@@ -37,7 +37,7 @@ const tokenOf = (claims: object) =>
     .sign(new TextEncoder().encode(SECRET));
 
 beforeAll(async () => {
-  server = await startServer({ JWT_SECRET: SECRET });
+  server = await startServer({ JWT_SECRET: SECRET, WORKERS: '1' });
   token = await tokenOf({ sub: 'eve', rooms: { join: ['open', 'open/*'], publish: ['open', 'open/*'] } });
 });
 afterAll(() => server.stop());

@@ -7,7 +7,7 @@ import { Member, quick, upTo } from './support/member.js';
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer({ WORKERS: '3' });
+  server = await startServer({ WORKERS: '2' });
 });
 afterEach(disconnectAll);
 afterAll(() => server.stop());

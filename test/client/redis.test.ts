@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
-import { startServer } from '../support/server.js';
+import { type RunningServer, startServer } from '../support/server.js';
 import { Member, quick, upTo } from './support/member.js';
 
 afterEach(disconnectAll);
@@ -21,6 +21,7 @@ class Talker {
 
   constructor(
     private readonly client: ChatClient,
+    private readonly room: string,
     private readonly name: string,
   ) {
     this.talking = this.talk();
@@ -36,8 +37,8 @@ class Talker {
       const text = `${this.name}:${count}`;
       try {
         await connected(this.client);
-        expectOk(await this.client.timeout(3000).emitWithAck('join', 'storm'));
-        const reply = expectOk(await this.client.timeout(3000).emitWithAck('message', { room: 'storm', text }));
+        expectOk(await this.client.timeout(3000).emitWithAck('join', this.room));
+        const reply = expectOk(await this.client.timeout(3000).emitWithAck('message', { room: this.room, text }));
         this.acknowledged.push({ epoch: reply.epoch!, offset: reply.offset!, text });
       } catch {
         // Not acknowledged: it may have arrived or not. Redis is given a moment.
@@ -47,40 +48,49 @@ class Talker {
   }
 }
 
-/** Members and talkers on a server whose Redis goes through what `trouble` does to it. */
-async function storm(settings: string[], trouble: (redis: RedisProcess, more: () => Promise<void>) => Promise<void>) {
-  const redis = await RedisProcess.start(...settings);
-  const server = await startServer({ WORKERS: '2', REDIS_URL: redis.url });
-  try {
-    const members = [undefined, ['websocket'], ['polling'], undefined].map(
-      (transports) => new Member(server.url, transports),
-    );
-    await Promise.all(members.map((member) => member.join('storm')));
-    const talkers = ['a', 'b'].map((name) => new Talker(connect(server.url, quick), name));
-    const count = () => talkers.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
-    await trouble(redis, async () => {
-      const enough = count() + 40;
-      await until(() => count() >= enough);
-    });
-    await Promise.all(talkers.map((talker) => talker.stop()));
-    const acknowledged = talkers.flatMap((talker) => talker.acknowledged);
-    const { epoch } = talkers[0]!.acknowledged.at(-1)!;
-    const ofNow = acknowledged.filter((said) => said.epoch === epoch);
-    const last = ofNow.reduce((one, other) => (one.offset > other.offset ? one : other));
-    for (const member of members) {
-      await member.until(() => member.heard.some(({ text }) => text === last.text));
-    }
-    return { members, acknowledged, epoch };
-  } finally {
-    disconnectAll();
+let redis: RedisProcess;
+let server: RunningServer;
+
+/** For the tests of a group: a server and its Redis, started with the settings. */
+function onRedis(...settings: string[]): void {
+  beforeAll(async () => {
+    redis = await RedisProcess.start(...settings);
+    server = await startServer({ WORKERS: '2', REDIS_URL: redis.url });
+  });
+  afterAll(async () => {
     await server.stop();
     await redis.remove();
-  }
+  });
 }
 
-describe('members on a Redis that is', () => {
-  test('killed, started again and paused hear everything that was acknowledged once and in order, if it has a log', async () => {
-    const { members, acknowledged } = await storm(['--appendonly', 'yes'], async (redis, more) => {
+/** Members and talkers in a room, whose Redis goes through what `trouble` does to it. */
+async function storm(room: string, trouble: (redis: RedisProcess, more: () => Promise<void>) => Promise<void>) {
+  const members = [undefined, ['websocket'], ['polling'], undefined].map(
+    (transports) => new Member(server.url, transports),
+  );
+  await Promise.all(members.map((member) => member.join(room)));
+  const talkers = ['a', 'b'].map((name) => new Talker(connect(server.url, quick), room, name));
+  const count = () => talkers.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
+  await trouble(redis, async () => {
+    const enough = count() + 40;
+    await until(() => count() >= enough);
+  });
+  await Promise.all(talkers.map((talker) => talker.stop()));
+  const acknowledged = talkers.flatMap((talker) => talker.acknowledged);
+  const { epoch } = talkers[0]!.acknowledged.at(-1)!;
+  const ofNow = acknowledged.filter((said) => said.epoch === epoch);
+  const last = ofNow.reduce((one, other) => (one.offset > other.offset ? one : other));
+  for (const member of members) {
+    await member.until(() => member.heard.some(({ text }) => text === last.text));
+  }
+  return { members, acknowledged, epoch };
+}
+
+describe('members on a Redis with a log that is', () => {
+  onRedis('--appendonly', 'yes');
+
+  test('killed, started again and paused hear everything that was acknowledged once and in order', async () => {
+    const { members, acknowledged } = await storm('killed and paused', async (redis, more) => {
       await more();
       await redis.stop();
       await redis.start();
@@ -98,13 +108,35 @@ describe('members on a Redis that is', () => {
       expect(member.recoveries.every(({ complete }) => complete)).toBe(true);
     }
   }, 90_000);
+});
+
+describe('members on a Redis without a log that is', () => {
+  onRedis();
+
+  test('killed hear so: what is gone is told, and what comes is not missed', async () => {
+    const { members, acknowledged, epoch } = await storm('killed', async (redis, more) => {
+      await more();
+      await redis.stop();
+      await redis.start();
+      await more();
+    });
+    expect(new Set(acknowledged.map((said) => said.epoch)).size).toBe(2);
+    const texts = acknowledged.filter((said) => said.epoch === epoch).map(({ text }) => text);
+    for (const member of members) {
+      const heard = member.heard.filter((message) => message.epoch === epoch);
+      expect(heard.map(({ offset }) => offset)).toEqual(upTo(1, heard.length));
+      expect(texts.filter((text) => !heard.some((message) => message.text === text))).toEqual([]);
+      expect(new Set(member.heard.map(({ text }) => text)).size).toBe(member.heard.length);
+      expect(member.recoveries.some(({ complete }) => !complete)).toBe(true);
+    }
+  }, 90_000);
 
   test('set back to an older state hear nothing twice, and miss nothing of what comes', async () => {
     const setBack = async (redis: RedisProcess) => {
       await redis.stop();
       await redis.start();
     };
-    const { members, acknowledged, epoch } = await storm([], async (redis, more) => {
+    const { members, acknowledged, epoch } = await storm('set back', async (redis, more) => {
       await more();
       const admin = new Redis(redis.url);
       await admin.save();
@@ -124,24 +156,6 @@ describe('members on a Redis that is', () => {
       expect(ofNow.filter((text) => !texts.includes(text))).toEqual([]);
       const heard = member.heard.filter((message) => message.epoch === epoch);
       expect(heard.map(({ offset }) => offset)).toEqual(upTo(heard[0]!.offset!, heard.at(-1)!.offset!));
-      expect(member.recoveries.some(({ complete }) => !complete)).toBe(true);
-    }
-  }, 90_000);
-
-  test('killed without a log hear so: what is gone is told, and what comes is not missed', async () => {
-    const { members, acknowledged, epoch } = await storm([], async (redis, more) => {
-      await more();
-      await redis.stop();
-      await redis.start();
-      await more();
-    });
-    expect(new Set(acknowledged.map((said) => said.epoch)).size).toBe(2);
-    const texts = acknowledged.filter((said) => said.epoch === epoch).map(({ text }) => text);
-    for (const member of members) {
-      const heard = member.heard.filter((message) => message.epoch === epoch);
-      expect(heard.map(({ offset }) => offset)).toEqual(upTo(1, heard.length));
-      expect(texts.filter((text) => !heard.some((message) => message.text === text))).toEqual([]);
-      expect(new Set(member.heard.map(({ text }) => text)).size).toBe(member.heard.length);
       expect(member.recoveries.some(({ complete }) => !complete)).toBe(true);
     }
   }, 90_000);

@@ -8,7 +8,7 @@ import { type RunningServer, startServer } from '../support/server.js';
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer({ MAX_BACKPRESSURE: '16384' });
+  server = await startServer({ MAX_BACKPRESSURE: '16384', WORKERS: '1' });
 });
 afterEach(disconnectAll);
 afterAll(() => server.stop());

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { connect, connected, nextEvent } from '../support/clients.js';
 import { isAlive, untilGone } from '../support/process.js';
+import { until } from '../support/until.js';
 import { directory, pids, server, start } from './support/own-server.js';
+import { crowd, plainMember, readyz } from './support/visitors.js';
 
 const DIED = 'a worker died and will be replaced';
 
@@ -18,82 +21,79 @@ async function get(path: string): Promise<{ status: number; body: unknown }> {
   return { status: response.status, body: await response.json() };
 }
 
-describe('the start', () => {
-  test('tells the address, the number of workers and the bus in one line, and every line has the same schema', async () => {
-    await start({ WORKERS: '3' });
-    expect(server.greeting).toBe(
-      `gjallar listens on http://127.0.0.1:${server.port} with 3 workers on the embedded bus`,
-    );
-    expect(new Set(await pids(1, 2, 3)).size).toBe(3);
-    for (const line of server.log) {
-      expect(line).toMatchObject({
-        level: expect.stringMatching(/^(info|warn)$/),
-        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-        pid: expect.any(Number),
-        msg: expect.any(String),
-        ...(line.process === 'worker' ? { worker: expect.any(Number) } : { process: 'primary' }),
-      });
-    }
-  });
+/** Clients on two transports, and then a signal to the primary alone. */
+async function expectToEnd(signal: NodeJS.Signals, ...ids: number[]): Promise<void> {
+  const clients = [connect(server.url), connect(server.url, { transports: ['polling'] })];
+  await Promise.all(clients.map(connected));
+  const workers = await pids(...ids);
+  expect(workers.map(isAlive)).toEqual(ids.map(() => true));
+  expect(readdirSync(directory)).toHaveLength(1);
+  const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));
 
-  test('says one worker, and shows an IPv6 address as a browser takes it', async () => {
-    await start({ WORKERS: '1', HOST: '::1' });
-    expect(server.greeting).toBe(`gjallar listens on http://[::1]:${server.port} with 1 worker on the embedded bus`);
-    expect((await fetch(`http://[::1]:${server.port}/healthz`)).status).toBe(200);
-  });
+  server.process.kill(signal);
+  expect(await once(server.process, 'exit')).toEqual([0, null]);
+  expect(workers.map(isAlive)).toEqual(ids.map(() => false));
+  expect(readdirSync(directory)).toEqual([]);
+  await Promise.all(disconnected);
+}
 
-  test('gives the workers a small young generation, unless somebody has chosen one', async () => {
-    await start({ WORKERS: '1' });
-    expect(commandLine(await server.pidOfWorker(1))).toContain('--max-semi-space-size=2');
-    await server.stop();
-    await start({ WORKERS: '1', NODE_OPTIONS: '--max-semi-space-size=8' });
-    expect(commandLine(await server.pidOfWorker(1)).join(' ')).not.toContain('--max-semi-space-size');
-  });
-
-  test('is healthy and ready afterwards', async () => {
-    await start();
-    expect(await get('/healthz')).toEqual({ status: 200, body: { ok: true } });
-    expect(await get('/readyz')).toEqual({
-      status: 200,
-      body: { ok: true, state: 'ready', problems: [], warnings: [] },
+test('the start tells all in one line, every line has the same schema, and SIGTERM leaves nothing behind', async () => {
+  await start({ WORKERS: '3' });
+  expect(server.greeting).toBe(`gjallar listens on http://127.0.0.1:${server.port} with 3 workers on the embedded bus`);
+  expect(new Set(await pids(1, 2, 3)).size).toBe(3);
+  for (const line of server.log) {
+    expect(line).toMatchObject({
+      level: expect.stringMatching(/^(info|warn)$/),
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      pid: expect.any(Number),
+      msg: expect.any(String),
+      ...(line.process === 'worker' ? { worker: expect.any(Number) } : { process: 'primary' }),
     });
-    expect(await get('/nowhere')).toMatchObject({ status: 404, body: { ok: false, code: 'NOT_FOUND' } });
+  }
+  await expectToEnd('SIGTERM', 1, 2, 3);
+});
+
+test('the start says one worker, shows an IPv6 address as a browser takes it, and leaves a young generation as it is', async () => {
+  // Somebody has chosen the size of the young generation.
+  await start({ WORKERS: '1', HOST: '::1', NODE_OPTIONS: '--max-semi-space-size=8' });
+  expect(server.greeting).toBe(`gjallar listens on http://[::1]:${server.port} with 1 worker on the embedded bus`);
+  expect((await fetch(`http://[::1]:${server.port}/healthz`)).status).toBe(200);
+  expect(commandLine(await server.pidOfWorker(1)).join(' ')).not.toContain('--max-semi-space-size');
+});
+
+test('is healthy with a small young generation for each worker, and SIGINT frees the port for the next start', async () => {
+  await start();
+  expect(await get('/healthz')).toEqual({ status: 200, body: { ok: true } });
+  expect(await get('/readyz')).toEqual({
+    status: 200,
+    body: { ok: true, state: 'ready', problems: [], warnings: [] },
   });
+  expect(await get('/nowhere')).toMatchObject({ status: 404, body: { ok: false, code: 'NOT_FOUND' } });
+  for (const pid of await pids(1, 2)) expect(commandLine(pid)).toContain('--max-semi-space-size=2');
+  const { port } = server;
+  await expectToEnd('SIGINT', 1, 2);
+  await server.restart();
+  expect(server.port).toBe(port);
+  expect((await get('/healthz')).status).toBe(200);
 });
 
 describe('the end', () => {
-  test.each([['SIGTERM'], ['SIGINT']] as const)('%s stops everything and leaves nothing behind', async (signal) => {
-    await start({ WORKERS: '3' });
-    const clients = [connect(server.url), connect(server.url, { transports: ['polling'] })];
-    await Promise.all(clients.map(connected));
-    const workers = await pids(1, 2, 3);
-    expect(workers.map(isAlive)).toEqual([true, true, true]);
-    expect(readdirSync(directory)).toHaveLength(1);
-    const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));
-
-    server.process.kill(signal);
-    expect(await once(server.process, 'exit')).toEqual([0, null]);
-    expect(workers.map(isAlive)).toEqual([false, false, false]);
-    expect(readdirSync(directory)).toEqual([]);
-    await Promise.all(disconnected);
-  });
-
   test('Ctrl-C, which every process hears, and twice, is no different', async () => {
-    await start({ WORKERS: '3' });
-    const workers = await pids(1, 2, 3);
+    await start();
+    const workers = await pids(1, 2);
     for (const pid of [...workers, server.process.pid!]) process.kill(pid, 'SIGINT');
     server.process.kill('SIGINT');
     expect(await once(server.process, 'exit')).toEqual([0, null]);
-    expect(workers.map(isAlive)).toEqual([false, false, false]);
+    expect(workers.map(isAlive)).toEqual([false, false]);
     expect(readdirSync(directory)).toEqual([]);
     expect(server.log.some((line) => line.msg === DIED)).toBe(false);
   });
 
   test('a primary that is killed takes its workers with it', async () => {
-    await start({ WORKERS: '3' });
+    await start();
     // One that could not remove its socket.
     process.kill(await server.pidOfWorker(1), 'SIGKILL');
-    const workers = await pids(2, 3, 4);
+    const workers = await pids(2, 3);
     server.process.kill('SIGKILL');
     // That its output is closed would not tell: a process closes its files before it is gone.
     await Promise.all(workers.map(untilGone));
@@ -102,12 +102,42 @@ describe('the end', () => {
     expect(await server.logged((line) => line.msg === msg)).toMatchObject({ level: 'fatal', process: 'worker' });
   });
 
-  test('frees the port for the next start', async () => {
-    await start();
-    const { port } = server;
-    await server.restart();
-    expect(server.port).toBe(port);
-    expect((await get('/healthz')).status).toBe(200);
+  test('on SIGTERM answers the polls that wait, closes in order, and takes no longer than that', async () => {
+    await start({ WORKERS: '1', DRAIN_TIMEOUT: '6s' });
+    const clients = await crowd(server, 6);
+    const { closed } = await plainMember(server, 'hall');
+    const disconnected = clients.map((client) => nextEvent(client, 'disconnect'));
+    const exit = once(server.process, 'exit');
+    server.process.kill('SIGTERM');
+    const reasons = (await Promise.all(disconnected)).map(([reason]) => reason);
+    // Of three clients, the first stays on polling, whose end is an answer with an error.
+    expect(reasons).toEqual([0, 1].flatMap(() => ['transport error', 'transport close', 'transport close']));
+    expect(await closed).toEqual([1001, 'the server stops']);
+    expect(await exit).toEqual([0, null]);
+    expect(await server.logged((line) => line.msg === 'stopping')).toMatchObject({ clients: 7, left: 0 });
+  });
+
+  test('after a second SIGTERM does not wait for anybody', async () => {
+    await start({ WORKERS: '1', DRAIN_TIMEOUT: '1h' });
+    // Without a poll it cannot be told.
+    const opening = await (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling`)).text();
+    expect(opening).toMatch(/^0\{"sid"/);
+    const agent = new Agent({ keepAlive: true });
+    const exit = once(server.process, 'exit');
+    let answer = await readyz(server, agent);
+    server.process.kill('SIGTERM');
+    // A connection that is kept gets an answer, and ends with it.
+    while (answer.status === 200) answer = await readyz(server, agent);
+    expect(answer).toEqual({ status: 503, state: 'draining', connection: 'close' });
+    // It accepts connections until a turn of its loop is idle.
+    await until(async () => {
+      const later = await readyz(server, agent).catch(({ code }) => code);
+      if (later !== 'ECONNREFUSED') expect(later).toEqual(answer);
+      return later === 'ECONNREFUSED';
+    });
+    server.process.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    expect(await server.logged((line) => line.msg === 'stopping')).toMatchObject({ clients: 1, left: 1 });
   });
 });
 

@@ -18,7 +18,7 @@ describe('examples of clients', () => {
 
   beforeAll(async () => {
     pagePort = await freePort();
-    server = await startServer({ WORKERS: '2', DEMO_PAGE: 'off', CORS_ORIGIN: `http://localhost:${pagePort}` });
+    server = await startServer({ WORKERS: '1', DEMO_PAGE: 'off', CORS_ORIGIN: `http://localhost:${pagePort}` });
   });
   afterAll(async () => {
     disconnectAll();

@@ -192,14 +192,16 @@ test('market-data: a client that stops reading costs the others nothing, and is 
   expect(slow.connected).toBe(true);
 });
 
-test.each([[['polling']], [['websocket']]])('upper-case: a welcome, and answers over %s', async (transports) => {
-  const url = await example('upper-case').serve();
-  const socket = client(url.replace('localhost', '127.0.0.1'), { transports });
-  const [welcome] = await nextEvent<[string]>(socket, 'welcome');
-  expect(welcome).toBe(`Welcome, ${socket.id}!`);
-  socket.emit('message', 'thirty characters, more or less');
-  expect(await nextEvent(socket, 'message')).toEqual(['THIRTY CHARACTERS, MORE OR LESS']);
-  const response = await fetch(`${url.replace('localhost', '127.0.0.1')}/scenario`);
+test('upper-case: a welcome, and answers over polling and WebSockets', async () => {
+  const url = (await example('upper-case').serve()).replace('localhost', '127.0.0.1');
+  for (const transport of ['polling', 'websocket']) {
+    const socket = client(url, { transports: [transport] });
+    const [welcome] = await nextEvent<[string]>(socket, 'welcome');
+    expect(welcome).toBe(`Welcome, ${socket.id}!`);
+    socket.emit('message', 'thirty characters, more or less');
+    expect(await nextEvent(socket, 'message')).toEqual(['THIRTY CHARACTERS, MORE OR LESS']);
+  }
+  const response = await fetch(`${url}/scenario`);
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(await response.json()).toMatchObject({ everySeconds: 25 });
 });

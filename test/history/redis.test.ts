@@ -58,15 +58,15 @@ describe('Redis', () => {
     beforeAll(() => use());
     afterAll(done);
 
-    test('reads a page of 100,000 messages with as many commands and bytes, wherever it lies', async () => {
-      for (let i = 0; i < 100; i++) await store.append('big', Array(1000).fill(say('some text')));
+    test('reads a page of 20,000 messages with as many commands and bytes, wherever it lies', async () => {
+      for (let i = 0; i < 20; i++) await store.append('big', Array(1000).fill(say('some text')));
       const work: { commands: number; bytes: number }[] = [];
-      for (const after of [0, 49_975, 99_950]) {
+      for (const after of [0, 9_975, 19_950]) {
         const before = await counters(client);
         const page = await store.read('big', { after, limit: 50 });
         const now = await counters(client);
         expect(page.messages.map(({ offset }) => offset)).toEqual(Array.from({ length: 50 }, (_, n) => after + 1 + n));
-        expect(page).toMatchObject({ complete: true, offset: 100_000 });
+        expect(page).toMatchObject({ complete: true, offset: 20_000 });
         work.push({ commands: now.commands - before.commands, bytes: now.bytes - before.bytes });
       }
       // The head script with its five, the range, the epoch after it, and the asking itself.

@@ -54,16 +54,16 @@ describe('SQLite', () => {
   });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-  test('finds a page of 100,000 messages by its index, wherever it lies', async () => {
+  test('finds a page of 20,000 messages by its index, wherever it lies', async () => {
     const store = await SqliteHistoryStore.open({ dataDir });
     const db = new Database(join(dataDir, 'history.db'));
     const plan = (sql: string, ...values: unknown[]) =>
       (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[]).map(({ detail }) => detail);
-    for (let i = 0; i < 100; i++) await store.append('big', Array(1000).fill(say('some text')));
-    for (const after of [0, 49_975, 99_950]) {
+    for (let i = 0; i < 20; i++) await store.append('big', Array(1000).fill(say('some text')));
+    for (const after of [0, 9_975, 19_950]) {
       const page = await store.read('big', { after, limit: 50 });
       expect(page.messages.map(({ offset }) => offset)).toEqual(Array.from({ length: 50 }, (_, n) => after + 1 + n));
-      expect(page).toMatchObject({ complete: true, offset: 100_000 });
+      expect(page).toMatchObject({ complete: true, offset: 20_000 });
     }
     expect(plan(queries.conversation, 'big')).toEqual([
       'SEARCH c USING INDEX sqlite_autoindex_conversations_1 (name=?)',
@@ -77,8 +77,8 @@ describe('SQLite', () => {
       expect(steps).toContain('SEARCH messages USING INDEX messages_page (conversation=? AND offset>? AND offset<?)');
       expect(steps.filter((step) => /TEMP B-TREE|^SCAN messages/.test(step))).toEqual([]);
     }
-    expect(plan(queries.lastChangeThatFits, 99_000, 10).filter((step) => /^SCAN messages/.test(step))).toEqual([]);
-    expect(plan(queries.changes, 99_000, 99_010, 10)).toEqual([
+    expect(plan(queries.lastChangeThatFits, 19_000, 10).filter((step) => /^SCAN messages/.test(step))).toEqual([]);
+    expect(plan(queries.changes, 19_000, 19_010, 10)).toEqual([
       'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
       'SEARCH c USING INTEGER PRIMARY KEY (rowid=?)',
       'SEARCH f USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',

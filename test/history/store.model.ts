@@ -127,7 +127,7 @@ export function modelContract(start: () => Promise<Harness>): void {
         );
       }
     };
-    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), { numRuns: 150 });
+    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), { numRuns: 60 });
   });
 }
 

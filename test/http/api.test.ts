@@ -234,7 +234,7 @@ describe('what is refused', () => {
   });
 
   test('history, and keys that would need one, where none is kept', async () => {
-    const bare = await startServer({ API_KEY, HISTORY_TTL: '0', WORKERS: '2' });
+    const bare = await startServer({ API_KEY, HISTORY_TTL: '0', WORKERS: '1' });
     const { url } = bare;
     try {
       const member = connect(url);

@@ -12,7 +12,7 @@ let server: RunningServer;
 let proxy: HaProxy;
 
 beforeAll(async () => {
-  server = await startServer({ TRUST_PROXY: '1' });
+  server = await startServer({ TRUST_PROXY: '1', WORKERS: '1' });
   // The proxy sends each request on an idle connection if it has one, and keeps them for a minute.
   proxy = await HaProxy.start(
     [server.port],

@@ -183,6 +183,7 @@ describe('the page of the operator', () => {
     await user.sees('#lost', 'The server cannot be reached. The figures are old.');
     await user.sees('#state', 'Unknown');
     server = await startServer({
+      WORKERS: '1',
       ADMIN_PORT: new URL(admin).port,
       ADMIN_USER: account.username,
       ADMIN_PASSWORD: account.password,

@@ -7,9 +7,9 @@ import { Engine } from '../../src/engine/engine.js';
 import { closeCodeOf, errorCodes } from '../../src/errors.js';
 import { PlainWebSockets } from '../../src/plain/plain-websockets.js';
 import type { us_listen_socket } from '../../src/sockets.js';
-import { launchBrowser } from '../support/browser.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const open = new Set<WebSocket>();
 
@@ -66,10 +66,10 @@ async function join(server: RunningServer, name: string, room: string): Promise<
 
 /** Asks until the room's roster is this: there is no event for who is outside. */
 async function rosterIs(client: ChatClient, room: string, users: (string | RegExp)[]): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const known: string[] = expectOk(await client.emitWithAck('who', room)).users;
-    if (known.length === users.length && known.every((user, index) => user.match(users[index]!))) return;
-  }
+    return known.length === users.length && known.every((user, index) => user.match(users[index]!));
+  });
 }
 
 describe.each([
@@ -79,7 +79,7 @@ describe.each([
   let server: RunningServer;
 
   beforeAll(async () => {
-    server = await startServer({ WORKERS: '3', ...environment });
+    server = await startServer({ WORKERS: '2', ...environment });
   });
   afterEach(closeAll);
   afterAll(() => server.stop());
@@ -182,21 +182,6 @@ describe.each([
       ]);
     }
     expect((await fetch(server.url)).headers.get('content-type')).toMatch('text/html');
-  });
-
-  test("work with the browser's own WebSocket", async () => {
-    const page = await (await launchBrowser()).newPage();
-    await page.goto(`${server.url}/`);
-    const heard = await page.evaluate(
-      (url) =>
-        new Promise((resolve) => {
-          const socket = new WebSocket(url);
-          socket.onopen = () => socket.send('from a page');
-          socket.onmessage = ({ data }) => resolve(data);
-        }),
-      `${server.url.replace('http', 'ws')}/browsers`,
-    );
-    expect(heard).toBe('from a page');
   });
 });
 

@@ -16,7 +16,7 @@ import { RedisProcess, until } from '../../support/redis.js';
 type Member = TestNode & { bus: Backplane };
 
 /** Messages that a worker must get from each sender before and after something happens. */
-const ENOUGH = 100;
+const ENOUGH = 50;
 
 /** What machines exchange frames through. */
 interface Broker {
@@ -95,7 +95,7 @@ describe.each([
     const timer = setInterval(() => {
       if (!isTalking) return;
       for (const [index, { io }] of senders.entries()) io.emit('said', index, said[index]!++);
-    }, 2);
+    }, 5);
     timer.unref();
   });
 

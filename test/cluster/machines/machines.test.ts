@@ -7,7 +7,7 @@ import { type RunningServer, startServer } from '../../support/server.js';
 import { RelaySpy } from '../support/relay-spy.js';
 
 const CLIENTS = 20;
-const MESSAGES = 20;
+const MESSAGES = 10;
 /** Of all three machines together. */
 const WORKERS = 4;
 

@@ -37,22 +37,22 @@ export function appendContract(subject: Subject): void {
     });
 
     test('leaves no gap and gives no offset twice over several processes', async () => {
-      const authors = ['a', 'b', 'c', 'd'];
+      const authors = ['a', 'b', 'c'];
       const acknowledged = await Promise.all(
         authors.map((name) => appendInProcess(subject.harness.options, subject.room, name, 300)),
       );
       const all = await readAll(subject.store, subject.room);
-      expect(offsets(all)).toEqual(count(1, 1200));
+      expect(offsets(all)).toEqual(count(1, 900));
       expectKept(all, acknowledged.flat());
     });
 
     test('has kept what it acknowledged when processes are killed in the middle', async () => {
-      const killed = ['a', 'b', 'c'].map((name) =>
+      const killed = ['a', 'b'].map((name) =>
         appendInProcess(subject.harness.options, subject.room, name, 1_000_000, (lines) => lines.length >= 200),
       );
-      const survivor = appendInProcess(subject.harness.options, subject.room, 'd', 500);
+      const survivor = appendInProcess(subject.harness.options, subject.room, 'c', 500);
       const acknowledged = (await Promise.all([...killed, survivor])).flat();
-      expect(acknowledged.length).toBeGreaterThanOrEqual(1100);
+      expect(acknowledged.length).toBeGreaterThanOrEqual(900);
       const [next] = await subject.store.append(subject.room, [say('after')]);
       const all = await readAll(subject.store, subject.room);
       expect(offsets(all)).toEqual(count(1, next!.offset));

@@ -5,7 +5,7 @@ import type { HistoryLimits, HistoryStore, NewMessage, Position } from '../../..
 export interface Harness {
   /** Opens another store on the same data, as another worker would. */
   open(limits?: HistoryLimits): Promise<HistoryStore>;
-  /** What test/history/support/appender.ts opens it with. */
+  /** What test/history/support/appender.mjs opens it with. */
   readonly options: object;
   /** Everything that was kept is gone. Stores that were opened before are not used any more. */
   lose(): Promise<void>;

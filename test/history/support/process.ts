@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Position } from '../../../src/history/store.js';
 import { endWithFile } from '../../support/children.js';
 
-const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const appender = fileURLToPath(new URL('appender.mjs', import.meta.url));
 
 export interface Acknowledged extends Position {
   from: string;
@@ -37,7 +37,7 @@ export async function lineWith(
   throw new Error(`${child.spawnfile} has ended:\n${lines.join('\n')}`);
 }
 
-/** Another process that appends; see appender.ts. `until` is called with each acknowledged message. */
+/** Another process that appends, with the build; see appender.mjs. `until` is called with each acknowledged message. */
 export async function appendInProcess(
   options: object,
   conversation: string,
@@ -45,8 +45,7 @@ export async function appendInProcess(
   count: number,
   until: (acknowledged: Acknowledged[]) => boolean = () => false,
 ): Promise<Acknowledged[]> {
-  const script = ['--import', here('typescript.mjs'), here('appender.ts')];
-  const args = [...script, JSON.stringify(options), conversation, from, `${count}`];
+  const args = [appender, JSON.stringify(options), conversation, from, `${count}`];
   const child = endWithFile(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }));
   const exit = once(child, 'exit');
   const acknowledged: Acknowledged[] = [];

@@ -57,4 +57,18 @@ export function helpTests(demo: Demo, key: string): void {
     await user.page.evaluate(code);
     await said;
   });
+
+  test('a plain WebSocket of a page hears what it says', async () => {
+    const user = await demo.visit(demo.server.url);
+    const heard = await user.page.evaluate(
+      (url) =>
+        new Promise((resolve) => {
+          const socket = new WebSocket(url);
+          socket.onopen = () => socket.send('from a page');
+          socket.onmessage = ({ data }) => resolve(data);
+        }),
+      `${demo.server.url.replace('http', 'ws')}/browsers`,
+    );
+    expect(heard).toBe('from a page');
+  });
 }
