@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 test('clients on polling notice at once that their worker was killed, and their first attempt succeeds', async () => {
-  const app = await runApp('chat.mjs', { env: { WORKERS: '3' } });
+  const app = await runApp('chat.mjs', { env: { WORKERS: '2' } });
   for (let index = 0; index < 30; index++) {
     clients.push(io(app.url, { forceNew: true, transports: ['polling'] }));
   }
@@ -81,7 +81,7 @@ test('with portable sockets, no connection hangs that was on its way to a worker
       else ends.push(end);
     }
   });
-  await until(() => answered > 500);
+  await until(() => answered > 200);
   const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };
   process.kill(workers[0]!.pid, 'SIGKILL');
   await app.logged(({ msg }) => msg === 'a worker died and will be replaced');

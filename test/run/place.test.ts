@@ -111,7 +111,7 @@ describe('with settings of its own', () => {
   }, 60_000);
 
   test('placeBy finds the key in code', async () => {
-    const app = await runApp('place-by.mjs', { env: { WORKERS: '1' } });
+    const app = await runApp('parts/place-by.mjs', { env: { WORKERS: '1' } });
     const clients = ['x-room', 'x-other'].map((name) => connect(app.url, { extraHeaders: { [name]: 'doc-42' } }));
     await Promise.all(clients.map(connected));
     await until(async () => JSON.stringify(await placesOf(app, '')) === JSON.stringify({ in: 1, out: 0, none: 1 }));

@@ -20,8 +20,8 @@ let onRedis: RunningApplication;
 
 beforeAll(async () => {
   redis = await RedisProcess.start();
-  alone = await runApp('servers.mjs', { args: ['--workers', '3'] });
-  onRedis = await runApp('servers.mjs', { args: ['--workers', '3'], env: env() });
+  alone = await runApp('parts/servers.mjs', { args: ['--workers', '3'] });
+  onRedis = await runApp('parts/servers.mjs', { args: ['--workers', '3'], env: env() });
 }, 60_000);
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.disconnect();
@@ -102,7 +102,7 @@ test('a killed worker leaves the list, and the one after it has an id of its own
 }, 60_000);
 
 test('two machines on one Redis: a number of a worker means one on each, an id one alone', async () => {
-  const second = await runApp('servers.mjs', { args: ['--workers', '2'], env: env() });
+  const second = await runApp('parts/servers.mjs', { args: ['--workers', '2'], env: env() });
   const [here, there] = await Promise.all([seatsOf(onRedis, 3, 5), seatsOf(second, 2, 5)]);
   const seats = [...here, ...there];
   expect(new Set(ids(seats.map(({ server }) => server))).size).toBe(5);
