@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
+import { loadRunConfig } from '../../src/config/load.js';
 import { connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
 import { freePorts } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
@@ -76,6 +77,8 @@ describe('with PLACE', () => {
     await until(async () => Object.values(await placesOf(app)).reduce((sum, count) => sum + count, 0) === 2);
     socket.close();
     await until(async () => Object.values(await placesOf(app)).reduce((sum, count) => sum + count, 0) === 1);
+    // The packet `close`: otherwise it would be there until it misses a heartbeat.
+    await pollAt(urls[1], `&sid=${polling}`, '1');
   }, 60_000);
 
   test('a client that names the room in a way that the proxy does not read has no key', async () => {
@@ -123,9 +126,13 @@ test.each([
   ['SID', 'none of EIO'],
   ['transport', 'none of EIO'],
   ['room[]', 'letters, digits and underscores'],
-])('PLACE=%s is rejected at the start', async (name, reason) => {
-  const { code, stderr, stdout } = await runToEnd(['run', pathOf('chat.mjs')], { PLACE: name, WORKERS: '1' });
-  expect([code === 0, `${stdout}${stderr}`.includes(reason)]).toEqual([false, true]);
+])('PLACE=%s is rejected', (name, reason) => {
+  expect(() => loadRunConfig({ PLACE: name, WORKERS: '1' })).toThrow(reason);
+});
+
+test('a PLACE that is rejected stops the start', async () => {
+  const { code, stdout, stderr } = await runToEnd(['run', pathOf('chat.mjs')], { PLACE: 'EIO', WORKERS: '1' });
+  expect([code === 0, `${stdout}${stderr}`.includes('none of EIO')]).toEqual([false, true]);
 });
 
 test('PLACE sets the ports of the workers, and what doctor --proxy prints', async () => {

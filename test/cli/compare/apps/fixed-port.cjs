@@ -2,4 +2,4 @@
 const { Server } = require('socket.io');
 
 const io = new Server(Number(process.argv[2]));
-io.on('connection', (socket) => socket.on('echo', (value, reply) => reply(value)));
+io.on('connection', (socket) => socket.on('echo', (value, reply) => reply(value, Math.random())));
