@@ -3,13 +3,13 @@ import { connect as connectTo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningApplication, runApp, stopAll } from '../run/support/application.js';
 import { placesOf } from '../run/support/places.js';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
 import { freePorts } from '../support/ports.js';
 import { until } from '../support/until.js';
-import { configurationOf, startProxy } from './support/placing-proxy.js';
+import { configurationOf, type RunningProxy, startProxy } from './support/placing-proxy.js';
 
 const WORKERS = 3;
 const PLACE_MAX = 10;
@@ -19,7 +19,7 @@ const webSocket = { transports: ['websocket'] };
 
 let folder: string;
 let machines: RunningApplication[];
-let proxy: Awaited<ReturnType<typeof startProxy>>;
+let proxy: RunningProxy;
 
 /** Starts machines, and HAProxy as doctor configures it, with a socket that shows its counts. */
 async function start(count: number, workers: number): Promise<void> {
@@ -39,18 +39,18 @@ async function start(count: number, workers: number): Promise<void> {
     ranges.push(`127.0.0.1:${first}-${first + workers - 1}`);
   }
   const options = ['--place', 'room', '--place-max', String(PLACE_MAX), '--addresses', ranges.join()];
-  const configuration = await configurationOf(['haproxy', ...options]);
+  const configuration = configurationOf(['haproxy', ...options]);
   // Threads that choose at the same moment do not see each other's client: each further one could add one to a full worker.
   const global = `global\n    nbthread 1\n    stats socket ${folder}/stats level admin\n`;
   proxy = await startProxy('haproxy', `${global}${configuration}`);
 }
 
-afterEach(async () => {
+async function stop(): Promise<void> {
   disconnectAll();
   await proxy.stop();
   await stopAll();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+}
 
 /** How many WebSockets HAProxy counts for each rank of a key. */
 async function countsOf(key: string): Promise<number[]> {
@@ -90,85 +90,98 @@ async function expectToHear(clients: ChatClient[]): Promise<void> {
 const expectPlaces = (expected: Record<string, number>) =>
   until(async () => JSON.stringify(await placesOf(machines[0]!)) === JSON.stringify(expected));
 
-test('a room with more clients than --place-max fills one worker after the other, and other rooms stay', async () => {
-  await start(1, WORKERS);
-  const owner = await pidFor('hot');
-  const owners = await Promise.all(ROOMS.map(pidFor));
-  const clients = open(CLIENTS, 'hot');
-  const counts = await tally(clients);
-  expect([...counts.values()].sort((a, b) => b - a)).toEqual([10, 10, 5]);
-  expect(counts.get(owner)).toBe(PLACE_MAX);
-  expect(await countsOf('hot')).toEqual([10, 10, 5]);
-  await expectToHear(clients);
-  await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
+describe('the clients of a room on one machine', () => {
+  beforeAll(() => start(1, WORKERS), 60_000);
+  afterAll(stop, 60_000);
+  // Each test has a room of its own, and the machine to itself.
+  afterEach(async () => {
+    disconnectAll();
+    await expectPlaces({ in: 0, out: 0, none: 0 });
+  });
 
-  const others = ROOMS.flatMap((room) => open(1, room));
-  await Promise.all(others.map(connected));
-  expect(await Promise.all(others.map(pidOf))).toEqual(owners);
-  expect(await Promise.all(ROOMS.map(pidFor))).toEqual(owners);
-
-  // Clients of the first worker leave, and as many come: the room fills the first worker again, and not the last one.
-  const pids = await Promise.all(clients.map(pidOf));
-  const first = clients.filter((_, index) => pids[index] === owner);
-  const left = first.slice(0, 6);
-  for (const client of left) client.disconnect();
-  await until(async () => (await countsOf('hot'))[0] === PLACE_MAX - left.length);
-  const back = open(left.length, 'hot');
-  expect(await tally(back)).toEqual(new Map([[owner, left.length]]));
-  await expectToHear([...clients.filter((client) => client.connected), ...back]);
-
-  // All workers of the room are full: the rest goes by its address, and has no place.
-  const rest = open(8, 'hot');
-  await Promise.all(rest.map(connected));
-  expect(await countsOf('hot')).toEqual([10, 10, 10]);
-  await expectPlaces({ in: 3 * PLACE_MAX + ROOMS.length, out: 0, none: 3 });
-}, 120_000);
-
-test('clients that start on polling spill over when their WebSockets arrive', async () => {
-  await start(1, WORKERS);
-  const clients = open(CLIENTS, 'hot', {});
-  await Promise.all(clients.map(upgraded));
-  expect(await countsOf('hot')).toEqual([10, 10, 5]);
-  await expectToHear(clients);
-  await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
-}, 60_000);
-
-test('clients on polling stay on the first worker, and clients without a key count nowhere', async () => {
-  await start(1, WORKERS);
-  const owner = await pidFor('hot');
-  const clients = open(PLACE_MAX + 2, 'hot', { transports: ['polling'] });
-  expect(await tally(clients)).toEqual(new Map([[owner, clients.length]]));
-  const without = Array.from({ length: 2 * PLACE_MAX }, () => connect(proxy.url, webSocket));
-  expect((await tally(without)).size).toBe(1);
-  expect(await countsOf('')).toEqual([]);
-}, 60_000);
-
-test('a client cannot choose its worker, nor move others, with a header of its own', async () => {
-  await start(1, WORKERS);
-  const owner = await pidFor('hot');
-  const forged = open(2, 'hot', { ...webSocket, extraHeaders: { 'X-Gjallar-Rank': '1' } });
-  expect(await tally([...open(2, 'hot'), ...forged])).toEqual(new Map([[owner, 4]]));
-  expect(await countsOf('hot')).toEqual([4]);
-  await expectPlaces({ in: 4, out: 0, none: 0 });
-}, 60_000);
-
-test.each([0, 1])(
-  'the members on a machine that is gone come to the other one: rank %i',
-  async (rank) => {
-    await start(2, 1);
-    const clients = open(PLACE_MAX + 5, 'hot');
-    const counts = await tally(clients);
+  test('a room with more clients than --place-max fills one worker after the other, and other rooms stay', async () => {
     const owner = await pidFor('hot');
-    const others = [...counts.keys()].filter((pid) => pid !== owner);
-    expect(counts).toEqual(new Map([owner, ...others].map((pid, index) => [pid, index === 0 ? PLACE_MAX : 5])));
-    const [gone, stays] = rank === 0 ? [owner, others[0]] : [others[0], owner];
+    const owners = await Promise.all(ROOMS.map(pidFor));
+    const clients = open(CLIENTS, 'hot');
+    const counts = await tally(clients);
+    expect([...counts.values()].sort((a, b) => b - a)).toEqual([10, 10, 5]);
+    expect(counts.get(owner)).toBe(PLACE_MAX);
+    expect(await countsOf('hot')).toEqual([10, 10, 5]);
+    await expectToHear(clients);
+    await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
+
+    const others = ROOMS.flatMap((room) => open(1, room));
+    await Promise.all(others.map(connected));
+    expect(await Promise.all(others.map(pidOf))).toEqual(owners);
+    expect(await Promise.all(ROOMS.map(pidFor))).toEqual(owners);
+
+    // Clients of the first worker leave, and as many come: the room fills the first worker again, and not the last one.
+    const pids = await Promise.all(clients.map(pidOf));
+    const first = clients.filter((_, index) => pids[index] === owner);
+    const left = first.slice(0, 6);
+    for (const client of left) client.disconnect();
+    await until(async () => (await countsOf('hot'))[0] === PLACE_MAX - left.length);
+    const back = open(left.length, 'hot');
+    expect(await tally(back)).toEqual(new Map([[owner, left.length]]));
+    await expectToHear([...clients.filter((client) => client.connected), ...back]);
+
+    // All workers of the room are full: the rest goes by its address, and has no place.
+    const rest = open(8, 'hot');
+    await Promise.all(rest.map(connected));
+    expect(await countsOf('hot')).toEqual([10, 10, 10]);
+    await expectPlaces({ in: 3 * PLACE_MAX + ROOMS.length, out: 0, none: 3 });
+  }, 120_000);
+
+  test('clients that start on polling spill over when their WebSockets arrive', async () => {
+    const clients = open(CLIENTS, 'polled', {});
+    await Promise.all(clients.map(upgraded));
+    expect(await countsOf('polled')).toEqual([10, 10, 5]);
+    await expectToHear(clients);
+    await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
+  }, 60_000);
+
+  test('clients on polling stay on the first worker, and clients without a key count nowhere', async () => {
+    const owner = await pidFor('still');
+    const clients = open(PLACE_MAX + 2, 'still', { transports: ['polling'] });
+    expect(await tally(clients)).toEqual(new Map([[owner, clients.length]]));
+    const without = Array.from({ length: 2 * PLACE_MAX }, () => connect(proxy.url, webSocket));
+    expect((await tally(without)).size).toBe(1);
+    expect(await countsOf('')).toEqual([]);
+  }, 60_000);
+
+  test('a client cannot choose its worker, nor move others, with a header of its own', async () => {
+    const owner = await pidFor('forged');
+    const forged = open(2, 'forged', { ...webSocket, extraHeaders: { 'X-Gjallar-Rank': '1' } });
+    expect(await tally([...open(2, 'forged'), ...forged])).toEqual(new Map([[owner, 4]]));
+    expect(await countsOf('forged')).toEqual([4]);
+    await expectPlaces({ in: 4, out: 0, none: 0 });
+  }, 60_000);
+});
+
+test('the members on a machine that is gone come to the other one: the first of their room, or the second', async () => {
+  await start(2, 1);
+  try {
+    // Each of the rooms begins on another machine.
+    const owners = new Map<number, string>();
+    for (let index = 0; owners.size < 2; index++) owners.set(await pidFor(`hot-${index}`), `hot-${index}`);
+    const [[gone], [stays]] = [...owners] as [[number, string], [number, string]];
+    const rooms = [...owners].map(([owner, room]) => ({ owner, clients: open(PLACE_MAX + 5, room) }));
+    for (const { owner, clients } of rooms) {
+      const other = owner === gone ? stays : gone;
+      const counts = await tally(clients);
+      expect(counts.size).toBe(2);
+      expect([counts.get(owner), counts.get(other)]).toEqual([PLACE_MAX, 5]);
+    }
+    const clients = rooms.flatMap((room) => room.clients);
     const pids = await Promise.all(clients.map(pidOf));
     const moving = clients.filter((_, index) => pids[index] === gone);
+    expect(moving).toHaveLength(PLACE_MAX + 5);
     const back = Promise.all(moving.map((client) => nextEvent(client, 'connect')));
     const first = (await (await fetch(`${machines[0]!.url}/pid`)).json()) as { pid: number };
     await machines[first.pid === gone ? 0 : 1]!.stop();
     await back;
-    expect(await tally(clients)).toEqual(new Map([[stays, clients.length]]));
-  },
-  60_000,
-);
+    for (const room of rooms) expect(await tally(room.clients)).toEqual(new Map([[stays, room.clients.length]]));
+  } finally {
+    await stop();
+  }
+}, 60_000);

@@ -19,7 +19,7 @@ afterAll(async () => {
 async function start() {
   const redis = await RedisProcess.start();
   stores.push(redis);
-  const app = await runApp('durable.mjs', { env: { STORE_URL: redis.url, WORKERS: '1' } });
+  const app = await runApp('parts/durable.mjs', { env: { STORE_URL: redis.url, WORKERS: '1' } });
   const client = io(app.url, { forceNew: true, transports: ['websocket'] });
   clients.push(client);
   await nextEvent(client as never, 'connect');

@@ -3,6 +3,7 @@ import type { Socket } from 'socket.io-client';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
 import { type RunningApplication, runApp, stopAll } from './support/application.js';
+import { account, post } from './support/operator.js';
 
 let redis: RedisProcess;
 beforeAll(async () => {
@@ -15,17 +16,6 @@ afterEach(async () => {
 });
 
 const connect = connectChat as unknown as (...values: Parameters<typeof connectChat>) => Socket;
-const account = { ADMIN_USER: 'op', ADMIN_PASSWORD: 'secret' };
-const authorization = `Basic ${Buffer.from('op:secret').toString('base64')}`;
-
-/** Sends a request of the operator. */
-async function post(app: RunningApplication, path: string, body: unknown, headers: Record<string, string> = {}) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const init = { method: 'POST', body: text, headers: { authorization, ...headers } };
-  const response = await fetch(`${app.admin}/api/${path}`, init);
-  return { status: response.status, ...((await response.json()) as Record<string, unknown>) };
-}
-
 /** Connects clients of a user to a namespace, and one to `/` so that it is in the room `all`. */
 async function connectAs(app: RunningApplication, user: string, count: number): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => connect(app.url, { auth: { user } }));
@@ -77,29 +67,5 @@ describe('the operator of an application on two machines', () => {
       target: { user: 'ada' },
       result: { disconnected: 9, reached, complete: true },
     });
-  });
-
-  test('gets errors with a remedy, pages of other origins cannot act, and a stuck worker is reported', async () => {
-    const app = await runApp('chat.mjs', { env: account });
-    const own = { origin: app.admin };
-    const foreign = { origin: 'https://evil.example' };
-    expect(await post(app, 'disconnect', { user: 'ada' }, own)).toMatchObject({ status: 200, disconnected: 0 });
-    expect(await post(app, 'disconnect', { user: 'ada' }, foreign)).toMatchObject({ code: 'ORIGIN_FORBIDDEN' });
-    expect(await post(app, 'disconnect', {})).toMatchObject({ status: 400, code: 'BAD_INPUT' });
-    const two = { user: 'ada', id: 'x' };
-    expect(await post(app, 'disconnect', two)).toMatchObject({ status: 400, code: 'BAD_INPUT' });
-    expect(await post(app, 'disconnect', { address: 'no' })).toMatchObject({ status: 400, code: 'BAD_INPUT' });
-    expect(await post(app, 'close-room', { room: 7 })).toMatchObject({ status: 400, code: 'BAD_INPUT' });
-    expect(await post(app, 'disconnect', '{')).toMatchObject({ status: 400, code: 'BAD_JSON' });
-    expect(await post(app, 'disconnect', 'x'.repeat(20_000))).toMatchObject({ status: 413, code: 'BODY_TOO_LARGE' });
-    const wrong = { authorization: `Basic ${Buffer.from('op:wrong').toString('base64')}` };
-    expect(await post(app, 'disconnect', { user: 'ada' }, wrong)).toMatchObject({ status: 401, code: 'ADMIN_ONLY' });
-
-    const stats = await fetch(`${app.admin}/api/stats`, { headers: { authorization } });
-    const { workers } = (await stats.json()) as { workers: { pid: number }[] };
-    process.kill(workers[1]!.pid, 'SIGSTOP');
-    const answer = await post(app, 'disconnect', { user: 'ada' });
-    expect(answer).toMatchObject({ ok: true, reached: { workers: 1, machines: 1 }, complete: false });
-    process.kill(workers[1]!.pid, 'SIGKILL');
   });
 });

@@ -19,7 +19,7 @@ afterEach(async () => {
 
 async function start(): Promise<RunningApplication> {
   directory = mkdtempSync(join(tmpdir(), 'gjallar-parts-'));
-  return runApp('presence.mjs', { args: ['--workers', '3'], env: { KEPT_IN: directory } });
+  return runApp('parts/presence.mjs', { args: ['--workers', '3'], env: { KEPT_IN: directory } });
 }
 
 async function connect(url: string, user: string): Promise<Socket> {

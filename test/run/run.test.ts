@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { answerTo } from '../server/support/requests.js';
@@ -13,12 +13,9 @@ import { connect as connectChat, disconnectAll, nextEvent } from '../support/cli
 import { freePort } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { until } from '../support/until.js';
-import { pathOf, runApp, stopAll } from './support/application.js';
+import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 
-afterEach(async () => {
-  disconnectAll();
-  await stopAll();
-});
+afterEach(disconnectAll);
 
 /** A real client with its default options, of an application that is not the chat. */
 const connect = connectChat as unknown as (...values: Parameters<typeof connectChat>) => Socket;
@@ -35,8 +32,31 @@ const pidsOf = (sockets: Socket[]) =>
   Promise.all(sockets.map((socket) => socket.emitWithAck('pid') as Promise<number>));
 
 describe('an unmodified application on three workers', () => {
+  let refused: Awaited<ReturnType<typeof runToEnd>>;
+  let port: number;
+  let app: RunningApplication;
+
+  beforeAll(async () => {
+    port = await freePort();
+    // As another start has it between its own check of the port and the moment at which its workers listen.
+    const lock = (await lockPort('127.0.0.1', port))!;
+    refused = await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '2', APP_PORT: String(port) });
+    await once(lock.close(), 'close');
+    // They are invalid, and do not concern other applications.
+    const ofTheChat = { HISTORY_TTL: 'mine', PORT: 'pipe', JWT_SECRET: '\u0001' };
+    const env = { APP_PORT: String(port), LOG_LEVEL: 'debug', SLOW_MS: '1500', DRAIN_TIMEOUT: '3s', ...ofTheChat };
+    app = await runApp('chat.mjs', { args: ['--workers', '3'], env });
+  });
+  afterAll(stopAll);
+
+  test('is kept out by another start on its port at the same moment, and starts after it with variables of the chat', async () => {
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`EADDRINUSE: another gjallar starts or runs on 127.0.0.1:${port}`);
+    expect(app.url).toBe(`http://127.0.0.1:${port}`);
+    expect((await fetch(`${app.url}/pid`)).status).toBe(200);
+  });
+
   test('has rooms, answers and questions that span the workers', async () => {
-    const app = await runApp('chat.mjs', { args: ['--workers', '3'], env: { LOG_LEVEL: 'debug' } });
     // A line of the log, like all others.
     expect(app.greeting).toMatch(/chat\.mjs listens on port \d+ with 3 workers on the embedded bus$/);
     expect(app.output).toEqual([]);
@@ -58,57 +78,15 @@ describe('an unmodified application on three workers', () => {
   });
 
   test('answers HTTP requests on every worker', async () => {
-    const app = await runApp('chat.mjs');
     const pids = new Set<number>();
-    // Each request has a connection of its own, which the kernel gives to either worker.
-    while (pids.size < 2) {
+    // Each request has a connection of its own, which the kernel gives to any worker.
+    while (pids.size < 3) {
       const response = await fetch(`${app.url}/pid`, { headers: { connection: 'close' } });
       pids.add(((await response.json()) as { pid: number }).pid);
     }
   });
 
-  test('replaces a worker that dies; the clients return', async () => {
-    const app = await runApp('chat.mjs');
-    const [socket] = (await connectMany(app.url, 1)) as [Socket];
-    const [before] = await pidsOf([socket]);
-    socket.emit('die');
-    await nextEvent(socket, 'connect');
-    expect((await pidsOf([socket]))[0]).not.toBe(before);
-    expect((await app.logged(({ msg }) => msg === 'a worker died and will be replaced')).signal).toBe('SIGKILL');
-  });
-
-  test('ends and is replaced after an exception, as a process of Node.js does', async () => {
-    const app = await runApp('chat.mjs');
-    const [socket] = (await connectMany(app.url, 1)) as [Socket];
-    socket.emit('throw');
-    await nextEvent(socket, 'connect');
-    await app.said(/the application has thrown/);
-  });
-});
-
-test('two workers share a Unix socket whose path the application gives as text', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-unix-'));
-  const socketPath = join(folder, 'app.sock');
-  const app = await runApp('unix.mjs', { env: { APP_PATH: socketPath, DRAIN_TIMEOUT: '1s' } });
-  const get = async (path: string) => (await answerTo(request({ socketPath, path }))).body;
-  expect(app.greeting).toMatch(/runs with 2 workers/);
-  for (let round = 0; round < 4; round++) {
-    expect(await get('/')).toBe(socketPath);
-    const { sid } = JSON.parse((await get('/socket.io/?EIO=4&transport=polling')).slice(1));
-    // Each request has a connection of its own, so that it may reach the other worker.
-    const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`;
-    const sent = request({ socketPath, path, method: 'POST' });
-    expect((await answerTo(sent, Buffer.from('40'))).body).toBe('ok');
-    expect(await get(path)).toMatch(/^40\{"sid":/);
-  }
-  expect(await app.stop()).toBe(0);
-  expect(existsSync(socketPath)).toBe(false);
-  rmSync(folder, { recursive: true });
-});
-
-describe('a reload', () => {
-  test('replaces all workers, and a request in progress is answered', async () => {
-    const app = await runApp('chat.mjs', { env: { SLOW_MS: '1500', DRAIN_TIMEOUT: '3s' } });
+  test('a reload replaces all workers, and a request in progress is answered', async () => {
     const sockets = await connectMany(app.url, 6);
     const before = new Set(await pidsOf(sockets));
     const slow = fetch(`${app.url}/slow`).then((response) => response.text());
@@ -124,11 +102,87 @@ describe('a reload', () => {
     sockets[0]!.emit('say', 'after');
     expect(await heard).toEqual(sockets.map(() => ['after']));
   });
+
+  test('replaces a worker that dies; the clients return', async () => {
+    const [socket] = (await connectMany(app.url, 1)) as [Socket];
+    const [before] = await pidsOf([socket]);
+    socket.emit('die');
+    await nextEvent(socket, 'connect');
+    expect((await pidsOf([socket]))[0]).not.toBe(before);
+    await app.logged(({ msg, signal }) => msg === 'a worker died and will be replaced' && signal === 'SIGKILL');
+  });
+
+  test('ends and is replaced after an exception, as a process of Node.js does', async () => {
+    const [socket] = (await connectMany(app.url, 1)) as [Socket];
+    socket.emit('throw');
+    await nextEvent(socket, 'connect');
+    await app.said(/the application has thrown/);
+  });
+});
+
+describe('an unmodified application on two workers', () => {
+  afterEach(stopAll);
+
+  test('shares a Unix socket whose path the application gives as text', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gjallar-unix-'));
+    const socketPath = join(folder, 'app.sock');
+    const app = await runApp('unix.mjs', { env: { APP_PATH: socketPath, DRAIN_TIMEOUT: '1s' } });
+    const get = async (path: string) => (await answerTo(request({ socketPath, path }))).body;
+    expect(app.greeting).toMatch(/runs with 2 workers/);
+    for (let round = 0; round < 4; round++) {
+      expect(await get('/')).toBe(socketPath);
+      const { sid } = JSON.parse((await get('/socket.io/?EIO=4&transport=polling')).slice(1));
+      // Each request has a connection of its own, so that it may reach the other worker.
+      const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`;
+      const sent = request({ socketPath, path, method: 'POST' });
+      expect((await answerTo(sent, Buffer.from('40'))).body).toBe('ok');
+      expect(await get(path)).toMatch(/^40\{"sid":/);
+    }
+    expect(await app.stop()).toBe(0);
+    expect(existsSync(socketPath)).toBe(false);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('has a session of express-session after a move, and its memory store is reported', async () => {
+    const app = await runApp('session.cjs');
+    const sockets = Array.from({ length: 20 }, () => connect(app.url));
+    const sessions = await Promise.all(sockets.map((socket) => nextEvent<[string, string]>(socket, 'session')));
+    expect(sessions.map(([cookie]) => cookie)).toEqual(sockets.map(() => 'object'));
+    expect(new Set(sessions.map(([, id]) => id)).size).toBe(20);
+    await app.logged(({ msg }) => /MemoryStore.*connect-redis/.test(msg ?? ''));
+  });
+
+  test('has servers of other kinds, which listen through the primary, and whose clients share rooms', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
+    const [KEY, CERT] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+    writeCertificate(KEY, CERT);
+    const [secure, plain] = [await freePort(), await freePort()];
+    const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain) };
+    const app = await runApp('secure.mjs', { env });
+    rmSync(directory, { recursive: true });
+    expect([...app.ports].sort()).toEqual([secure, plain].sort());
+    const url = `https://127.0.0.1:${secure}`;
+    const sockets = Array.from({ length: 9 }, () => connect(url, { rejectUnauthorized: false }));
+    await Promise.all(sockets.map((socket) => nextEvent(socket, 'connect')));
+    const heard = Promise.all(sockets.map((socket) => nextEvent(socket, 'said')));
+    sockets[0]!.emit('say', 'secret');
+    expect(await heard).toEqual(sockets.map(() => ['secret']));
+    const pids = new Set<string>();
+    while (pids.size < 2) {
+      const response = await fetch(`http://127.0.0.1:${plain}`, { headers: { connection: 'close' } });
+      pids.add(await response.text());
+    }
+  });
 });
 
 describe('several Socket.IO servers in one process', () => {
+  let app: RunningApplication;
+  beforeAll(async () => {
+    app = await runApp('two-servers.cjs', { args: ['-w', '3'] });
+  });
+  afterAll(stopAll);
+
   test('have a port each, do not hear each other, and ids of the application keep their worker', async () => {
-    const app = await runApp('two-servers.cjs', { args: ['-w', '3'] });
     expect(app.ports).toHaveLength(2);
     const sockets: Socket[][] = [];
     for (const port of app.ports) sockets.push(await connectMany(`http://127.0.0.1:${port}`, 9));
@@ -154,7 +208,6 @@ describe('several Socket.IO servers in one process', () => {
   });
 
   test('say which id the session has', async () => {
-    const app = await runApp('two-servers.cjs');
     const socket = connect(`http://127.0.0.1:${app.ports[1]}`, { transports: ['websocket'] });
     const [name, , id] = await nextEvent<[string, number, string]>(socket, 'welcome');
     expect(name).toBe('second');
@@ -162,19 +215,15 @@ describe('several Socket.IO servers in one process', () => {
   });
 });
 
-test('a session of express-session is there after a move, and the memory store is reported', async () => {
-  const app = await runApp('session.cjs', { args: ['--workers', '4'] });
-  const sockets = Array.from({ length: 40 }, () => connect(app.url));
-  const sessions = await Promise.all(sockets.map((socket) => nextEvent<[string, string]>(socket, 'session')));
-  expect(sessions.map(([cookie]) => cookie)).toEqual(sockets.map(() => 'object'));
-  expect(new Set(sessions.map(([, id]) => id)).size).toBe(40);
-  await app.logged(({ msg }) => /MemoryStore.*connect-redis/.test(msg ?? ''));
-});
-
 describe('the process of an application', () => {
+  let app: RunningApplication;
+  beforeAll(async () => {
+    app = await runApp('lifecycle.mjs', { args: ['--', 'red', '--blue'] });
+  });
+  afterAll(stopAll);
+
   test('gets its arguments, and speaks with the parent process through the primary', async () => {
     const messages: { hello?: number; heard?: string; by?: number }[] = [];
-    const app = await runApp('lifecycle.mjs', { args: ['--', 'red', '--blue'] });
     expect(await (await fetch(app.url)).text()).toBe('red --blue');
     const heard = new Promise<void>((resolve) =>
       app.process.on('message', (message) => {
@@ -188,35 +237,12 @@ describe('the process of an application', () => {
   });
 
   test('runs its own code for SIGTERM when the server stops', async () => {
-    const app = await runApp('lifecycle.mjs');
     expect(await app.stop()).toBe(0);
     const closing = () => app.output.filter((line) => /^closing \d+$/.test(line));
     // What the workers have written may still be on its way when the primary has ended.
     await until(() => closing().length >= 2);
     expect(closing()).toHaveLength(2);
   });
-});
-
-test('servers of other kinds listen through the primary, and their clients share rooms as well', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
-  const [KEY, CERT] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-  writeCertificate(KEY, CERT);
-  const [secure, plain] = [await freePort(), await freePort()];
-  const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain) };
-  const app = await runApp('secure.mjs', { env, args: ['--workers', '3'] });
-  rmSync(directory, { recursive: true });
-  expect([...app.ports].sort()).toEqual([secure, plain].sort());
-  const url = `https://127.0.0.1:${secure}`;
-  const sockets = Array.from({ length: 9 }, () => connect(url, { rejectUnauthorized: false }));
-  await Promise.all(sockets.map((socket) => nextEvent(socket, 'connect')));
-  const heard = Promise.all(sockets.map((socket) => nextEvent(socket, 'said')));
-  sockets[0]!.emit('say', 'secret');
-  expect(await heard).toEqual(sockets.map(() => ['secret']));
-  const pids = new Set<string>();
-  while (pids.size < 3) {
-    const response = await fetch(`http://127.0.0.1:${plain}`, { headers: { connection: 'close' } });
-    pids.add(await response.text());
-  }
 });
 
 describe('a start that fails', () => {
@@ -231,19 +257,6 @@ describe('a start that fails', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`EADDRINUSE`);
     expect(stderr).toMatch(/^gjallar: the application ended with exit code 1 before it listened/m);
-  });
-
-  test('keeps out a second start on the port at the same moment', async () => {
-    const port = await freePort();
-    // As the other one has it between its own check of the port and the moment at which its workers listen.
-    const lock = (await lockPort('127.0.0.1', port))!;
-    const env = { ...environment, APP_PORT: String(port) };
-    const { code, stderr } = await runToEnd(['run', pathOf('chat.mjs')], env);
-    await once(lock.close(), 'close');
-    expect(code).toBe(1);
-    expect(stderr).toContain(`EADDRINUSE: another gjallar starts or runs on 127.0.0.1:${port}`);
-    const app = await runApp('chat.mjs', { env });
-    expect((await fetch(`${app.url}/pid`)).status).toBe(200);
   });
 
   test('shows why the application cannot start', async () => {
@@ -264,11 +277,6 @@ describe('a start that fails', () => {
     expect(stderr).toMatch(line);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
-});
-
-test('variables of the chat service do not concern other applications', async () => {
-  const app = await runApp('chat.mjs', { env: { HISTORY_TTL: 'mine', PORT: 'pipe', JWT_SECRET: '\u0001' } });
-  expect((await fetch(`${app.url}/pid`)).status).toBe(200);
 });
 
 test('gjallar run --help lists the options', async () => {

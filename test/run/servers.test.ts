@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import type { ReachableServers, ServerDescription, ServerTarget } from '../../src/rooms/cluster/servers.js';
 import { nextEvent } from '../support/clients.js';
@@ -13,13 +13,22 @@ interface Seat {
 }
 
 const sockets: Socket[] = [];
-let redis: RedisProcess | undefined;
+let redis: RedisProcess;
+const env = () => ({ REDIS_URL: redis.url });
+let alone: RunningApplication;
+let onRedis: RunningApplication;
 
-afterEach(async () => {
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  alone = await runApp('parts/servers.mjs', { args: ['--workers', '3'] });
+  onRedis = await runApp('parts/servers.mjs', { args: ['--workers', '3'], env: env() });
+}, 60_000);
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.disconnect();
+});
+afterAll(async () => {
   await stopAll();
-  await redis?.remove();
-  redis = undefined;
+  await redis.remove();
 }, 60_000);
 
 const listFor = (socket: Socket, name = '/'): Promise<ReachableServers> => socket.emitWithAck('servers', name);
@@ -53,9 +62,7 @@ const said = (name = '/') => [[name, 7, { deep: [Buffer.from([1, 2])] }]];
 test.each(['embedded', 'redis'])(
   'each worker lists all others and reaches the named ones, on the bus %s',
   async (bus) => {
-    if (bus === 'redis') redis = await RedisProcess.start();
-    const app = await runApp('servers.mjs', { args: ['--workers', '3'], env: redis ? { REDIS_URL: redis.url } : {} });
-    const seats = await seatsOf(app, 3);
+    const seats = await seatsOf(bus === 'redis' ? onRedis : alone, 3);
     const [one, two, three] = seats as [Seat, Seat, Seat];
     expect(new Set(seats.map(({ server }) => server.pid)).size).toBe(3);
     expect(new Set(seats.map(({ server }) => server.worker)).size).toBe(3);
@@ -78,8 +85,7 @@ test.each(['embedded', 'redis'])(
 );
 
 test('a killed worker leaves the list, and the one after it has an id of its own', async () => {
-  const app = await runApp('servers.mjs', { args: ['--workers', '3'] });
-  const [one, two] = (await seatsOf(app, 3)) as [Seat, Seat, Seat];
+  const [one, two] = (await seatsOf(alone, 3)) as [Seat, Seat, Seat];
   const before = ids((await listFor(one.socket)).servers);
   const gone = nextEvent(two.socket, 'disconnect');
   two.socket.emit('crash');
@@ -88,7 +94,7 @@ test('a killed worker leaves the list, and the one after it has an id of its own
     const { servers, isComplete } = await listFor(one.socket);
     return isComplete && servers.length === 3 && !ids(servers).includes(two.server.id);
   });
-  const seats = await seatsOf(app, 3);
+  const seats = await seatsOf(alone, 3);
   const after = seats.find(({ server }) => !before.includes(server.id))!;
   expect(after.server.pid).not.toBe(two.server.pid);
   const heard = await told(seats, seats.find((seat) => seat !== after)!, [after.server, two.server]);
@@ -96,13 +102,13 @@ test('a killed worker leaves the list, and the one after it has an id of its own
 }, 60_000);
 
 test('two machines on one Redis: a number of a worker means one on each, an id one alone', async () => {
-  redis = await RedisProcess.start();
-  const start = () => runApp('servers.mjs', { args: ['--workers', '2'], env: { REDIS_URL: redis!.url } });
-  const apps = [await start(), await start()];
-  const seats = (await Promise.all(apps.map((app) => seatsOf(app, 2, 4)))).flat();
-  expect(new Set(ids(seats.map(({ server }) => server))).size).toBe(4);
-  const [first, , other] = seats as [Seat, Seat, Seat, Seat];
+  const second = await runApp('parts/servers.mjs', { args: ['--workers', '2'], env: env() });
+  const [here, there] = await Promise.all([seatsOf(onRedis, 3, 5), seatsOf(second, 2, 5)]);
+  const seats = [...here, ...there];
+  expect(new Set(ids(seats.map(({ server }) => server))).size).toBe(5);
+  const [first] = here as [Seat, Seat, Seat];
+  const [other] = there as [Seat, Seat];
   expect(other.server.worker).toBe(first.server.worker);
-  expect(await told(seats, first, { worker: first.server.worker! })).toEqual([said(), [], said(), []]);
-  expect(await told(seats, first, other.server)).toEqual([[], [], said(), []]);
+  expect(await told(seats, first, { worker: first.server.worker! })).toEqual([said(), [], [], said(), []]);
+  expect(await told(seats, first, other.server)).toEqual([[], [], [], said(), []]);
 }, 60_000);

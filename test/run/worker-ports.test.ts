@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { movesConnections } from '../../src/cluster/primary/ports.js';
 import { connect, connected, disconnectAll, nextEvent, upgraded, workerOf } from '../support/clients.js';
@@ -11,10 +11,7 @@ import { type RunningApplication, runApp, stopAll } from './support/application.
 
 const WORKERS = 3;
 
-afterEach(async () => {
-  disconnectAll();
-  await stopAll();
-}, 60_000);
+afterEach(disconnectAll);
 
 /** The process that answers at a port; undefined if none does. */
 async function pidAt(port: number, onError: (code: unknown) => void = () => {}): Promise<number | undefined> {
@@ -28,58 +25,60 @@ async function pidAt(port: number, onError: (code: unknown) => void = () => {}):
   }
 }
 
-async function start(): Promise<{ app: RunningApplication; ports: number[] }> {
-  const first = await freePorts(WORKERS);
-  const app = await runApp('chat.mjs', { env: { WORKERS: String(WORKERS), WORKER_PORTS: String(first) } });
-  return { app, ports: Array.from({ length: WORKERS }, (_, place) => first + place) };
-}
+describe('the workers of gjallar run', () => {
+  let app: RunningApplication;
+  let ports: number[];
+  beforeAll(async () => {
+    const first = await freePorts(WORKERS);
+    app = await runApp('chat.mjs', { env: { WORKERS: String(WORKERS), WORKER_PORTS: String(first) } });
+    ports = Array.from({ length: WORKERS }, (_, place) => first + place);
+  }, 60_000);
+  afterAll(stopAll, 60_000);
 
-test('each worker of gjallar run listens on a port of its own besides the shared one', async () => {
-  const { app, ports } = await start();
-  expect(app.ports.slice(1).sort()).toEqual(ports);
-  const pids = await Promise.all(ports.map((port) => pidAt(port)));
-  expect(new Set(pids).size).toBe(WORKERS);
-  expect(await Promise.all(ports.map((port) => pidAt(port)))).toEqual(pids);
-  expect(pids).toContain(await pidAt(app.port));
-  // Polling and WebSocket reach the worker of the port, and rooms span all of them.
-  const clients = ports.map((port) => connect(`http://127.0.0.1:${port}`));
-  await Promise.all(clients.map(upgraded));
-  expect(await Promise.all(clients.map((client) => (client as Socket).emitWithAck('pid')))).toEqual(pids);
-  const heard = clients.map((client) => nextEvent(client, 'said'));
-  (clients[0] as Socket).emit('say', 'Hello!');
-  expect(await Promise.all(heard)).toEqual(clients.map(() => ['Hello!']));
-}, 60_000);
+  test('listen on a port of their own each, besides the shared one', async () => {
+    expect(app.ports.slice(1).sort()).toEqual(ports);
+    const pids = await Promise.all(ports.map((port) => pidAt(port)));
+    expect(new Set(pids).size).toBe(WORKERS);
+    expect(await Promise.all(ports.map((port) => pidAt(port)))).toEqual(pids);
+    expect(pids).toContain(await pidAt(app.port));
+    // Polling and WebSocket reach the worker of the port, and rooms span all of them.
+    const clients = ports.map((port) => connect(`http://127.0.0.1:${port}`));
+    await Promise.all(clients.map(upgraded));
+    expect(await Promise.all(clients.map((client) => (client as Socket).emitWithAck('pid')))).toEqual(pids);
+    const heard = clients.map((client) => nextEvent(client, 'said'));
+    (clients[0] as Socket).emit('say', 'Hello!');
+    expect(await Promise.all(heard)).toEqual(clients.map(() => ['Hello!']));
+  }, 60_000);
 
-test('the replacement of a worker that has died has its port', async () => {
-  const { ports } = await start();
-  const before = await Promise.all(ports.map((port) => pidAt(port)));
-  process.kill(before[1]!, 'SIGKILL');
-  await until(async () => ![undefined, before[1]].includes(await pidAt(ports[1]!)));
-  const after = await Promise.all(ports.map((port) => pidAt(port)));
-  expect([after[0], after[2]]).toEqual([before[0], before[2]]);
-  expect(after).not.toContain(before[1]);
-}, 60_000);
+  test('the replacement of a worker that has died has its port', async () => {
+    const before = await Promise.all(ports.map((port) => pidAt(port)));
+    process.kill(before[1]!, 'SIGKILL');
+    await until(async () => ![undefined, before[1]].includes(await pidAt(ports[1]!)));
+    const after = await Promise.all(ports.map((port) => pidAt(port)));
+    expect([after[0], after[2]]).toEqual([before[0], before[2]]);
+    expect(after).not.toContain(before[1]);
+  }, 60_000);
 
-test('after a reload, each port reaches the new worker, and no connection is refused meanwhile', async () => {
-  const { app, ports } = await start();
-  const before = await Promise.all(ports.map((port) => pidAt(port)));
-  app.process.kill('SIGHUP');
-  let isFinished = false;
-  const finished = app
-    .logged(({ msg }) => msg === 'reload finished')
-    .then(() => {
-      isFinished = true;
-    });
-  const errors: unknown[] = [];
-  while (!isFinished) await Promise.all(ports.map((port) => pidAt(port, (code) => errors.push(code))));
-  await finished;
-  const after = await Promise.all(ports.map((port) => pidAt(port)));
-  expect(new Set(after).size).toBe(WORKERS);
-  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
-  expect(errors).not.toContain('ECONNREFUSED');
-  // Each old worker closes its socket once. Some kernels reset a connection that waits there.
-  expect(errors.length).toBeLessThanOrEqual(movesConnections() ? 0 : WORKERS);
-}, 60_000);
+  test('after a reload, each port reaches the new worker, and no connection is refused meanwhile', async () => {
+    const before = await Promise.all(ports.map((port) => pidAt(port)));
+    app.process.kill('SIGHUP');
+    let isFinished = false;
+    const finished = app
+      .logged(({ msg }) => msg === 'reload finished')
+      .then(() => {
+        isFinished = true;
+      });
+    const errors: unknown[] = [];
+    while (!isFinished) await Promise.all(ports.map((port) => pidAt(port, (code) => errors.push(code))));
+    await finished;
+    const after = await Promise.all(ports.map((port) => pidAt(port)));
+    expect(new Set(after).size).toBe(WORKERS);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+    expect(errors).not.toContain('ECONNREFUSED');
+    // Each old worker closes its socket once. Some kernels reset a connection that waits there.
+    expect(errors.length).toBeLessThanOrEqual(movesConnections() ? 0 : WORKERS);
+  }, 60_000);
+});
 
 test('the workers of the chat service have ports of their own, too', async () => {
   const first = await freePorts(2);

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { freePort } from '../../support/ports.js';
 import { untilGone } from '../../support/process.js';
 import { until } from '../../support/until.js';
-import { app, compareResult, runCompare, startCommand } from './support.js';
+import { app, callCompare, compareResult, runCompare, startCommand } from './support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-compare-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,12 +73,6 @@ test.concurrent('an application that behaves the same on two workers', async () 
   expect(result.ways.gjallar).toMatch(/, 2 workers$/);
 });
 
-test.concurrent('an application that behaves the same and listens on a port that its code fixes', async () => {
-  const port = String(await freePort());
-  const { code, error } = await compareResult([app('fixed-port.cjs'), '--', port]);
-  expect({ code, error }).toEqual({ code: 0, error: '' });
-});
-
 test.concurrent('an application that behaves the same of the examples, on two workers', async () => {
   const events = ['--ask', 'join,"room"', '--emit', 'say,"room","hello"', '--ask', 'count,"room"'];
   const { code, result } = await compareResult([example('several-workers'), ...events, '--workers', '2']);
@@ -86,10 +80,12 @@ test.concurrent('an application that behaves the same of the examples, on two wo
   expect(result.behaviour.variable).toContain('acknowledgements of websocket on /: 1: 3: worker');
 });
 
-test.concurrent('the report has the costs, and says what differs', async () => {
+test.concurrent('the report has the costs, and says what differs, of an application whose code fixes the port', async () => {
+  const port = String(await freePort());
   const costs = ['--clients', '10', '--seconds', '1', '--rate', '100', '--messages', '2000', '--connects', '5'];
-  const { code, out } = await runCompare([app('express-chat.cjs'), '--ask', 'echo,1', ...costs]);
+  const { code, out, error } = await runCompare([app('fixed-port.cjs'), '--ask', 'echo,1', ...costs, '--', port]);
   expect(code).toBe(0);
+  expect(error).toMatch(/^(gjallar: runs \S+fixed-port\.cjs on [^\n]+\n){3}$/);
   expect(out).toMatch(/^Behaviour: no differences\. \d+ values are equal; \d+ differ between two runs on stock/m);
   for (const title of [
     'CPU per connect, µs',
@@ -147,7 +143,13 @@ test.concurrent('an application that crashes because it never listens: exit code
   expect({ code, error }).toEqual({ code: 2, error: expect.stringMatching(/did not listen within 1 s; see --port/) });
 });
 
-test.concurrent.each([
+test('a call without a file, from the command line: exit code 2', async () => {
+  const result = await runCompare([]);
+  expect(result).toEqual(await callCompare([]));
+  expect(result.code).toBe(2);
+});
+
+test.each([
   ['no file', [], 'it needs the file of an application'],
   ['a file that is not there', ['nothing.cjs'], 'cannot find nothing.cjs'],
   ['an unknown option', [app('crashes.cjs'), '--fast'], "Unknown option '--fast'"],
@@ -157,7 +159,7 @@ test.concurrent.each([
   ['traffic and events', [app('crashes.cjs'), '--traffic', 'a', '--emit', 'a'], '--traffic replaces'],
   ['a file without traffic', [app('crashes.cjs'), '--traffic', app('crashes.cjs')], 'is no file of gjallar record'],
 ])('a call with %s: exit code 2', async (_name, args, message) => {
-  const { code, out, error } = await runCompare(args);
+  const { code, out, error } = await callCompare(args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(error).toMatch(/^gjallar: [^\n]+\n$/);
   expect(error).toContain(message);

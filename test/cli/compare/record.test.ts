@@ -6,7 +6,7 @@ import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
 import { freePort } from '../../support/ports.js';
 import { until } from '../../support/until.js';
-import { app, compareResult, runCompare, startCommand } from './support.js';
+import { app, callCompare, compareResult, startCommand } from './support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-record-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -174,6 +174,6 @@ test.each([
   const file = join(folder, 'bad.jsonl');
   writeFileSync(file, '{"gjallar":"traffic","version":1}\n{"at":0,"client":"a","do":"open","transport":"websocket"}\n');
   appendFileSync(file, `${line}\n`);
-  const { code, error } = await runCompare([app('crashes.cjs'), '--traffic', file]);
+  const { code, error } = await callCompare([app('crashes.cjs'), '--traffic', file]);
   expect({ code, error }).toEqual({ code: 2, error: expect.stringContaining('line 3 of') });
 });

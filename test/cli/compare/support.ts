@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { jest } from '@jest/globals';
+import { compare } from '../../../src/cli/compare/compare.js';
+import { loadConfig } from '../../../src/config/load.js';
 import { endWithFile } from '../../support/children.js';
 import { cleanEnvironment } from '../../support/server.js';
 
@@ -41,4 +44,22 @@ export const runCompare = (args: string[], environment?: Record<string, string>)
 export async function compareResult(args: string[], environment?: Record<string, string>) {
   const { code, out, error } = await runCompare(['--json', '--clients', '0', ...args], environment);
   return { code, error, result: JSON.parse(out) };
+}
+
+/**
+ * Runs `gjallar compare` in this process: what it rejects needs no process of its own. Two calls at once would read each
+ * other's output.
+ */
+export async function callCompare(args: string[]) {
+  const written = { out: '', error: '' };
+  const spies = (['log', 'error'] as const).map((name) =>
+    jest.spyOn(console, name).mockImplementation((line) => {
+      written[name === 'log' ? 'out' : name] += `${line}\n`;
+    }),
+  );
+  try {
+    return { code: await compare.run(args, loadConfig({}), {}), ...written };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
 }

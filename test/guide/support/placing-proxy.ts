@@ -3,18 +3,16 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from '@jest/globals';
+import { proxyConfiguration } from '../../../src/cli/doctor/proxies/index.js';
+import { loadConfig } from '../../../src/config/load.js';
 import { endWithFile } from '../../support/children.js';
 import { envoyProgram } from '../../support/envoy.js';
 import { freePort } from '../../support/ports.js';
-import { runToEnd } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
-/** What `gjallar doctor --proxy` prints. */
-export async function configurationOf(args: string[], env: Record<string, string> = {}): Promise<string> {
-  const { code, stdout, stderr } = await runToEnd(['doctor', '--proxy', ...args], env);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout;
+/** What `gjallar doctor --proxy` prints, without a process of its own. */
+export function configurationOf(args: string[], env: Record<string, string> = {}): string {
+  return proxyConfiguration(['--proxy', ...args], loadConfig(env));
 }
 
 const envoyPath = envoyProgram();
@@ -36,8 +34,13 @@ export const proxies: Record<string, { command: string[]; around(text: string, f
   }),
 };
 
+export interface RunningProxy {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
 /** Runs a proxy with the configuration on a free port. */
-export async function startProxy(name: string, configuration: string) {
+export async function startProxy(name: string, configuration: string): Promise<RunningProxy> {
   const { command, around } = proxies[name]!;
   const folder = mkdtempSync(join(tmpdir(), 'gjallar-placement-'));
   const port = await freePort();

@@ -68,7 +68,7 @@ test.concurrent.each(['embedded', 'redis-frames', 'redis'])(
   async (bus) => {
     const isAlone = bus === 'embedded';
     const env = { ...account, ...(!isAlone && { BUS: bus, REDIS_URL: await startRedis() }) };
-    const start = () => runApp('recovery.mjs', { env });
+    const start = () => runApp('lifecycle/recovery.mjs', { env });
     const apps = isAlone ? [await start()] : await Promise.all([start(), start()]);
     const [here, there] = [apps[0]!, apps.at(-1)!];
     // By the clock of another machine, a client that connects earlier may have been there before the start.

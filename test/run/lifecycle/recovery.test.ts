@@ -37,7 +37,7 @@ async function listen(app: RunningApplication, options: object = {}): Promise<Li
 const stateOf = (socket: Socket) => socket.emitWithAck('state') as Promise<State>;
 
 test('clients of any application recover after a reload, with what they missed', async () => {
-  const app = await runApp('recovery.mjs', { args: ['--workers', '3'], env: { DRAIN_TIMEOUT: '1s' } });
+  const app = await runApp('lifecycle/recovery.mjs', { args: ['--workers', '3'], env: { DRAIN_TIMEOUT: '1s' } });
   const away = await listen(app, { reconnection: false });
   const listeners = [await listen(app), await listen(app, { transports: ['polling'] }), await listen(app)];
   const { id } = away.socket;
@@ -70,7 +70,7 @@ test('clients of any application recover after a reload, with what they missed',
 });
 
 test('clients of a killed worker recover on another one', async () => {
-  const app = await runApp('recovery.mjs', { args: ['--workers', '3'] });
+  const app = await runApp('lifecycle/recovery.mjs', { args: ['--workers', '3'] });
   const listeners = [await listen(app), await listen(app, { transports: ['polling'] }), await listen(app)];
   const [first, ...others] = listeners as [Listener, ...Listener[]];
   const pids = await Promise.all(listeners.map(async ({ socket }) => (await stateOf(socket)).pid));

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 test('a reload disconnects each client once, though an old worker is slow to accept no more of them', async () => {
   directory = await mkdtemp(join(tmpdir(), 'gjallar-reload-'));
-  const app = await runApp('blocked.mjs', { env: { DRAIN_TIMEOUT: '1s', DIRECTORY: directory } });
+  const app = await runApp('lifecycle/blocked.mjs', { env: { DRAIN_TIMEOUT: '1s', DIRECTORY: directory } });
   const members = await connect(app, namesOf('member', 30));
   app.process.kill('SIGHUP');
   await app.logged(({ msg }) => msg === 'reload finished');

@@ -1,50 +1,51 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { isAlive, untilGone } from '../../support/process.js';
 import { until } from '../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 import { connect, leaveAll, namesOf } from '../support/handover.js';
 
 let directory: string;
+let app: RunningApplication;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-settle-'));
-});
+afterEach(leaveAll);
 
-afterEach(async () => {
-  leaveAll();
+async function stop(): Promise<void> {
   await stopAll();
   rmSync(directory, { recursive: true, force: true });
-});
+}
 
 /** Installs a release, which workers run from then on. */
 function install(name: string, end?: 'soon' | 'hangs'): void {
   writeFileSync(join(directory, 'release'), JSON.stringify({ name, end }));
 }
 
-/** Lets the last worker of a release that hangs go on. */
-function goOn(): void {
-  writeFileSync(join(directory, 'release-goes-on'), '');
+/** Lets the worker of a release that hangs go on. */
+function goOn(name: string): void {
+  writeFileSync(join(directory, `${name}-goes-on`), '');
 }
 
-function start(env: Record<string, string>): Promise<RunningApplication> {
+async function start(env: Record<string, string>): Promise<void> {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-settle-'));
   install('old');
-  return runApp('release.mjs', { env: { RELEASE: join(directory, 'release'), DRAIN_TIMEOUT: '200ms', ...env } });
+  app = await runApp('lifecycle/release.mjs', {
+    env: { RELEASE: join(directory, 'release'), DRAIN_TIMEOUT: '200ms', ...env },
+  });
 }
 
 /** The process ids of the workers of a release, once there are so many. */
-async function pidsOf({ output }: RunningApplication, release: string, count = 2): Promise<number[]> {
-  const found = () => output.filter((line) => line.startsWith(`${release} listens: `));
+async function pidsOf(release: string, count = 2): Promise<number[]> {
+  const found = () => app.output.filter((line) => line.startsWith(`${release} listens: `));
   await until(() => found().length === count);
   return found().map((line) => Number(line.split(': ')[1]));
 }
 
 /** What the admin port says of the workers that run. */
-async function stateOf({ admin }: RunningApplication) {
+async function readState() {
   const [stats, ready] = await Promise.all(
-    ['/api/stats', '/readyz'].map(async (path) => (await fetch(admin + path)).json()),
+    ['/api/stats', '/readyz'].map(async (path) => (await fetch(app.admin + path)).json()),
   );
   const { workers } = stats as { workers: { pid: number }[] };
   const { state, problems, warnings } = ready as { state: string; problems: string[]; warnings: string[] };
@@ -52,95 +53,119 @@ async function stateOf({ admin }: RunningApplication) {
 }
 
 const ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
-const aborted = (app: RunningApplication) => app.logged(({ msg }) => msg?.startsWith('reload aborted: ') ?? false);
-const finished = (app: RunningApplication) => app.logged(({ msg }) => msg === 'reload finished');
 
-test.each([['0'], ['1h']])(
-  'a release that dies after it listens replaces no worker, with RELOAD_HOLD=%s',
-  async (hold) => {
-    const app = await start({ RELOAD_HOLD: hold, RELOAD_SETTLE: '1h' });
-    const old = (await pidsOf(app, 'old')).sort();
-    const members = await connect(app, namesOf('member', 10));
-    install('bad', 'soon');
-    app.process.kill('SIGHUP');
-    const { msg } = await aborted(app);
-    expect(msg).toMatch(/^reload aborted: new worker \d ended with exit code 7 \d+ ms after it had listened\. The old/);
-    let state = await stateOf(app);
-    await until(async () => {
-      state = await stateOf(app);
-      return state.pids.length === 2 && state.state === 'ready' && state.warnings.length === 1;
-    });
-    expect(state).toEqual({ pids: old, state: 'ready', problems: [], warnings: [ABORTED] });
-    expect(members.map(({ disconnects }) => disconnects)).toEqual(members.map(() => 0));
-    expect(await (await fetch(`${app.admin}/metrics`)).text()).toContain('gjallar_reloads_total{outcome="aborted"} 1');
-    // The corrected release replaces them.
-    install('good');
-    expect(await (await fetch(app.url)).text()).toBe('old');
-  },
-);
+/** Starts a reload. Resolves with the lines of the log that tell how it goes on. */
+function reload() {
+  const start = new Date().toISOString();
+  const logged = (fits: (msg: string) => boolean) =>
+    app.logged(({ msg = '', time }) => String(time) >= start && fits(msg));
+  app.process.kill('SIGHUP');
+  return {
+    aborted: () => logged((msg) => msg.startsWith('reload aborted: ')),
+    finished: () => logged((msg) => msg === 'reload finished'),
+    hasLostWorker: () => logged((msg) => msg === 'a worker died during a reload'),
+  };
+}
 
-test('a corrected release replaces the workers that an aborted reload has kept, and the warning ends', async () => {
-  const app = await start({ RELOAD_SETTLE: '100ms' });
+/** Installs a release that dies, and expects that the old workers stay. */
+async function expectNoneReplaced(workers: number): Promise<void> {
+  const old = (await pidsOf('old', workers)).sort();
+  const members = await connect(app, namesOf('member', 10));
   install('bad', 'soon');
-  app.process.kill('SIGHUP');
-  await aborted(app);
+  const { msg } = await reload().aborted();
+  expect(msg).toMatch(/^reload aborted: new worker \d ended with exit code 7 \d+ ms after it had listened\. The old/);
+  let state = await readState();
+  await until(async () => {
+    state = await readState();
+    return state.pids.length === workers && state.state === 'ready' && state.warnings.length === 1;
+  });
+  expect(state).toEqual({ pids: old, state: 'ready', problems: [], warnings: [ABORTED] });
+  expect(members.map(({ disconnects }) => disconnects)).toEqual(members.map(() => 0));
+  expect(await (await fetch(`${app.admin}/metrics`)).text()).toContain('gjallar_reloads_total{outcome="aborted"} 1');
+  // The corrected release replaces them.
   install('good');
-  app.process.kill('SIGHUP');
-  expect(await finished(app)).toMatchObject({ replaced: 2, workers: 2 });
-  const good = (await pidsOf(app, 'good')).sort();
-  expect(await stateOf(app)).toEqual({ pids: good, state: 'ready', problems: [], warnings: [] });
+  expect(await (await fetch(app.url)).text()).toBe('old');
+}
+
+test('a release that dies after it listens replaces no worker, with RELOAD_HOLD=1h', async () => {
+  await start({ RELOAD_HOLD: '1h', RELOAD_SETTLE: '1h', WORKERS: '1' });
+  try {
+    await expectNoneReplaced(1);
+  } finally {
+    await stop();
+  }
 });
 
-test('an old worker that dies while new ones prove themselves has its successor', async () => {
-  const app = await start({ RELOAD_SETTLE: '1s' });
-  const [first, second] = await pidsOf(app, 'old');
-  install('good', 'hangs');
-  app.process.kill('SIGHUP');
-  const good = (await pidsOf(app, 'good')).sort();
-  process.kill(second!, 'SIGKILL');
-  await app.logged(({ msg }) => msg === 'a worker died during a reload');
-  expect(isAlive(first!)).toBe(true);
-  goOn();
-  expect(await finished(app)).toMatchObject({ replaced: 2, workers: 2 });
-  expect((await stateOf(app)).pids).toEqual(good);
+describe('while RELOAD_SETTLE lasts', () => {
+  beforeAll(() => start({ RELOAD_HOLD: '0', RELOAD_SETTLE: '1h' }));
+  afterAll(stop);
+
+  test('a release that dies after it listens replaces no worker, with RELOAD_HOLD=0', async () => {
+    await expectNoneReplaced(2);
+  });
+
+  test('an aborted reload leaves as many workers as before, though an old one has died meanwhile', async () => {
+    const old = await pidsOf('old');
+    install('worse');
+    const { aborted, hasLostWorker } = reload();
+    const worse = await pidsOf('worse');
+    process.kill(old[0]!, 'SIGKILL');
+    await hasLostWorker();
+    app.process.send({ end: worse[1] });
+    await aborted();
+    await until(async () => (await readState()).pids.length === 2);
+    const { pids } = await readState();
+    expect(pids).toContain(old[1]);
+    expect(pids).not.toContain(worse[1]);
+  });
+
+  test('a stop ends the workers of both releases', async () => {
+    const { pids: old } = await readState();
+    expect(old.map(isAlive)).toEqual([true, true]);
+    install('good');
+    reload();
+    const good = await pidsOf('good');
+    expect(await app.stop()).toBe(0);
+    await Promise.all([...old, ...good].map(untilGone));
+  });
 });
 
-test('an aborted reload leaves as many workers as before, though an old one has died meanwhile', async () => {
-  const app = await start({ RELOAD_SETTLE: '1h' });
-  const old = await pidsOf(app, 'old');
-  install('bad');
-  app.process.kill('SIGHUP');
-  const bad = await pidsOf(app, 'bad');
-  process.kill(old[0]!, 'SIGKILL');
-  await app.logged(({ msg }) => msg === 'a worker died during a reload');
-  app.process.send({ end: bad[1] });
-  await aborted(app);
-  await until(async () => (await stateOf(app)).pids.length === 2);
-  const { pids } = await stateOf(app);
-  expect(pids).toContain(old[1]);
-  expect(pids).not.toContain(bad[1]);
-});
+describe('when RELOAD_SETTLE is over', () => {
+  beforeAll(() => start({ RELOAD_SETTLE: '500ms' }));
+  afterAll(stop);
 
-test('a stop ends the workers of both releases', async () => {
-  const app = await start({ RELOAD_SETTLE: '1h' });
-  const old = await pidsOf(app, 'old');
-  install('good');
-  app.process.kill('SIGHUP');
-  const good = await pidsOf(app, 'good');
-  expect(await app.stop()).toBe(0);
-  await Promise.all([...old, ...good].map(untilGone));
-});
+  test('a corrected release replaces the workers that an aborted reload has kept, and the warning ends', async () => {
+    install('bad', 'soon');
+    await reload().aborted();
+    install('good');
+    expect(await reload().finished()).toMatchObject({ replaced: 2, workers: 2 });
+    const good = (await pidsOf('good')).sort();
+    expect(await readState()).toEqual({ pids: good, state: 'ready', problems: [], warnings: [] });
+  });
 
-test('a new worker that does not answer when RELOAD_SETTLE is over replaces none until it does', async () => {
-  const app = await start({ RELOAD_SETTLE: '100ms' });
-  const old = await pidsOf(app, 'old');
-  install('good', 'hangs');
-  app.process.kill('SIGHUP');
-  const good = await pidsOf(app, 'good');
-  // The admin port waits for its answer for 2 s.
-  await until(async () => (await stateOf(app)).problems.join() === 'worker 4 does not respond');
-  expect(old.map(isAlive)).toEqual([true, true]);
-  goOn();
-  await finished(app);
-  expect((await stateOf(app)).pids).toEqual(good.sort());
+  test('a new worker that does not answer when RELOAD_SETTLE is over replaces none until it does', async () => {
+    const old = await pidsOf('good');
+    install('better', 'hangs');
+    const { finished } = reload();
+    const better = await pidsOf('better');
+    // The admin port waits for its answer for 2 s.
+    await until(async () => /^worker \d+ does not respond$/.test((await readState()).problems.join()));
+    expect(old.map(isAlive)).toEqual([true, true]);
+    goOn('better');
+    await finished();
+    expect((await readState()).pids).toEqual(better.sort());
+  });
+
+  test('an old worker that dies while new ones prove themselves has its successor', async () => {
+    const [first, second] = await pidsOf('better');
+    install('best', 'hangs');
+    const { finished, hasLostWorker } = reload();
+    const best = (await pidsOf('best')).sort();
+    process.kill(second!, 'SIGKILL');
+    await hasLostWorker();
+    expect(isAlive(first!)).toBe(true);
+    goOn('best');
+    expect(await finished()).toMatchObject({ replaced: 2, workers: 2 });
+    expect((await readState()).pids).toEqual(best);
+  });
 });

@@ -63,7 +63,7 @@ export class Member {
 }
 
 export const start = (env: Record<string, string> = {}) =>
-  runApp('handover.mjs', { env: { WORKERS: '2', DRAIN_TIMEOUT: '1s', RELOAD_HOLD: '1h', ...env } });
+  runApp('lifecycle/handover.mjs', { env: { WORKERS: '2', DRAIN_TIMEOUT: '1s', RELOAD_HOLD: '1h', ...env } });
 
 /** Numbered names of members without options, for `connect()`. */
 export const namesOf = (prefix: string, count: number): Record<string, object> =>

@@ -2,8 +2,10 @@
 import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
 import { Server } from 'socket.io';
 
+const folder = dirname(process.env.RELEASE);
 const { name, end } = JSON.parse(readFileSync(process.env.RELEASE, 'utf8'));
 const http = createServer((_request, response) => response.end(name));
 const io = new Server(http, { connectionStateRecovery: {} });
@@ -11,8 +13,8 @@ io.on('connection', (socket) => socket.on('state', (done) => done({ pid: process
 http.listen(0, '127.0.0.1', () => {
   console.log(`${name} listens: ${process.pid}`);
   if (end === 'soon') setTimeout(() => process.exit(7), 100);
-  // The last worker of the release does nothing, from just after it listens until there is a file.
-  if (end === 'hangs' && cluster.worker.id === 4) setTimeout(waitFor, 50, `${process.env.RELEASE}-goes-on`);
+  // One of its two workers does nothing, from just after it listens until there is a file.
+  if (end === 'hangs' && cluster.worker.id % 2 === 0) setTimeout(waitFor, 50, join(folder, `${name}-goes-on`));
 });
 process.on('message', (message) => {
   if (message.end === process.pid) process.exit(7);
