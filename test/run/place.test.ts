@@ -85,6 +85,22 @@ test('a client whose proxy has other workers in the middle of its handshake conn
   await until(async () => Object.values(await placesOf(app)).reduce((sum, count) => sum + count, 0) === 1);
 }, 60_000);
 
+test('a session has no key if its WebSocket names another one, which the proxy sends to another worker', async () => {
+  const { app, urls } = await start({ PLACE_MOVES: 'true' });
+  await upgraded(connect(urls[0], { query: { room: 'doc-42' } }));
+  for (const query of ['room=doc-43', '']) {
+    const { sid } = JSON.parse((await pollAt(urls[0], '')).slice(1)) as { sid: string };
+    const socket = new WebSocket(
+      `${urls[1].replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket&sid=${sid}&${query}`,
+    );
+    await once(socket, 'open');
+    socket.send('2probe');
+    await once(socket, 'message');
+    socket.send('5');
+  }
+  await until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify({ in: 1, out: 0, none: 2 }));
+}, 60_000);
+
 test.each([
   ['EIO', 'none of EIO'],
   ['SID', 'none of EIO'],
