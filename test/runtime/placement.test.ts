@@ -204,6 +204,10 @@ test.each([
   ['/socket.io/?room=a;b', undefined],
   ['/socket.io/?room=a?room=b', undefined],
   ['/socket.io/?room=a#b', undefined],
+  ['/socket.io/?x#&room=a', undefined],
+  ['/socket.io/?x=1;room=a', undefined],
+  ['/socket.io/?x?room=a', undefined],
+  ['/socket.io/?x=1;2?3&room=a', 'a'],
 ])('the key of %s is what every proxy hashes', (url, key) => {
   expect(parameterOf('room')({ url, query: {}, headers: {} })).toBe(key);
 });

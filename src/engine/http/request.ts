@@ -8,6 +8,7 @@ import { LazyEventEmitter } from '../session/compact-emitter.js';
  * beyond `--place-max`. Any other text means that the proxy has not placed the client by its key.
  */
 export const RANK_HEADER = 'x-gjallar-rank';
+export const NOT_PLACED = 'none';
 
 /** The properties of a request's connection that applications read. */
 export interface RequestConnection {

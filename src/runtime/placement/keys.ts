@@ -3,8 +3,8 @@ import type { PlaceBy } from '../../engine/options.js';
 
 /**
  * Finds a query parameter as proxies do that hash it: not decoded, so that `a%20b` and `a+b` are two keys. Proxies differ
- * on names in capitals, on names that are repeated, and on semicolons. A client that uses such a difference could come to one
- * worker and count as one of another, so it has no key.
+ * on names in capitals, on names that are repeated, and on the characters `;`, `?` and `#`. A client that uses such a
+ * difference could come to one worker and count as one of another, so it has no key.
  */
 export function parameterOf(name: string): PlaceBy {
   const pattern = new RegExp(`[?&;]${name}=([^?&;#]*)`, 'gi');
@@ -12,6 +12,9 @@ export function parameterOf(name: string): PlaceBy {
   return ({ url }) => {
     const [found, ...more] = url.matchAll(pattern);
     if (!found || more.length > 0 || !found[0].startsWith(start, 1)) return undefined;
+    const before = url.slice(0, found.index);
+    // nginx stops at `#`, and begins no parameter at `;` or at a second `?`, where HAProxy does.
+    if (before.includes('#') || url[found.index] !== (before.includes('?') ? '&' : '?')) return undefined;
     const end = found.index + found[0].length;
     return end === url.length || url[end] === '&' ? found[1] : undefined;
   };
@@ -26,28 +29,4 @@ export function rankedKey(key: string | undefined, { headers }: EngineRequest): 
   if (!key || rank === undefined || rank === '0') return key;
   // A parameter cannot contain the character between them.
   return /^[1-9]\d?$/.test(rank) ? `${key}#${rank}` : undefined;
-}
-
-/**
- * The key of a client; undefined for one without a key.
- * @param onFault called if `placeBy` fails, or returns something else than text and undefined
- */
-export function keyOf(
-  { url, headers, _query: query }: EngineRequest,
-  placeBy: PlaceBy,
-  onFault: (fault: unknown) => void,
-): string | undefined {
-  try {
-    const key: unknown = placeBy({ url, headers, query });
-    if (typeof key === 'string') return key === '' ? undefined : key;
-    if (key === undefined || key === null) return undefined;
-    // The rejection of a promise would end the worker otherwise.
-    if (key instanceof Promise) key.catch(() => {});
-    onFault(
-      new TypeError(`placeBy returned ${key instanceof Promise ? 'a promise' : `a value of type ${typeof key}`}`),
-    );
-  } catch (error) {
-    onFault(error);
-  }
-  return undefined;
 }

@@ -1,8 +1,9 @@
 import type { KeyArrivals } from '../../backplanes/frames/key-arrivals.js';
 import type { Engine } from '../../engine/engine.js';
 import type { PlaceBy } from '../../engine/options.js';
+import { keyOf } from '../../engine/session/place-key.js';
 import type { Session } from '../../engine/session/session.js';
-import { keyOf, rankedKey } from './keys.js';
+import { rankedKey } from './keys.js';
 
 /** A key with clients on this worker. */
 export interface PlacedKey {
