@@ -19,9 +19,8 @@ export default {
   collectCoverageFrom: ['src/**/*.ts'],
   // Longer than a busy machine may pause. Tests wait for events, so those that pass take no longer for it.
   testTimeout: 90_000,
-  // Many tests wait for heartbeats and time-outs; jest's default leaves one of two cores idle. Three files at a time take a fifth
-  // less, but then some tests are starved on machines that other programs use.
-  maxWorkers: '100%',
+  // Some files wait for heartbeats and time-outs while others compute: with one file for each core, a fifth of the time is idle.
+  maxWorkers: '150%',
   reporters: ['default', '<rootDir>/test/support/slowest-reporter.mjs'],
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.

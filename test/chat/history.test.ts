@@ -6,7 +6,7 @@ import { type RunningServer, startServer } from '../support/server.js';
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer({ WORKERS: '2' });
+  server = await startServer({ WORKERS: '3' });
 });
 afterEach(disconnectAll);
 afterAll(() => server.stop());
