@@ -40,7 +40,7 @@ test('--help and --list run nothing', async () => {
 });
 
 test('--sockets chooses the sockets of the servers under attack', async () => {
-  const args = ['--only', 'control', '--limits', 'default', '--seconds', '1'];
+  const args = ['--only', 'control', '--limits', 'default', '--seconds', '0.2'];
   const { output } = await run(...args, '--sockets', 'portable');
   expect(output).toMatch(/^\| control +\| default +\| portable +\|/m);
   expect(await run(...args, '--sockets', 'raw')).toMatchObject({

@@ -35,7 +35,7 @@ export async function run({ short, seed, times = short ? 1 : 20, minutes = 60 })
   const random = randomFrom(seed);
   const names = Object.keys(faults).filter((name) => !short || !LONG.includes(name));
   const hosted = await Hosted.start({ workers: WORKERS, environment: { DRAIN_TIMEOUT: short ? '1s' : '3s' } });
-  const talkers = new Talkers(hosted.url, short ? 30 : 200, short ? 100 : 300);
+  const talkers = new Talkers(hosted.url, short ? 24 : 200, short ? 40 : 300);
   const end = Date.now() + minutes * 60_000;
   const longest = new Map();
   let missing = 0;

@@ -56,7 +56,7 @@ async function runOn(workers, { short, times, end, random }) {
   try {
     listeners = new Listeners(hosted.url, short ? 12 : 40);
     if (!(await listeners.untilConnected(MAX_RECOVERY_MS))) throw new Error('not all clients connect');
-    announcer = new Announcer((number) => `${hosted.url}/?number=${number}`, 20);
+    announcer = new Announcer((number) => `${hosted.url}/?number=${number}`, short ? 50 : 20);
     // socket.io-client names its session only once it has received an event.
     await until(() => listeners.haveHeard, 'not all clients receive events');
     await sleep(COPIED_MS);
@@ -161,7 +161,7 @@ async function byAge(hosted) {
 /** Resolves when the worker is gone. */
 async function end({ pid }, signal, hosted) {
   process.kill(pid, signal);
-  await until(async () => !(await hosted.workers()).some((one) => one.pid === pid), 'a worker does not end');
+  await untilWorkers(hosted, (workers) => !workers.some((one) => one.pid === pid), 'a worker does not end');
 }
 
 /** Resolves with the process id of a worker that was not there before. */
@@ -172,5 +172,10 @@ async function appeared(hosted, before) {
 }
 
 function untilAllWork(hosted, count) {
-  return until(async () => (await hosted.workers()).length === count, 'not all workers are replaced');
+  return untilWorkers(hosted, (workers) => workers.length === count, 'not all workers are replaced');
+}
+
+/** Asks for the workers not too often: each answer takes all of them some time. */
+function untilWorkers(hosted, isSo, otherwise) {
+  return until(async () => isSo(await hosted.workers()), otherwise, MAX_RECOVERY_MS, 100);
 }

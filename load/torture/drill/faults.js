@@ -12,7 +12,7 @@ import { Station } from './station.js';
 
 /**
  * The servers of the drill, each with its faults in order.
- * @typedef {{ name: string, signals: import('./signals.js').Signals, isLong?: boolean,
+ * @typedef {{ name: string, signals: import('./signals.js').Signals,
  *   inject: (signal: AbortSignal) => Promise<number | void>, undo?: () => Promise<unknown> | void }} Fault
  *   `inject` resolves with the time at which the fault begins, if that is not now; `undo` is missing where the server does
  *   not come back by itself
@@ -258,7 +258,6 @@ export async function processesPart() {
       {
         name: 'worker stopped',
         // The primary kills it after 10 s.
-        isLong: true,
         inject: async () => process.kill(station.pids.get(1), 'SIGSTOP') && undefined,
         undo: () => {},
         signals: {
@@ -270,18 +269,23 @@ export async function processesPart() {
           remedy: /no sign of life for 10 s/,
         },
       },
-      {
-        name: 'primary killed',
-        inject: async () => process.kill(station.primary, 'SIGKILL') && undefined,
-        signals: {
-          readyz: 'no answer',
-          log: /^the primary is gone/,
-          metric: 'up{instance="$i"} == 0',
-          alert: { alertname: 'GjallarMachineDown' },
-          remedy: /systemd unit starts it again/,
-        },
-      },
+      primaryKilled(station),
     ],
+  };
+}
+
+/** The last fault of a server: it does not come back by itself. @returns {Fault} */
+export function primaryKilled(station) {
+  return {
+    name: 'primary killed',
+    inject: async () => process.kill(station.primary, 'SIGKILL') && undefined,
+    signals: {
+      readyz: 'no answer',
+      log: /^the primary is gone/,
+      metric: 'up{instance="$i"} == 0',
+      alert: { alertname: 'GjallarMachineDown' },
+      remedy: /systemd unit starts it again/,
+    },
   };
 }
 

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { whyNoPostgres } from '../../harness/servers/postgres.js';
 import { progress } from '../support/scenario.js';
-import { certificatePart, clientsPart, dataPart, processesPart, redisPart, whyNoFaults } from './faults.js';
+import {
+  certificatePart,
+  clientsPart,
+  dataPart,
+  primaryKilled,
+  processesPart,
+  redisPart,
+  whyNoFaults,
+} from './faults.js';
 import { Prometheus, whyNoPrometheus } from './prometheus.js';
 import { releasePart } from './release.js';
 import { drill, LIMIT_MS } from './signals.js';
@@ -16,7 +24,10 @@ export const options = {};
 export const more =
   '\n  Prometheus evaluates the rules of deploy/prometheus/alerts.yml without their `for`, which comes on top in production.';
 
-const PARTS = [redisPart, dataPart, clientsPart, certificatePart, releasePart, processesPart];
+const PARTS = [redisPart, dataPart, clientsPart, certificatePart];
+const PARTS_LONG = [...PARTS, releasePart, processesPart];
+/** In the short form, no worker hangs, and the primary that is killed is that of the server with the broken release. */
+const PARTS_SHORT = [...PARTS, lastPart];
 const SIGNALS = ['readyz', 'log', 'metric', 'alert'];
 
 export async function run({ short }) {
@@ -30,11 +41,11 @@ export async function run({ short }) {
   try {
     const prometheus = await Prometheus.start(directory);
     atEnd(() => prometheus.stop());
-    const parts = await startAll(PARTS, { directory, atEnd });
+    const parts = await startAll(short ? PARTS_SHORT : PARTS_LONG, { directory, atEnd });
     await prometheus.watch(
       parts.map(({ station, isPatient }) => ({ name: station.name, address: new URL(station.admin).host, isPatient })),
     );
-    const rows = (await Promise.all(parts.map((part) => drillPart(part, prometheus, short)))).flat();
+    const rows = (await Promise.all(parts.map((part) => drillPart(part, prometheus)))).flat();
     progress('');
     printTable(rows);
     return rows.flatMap(figuresOf);
@@ -53,9 +64,14 @@ async function startAll(starts, place) {
   return parts;
 }
 
-async function drillPart({ station, faults }, prometheus, isShort) {
+async function lastPart(place) {
+  const { station, faults } = await releasePart(place);
+  return { station, faults: [...faults, primaryKilled(station)] };
+}
+
+async function drillPart({ station, faults }, prometheus) {
   const rows = [];
-  for (const fault of faults.filter(({ isLong }) => !(isShort && isLong))) {
+  for (const fault of faults) {
     progress(`${station.name}: ${fault.name}`);
     rows.push({ name: fault.name, ...(await drill({ fault, station, prometheus })) });
     if (!fault.undo) continue;

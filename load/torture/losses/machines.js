@@ -21,15 +21,18 @@ const authorization = `Basic ${Buffer.from(Object.values(OPERATOR).join(':')).to
 /** How Redis comes back. `older` is the same state of the beginning each time. */
 const FAULTS = ['empty', 'empty twice', 'older', 'shorter'];
 
-/** @param {{ machines: number, downtimes: number[], seed: number, times: number, minutes: number }} options */
-export async function lossesOn({ machines, downtimes, seed, times, minutes }) {
+/** @param {{ machines: number, downtimes: number[], short: boolean, seed: number, times: number, minutes: number }} options */
+export async function lossesOn({ machines, downtimes, short, seed, times, minutes }) {
   const redis = await Redis.start({ settings: ['--appendonly', 'no'] });
   const services = [];
   try {
     for (let index = 0; index < machines; index++) {
-      services.push(await Service.start({ REDIS_URL: redis.url, WORKERS: '2', ...OPERATOR }));
+      // In the short form, a second machine has one worker.
+      const workers = short && index > 0 ? '1' : '2';
+      services.push(await Service.start({ REDIS_URL: redis.url, WORKERS: workers, ...OPERATOR }));
     }
-    const place = { name: `${machines} ${machines === 1 ? 'machine' : 'machines'}`, redis, services };
+    const name = `${machines} ${machines === 1 ? 'machine' : 'machines'}`;
+    const place = { name, redis, services, pause: short ? 120 : 60 };
     const each = FAULTS.flatMap((fault) => downtimes.map((downtime) => ({ fault, downtime })));
     const order = shuffled(Array.from({ length: times }, () => each).flat(), randomFrom(seed));
     return await injectLosses(place, order, Date.now() + minutes * 60_000);
@@ -39,11 +42,11 @@ export async function lossesOn({ machines, downtimes, seed, times, minutes }) {
   }
 }
 
-async function injectLosses({ name, redis, services }, order, end) {
+async function injectLosses({ name, redis, services, pause }, order, end) {
   const members = new Members((index) => services[index % services.length].url, {
     count: 6,
     rooms: ['north', 'south', 'east'],
-    pause: 60,
+    pause,
   });
   /** The epochs of messages that Redis has lost, or may have lost. */
   const gone = new Set();

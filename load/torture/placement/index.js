@@ -33,7 +33,7 @@ const VISITS_MS = 5000;
 const LOOK_MS = 500;
 
 export async function run({ short, times = short ? 1 : 3 }) {
-  const clients = short ? 60 : 1000;
+  const clients = short ? 40 : 1000;
   const rooms = Array.from({ length: clients / 10 }, (_, index) => `room-${index}`);
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-placement-'));
   atExit(() => rmSync(directory, { recursive: true, force: true }));
@@ -50,7 +50,7 @@ export async function run({ short, times = short ? 1 : 3 }) {
   await residents.settle(clients, rooms);
   const settle = (when) => settled(residents, rooms, when, short ? {} : { within: WITHIN_MS });
   const roomOf = (number) => rooms[number % rooms.length];
-  const speaker = new Announcer((number) => `${url}/say?room=${roomOf(number)}&number=${number}`, 20);
+  const speaker = new Announcer((number) => `${url}/say?room=${roomOf(number)}&number=${number}`, short ? 50 : 20);
   const figures = [];
   try {
     for (let count = 1; count <= times; count++) {

@@ -9,7 +9,7 @@ import { ReleasedServer } from './server.js';
 export const about = 'releases that die late, crash or hang: reloads that must replace no worker';
 
 export const options = {
-  'times n': 'number of bad releases (100; 6 with --short)',
+  'times n': 'number of bad releases (100; 4 with --short)',
   'minutes n': 'time limit (60)',
   'parallel n': 'servers at the same time: an application and the chat service in turn (4; 2 with --short)',
 };
@@ -22,6 +22,8 @@ const SETTLE_MS = 1000;
 const MAX_RECOVERY_MS = 60_000;
 /** How long the workers of an aborted reload may take to end, in ms. */
 const MAX_END_MS = 30_000;
+/** How often the workers are asked for meanwhile, in ms: each answer takes all of them some time. */
+const LOOK_MS = 100;
 const QUICK = ['exit', 'killed', 'crash'];
 /** The chat service logs an exception that nothing catches, and continues. */
 const QUICK_HOSTED = [...QUICK, 'exception'];
@@ -35,7 +37,7 @@ export function check(values) {
   numberOption(values, 'parallel');
 }
 
-export async function run({ short, seed, times = short ? 6 : 100, minutes = 60, own = {} }) {
+export async function run({ short, seed, times = short ? 4 : 100, minutes = 60, own = {} }) {
   const lanes = numberOption(own, 'parallel') ?? (short ? 2 : 4);
   const end = Date.now() + minutes * 60_000;
   const tally = { done: new Map(), wrong: [], good: 0, replaced: 0, disconnected: 0 };
@@ -105,10 +107,14 @@ async function installBad(server, release, clients, tally) {
   const { msg } = await server.reload();
   let after;
   await sleep(100);
-  await soon(async () => {
-    after = await server.pidsNow();
-    return after.length === WORKERS;
-  }, MAX_END_MS);
+  await soon(
+    async () => {
+      after = await server.pidsNow();
+      return after.length === WORKERS;
+    },
+    MAX_END_MS,
+    LOOK_MS,
+  );
   const name = nameOf(release);
   tally.done.set(release.fault, (tally.done.get(release.fault) ?? 0) + 1);
   if (!msg.startsWith('reload aborted') || String(after) !== String(before)) {
@@ -131,7 +137,7 @@ async function installGood(server, clients, tally) {
 
 /** Clients of an application. */
 function talkersOn({ url }, short) {
-  const talkers = new Talkers(url, short ? 10 : 30, short ? 50 : 150);
+  const talkers = new Talkers(url, short ? 8 : 30, short ? 30 : 150);
   return {
     get disconnects() {
       return talkers.outages.length + talkers.disconnected;

@@ -20,9 +20,9 @@ const MAX_RECOVERY_MS = 30_000;
 export async function run({ short, times = short ? 2 : 100, minutes = 60 }) {
   const drain = short ? 2 : 5;
   const service = await Service.start({ ADMIN_PORT: '0', WORKERS: String(WORKERS), DRAIN_TIMEOUT: `${drain}s` });
-  const clients = new EchoClients(service.url, short ? 60 : 400);
+  const clients = new EchoClients(service.url, short ? 40 : 400);
   // Requests, each on a connection of its own.
-  const probes = Array.from({ length: PROBES }, () => new Announcer(() => `${service.url}/healthz`, 1));
+  const probes = Array.from({ length: PROBES }, () => new Announcer(() => `${service.url}/healthz`, short ? 5 : 1));
   const end = Date.now() + minutes * 60_000;
   let done = 0;
   let missing = 0;

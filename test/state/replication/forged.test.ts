@@ -108,9 +108,10 @@ test('workers that are made up are bounded, and so is what is kept of rooms that
 
 test('changes far beyond the bounds have no place, and nothing is deleted for it', async () => {
   redis = await RedisProcess.start();
+  const bounds = { maxKeys: 5, maxBytes: 1_000_000 };
   const [one, two] = [
-    await workers.start({ maxKeys: 5, store: 'redis', redis: redis.url }),
-    await workers.start({ maxKeys: 5 }),
+    await workers.start({ ...bounds, store: 'redis', redis: redis.url }),
+    await workers.start(bounds),
   ];
   one.room.set('own', 1);
   await one.room.stored();
@@ -122,7 +123,7 @@ test('changes far beyond the bounds have no place, and nothing is deleted for it
   expect(reasons.length).toBe(2 * 81);
   const big = { type: 'changes', ...progress(one.hub), sequence: 2, room: 'quotes', epoch: 'zzz' };
   const clock = one.hub.clock.tick();
-  forge({ ...big, changes: [['own', clock, 1, JSON.stringify('x'.repeat(300_000_000))]] });
+  forge({ ...big, changes: [['own', clock, 1, JSON.stringify('x'.repeat(5_000_000))]] });
   expect(one.room.get('own')).toBe(1);
   // What others have stored meanwhile, and this worker had no place for, stays where it is, however much it has forgotten.
   const client = new Redis(redis.url);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Waiters } from '../../src/state/replication/waiters.js';
+import { Waiters } from '../../../src/state/replication/waiters.js';
 
 const waiters = () => new Waiters(() => new Promise(() => {}));
 
