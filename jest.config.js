@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { planHere } from './test/setup/situation.mjs';
 
 /** With NO_INSTALL, the tests whose programs are missing; the set-up before jest has listed them. */
@@ -20,7 +21,7 @@ export default {
   // Longer than a busy machine may pause. Tests wait for events, so those that pass take no longer for it.
   testTimeout: 90_000,
   // Some files wait for heartbeats and time-outs while others compute: with one file for each core, a fifth of the time is idle.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   reporters: ['default', '<rootDir>/test/support/slowest-reporter.mjs'],
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.

@@ -10,6 +10,9 @@ const PAGE_SIZE = 500;
 const MAX_WAITING = 1000;
 /** How many new epochs one catch-up follows before it pauses. */
 const MAX_EPOCHS = 4;
+/** By how much a message may have overtaken those before it on its way to this worker, in ms and in messages. */
+const MAX_OVERTAKEN_MS = 1000;
+const MAX_OVERTAKEN = 100;
 /** How often the history is read for messages of an epoch that it does not know: a replica may be late. */
 const MAX_ATTEMPTS = 20;
 
@@ -77,13 +80,32 @@ export class Resequencer {
     this.adopt(this.foreign.splice(0), true);
   }
 
-  /** Starts with the oldest message that arrived, or with `first` if none did. */
+  /**
+   * Starts with the oldest message that arrived, or with `first` if none did, and with those that it has overtaken: they
+   * were stored right before it.
+   */
   startFrom(first: Position): void {
-    if (this.isClosed || this.epoch !== undefined) return;
-    const offsets = this.foreign.filter(({ epoch }) => epoch === first.epoch).map(({ offset }) => offset);
-    this.startAfter(first.epoch, Math.min(first.offset, ...offsets) - 1);
-    if (this.waiting.size > 0) this.drain();
-    else this.catchUp();
+    if (this.isClosed || this.reading || this.epoch !== undefined) return;
+    const arrived = this.foreign.filter(({ epoch }) => epoch === first.epoch);
+    const oldest = Math.min(first.offset, ...arrived.map(({ offset }) => offset));
+    this.reading = this.overtakenBy({ ...first, offset: oldest }, Math.min(...arrived.map(({ at }) => at)))
+      .catch(() => 0)
+      .then((overtaken) => {
+        this.reading = undefined;
+        if (this.isClosed) return;
+        this.startAfter(first.epoch, oldest - 1 - overtaken);
+        if (overtaken === 0 && this.waiting.size > 0) this.drain();
+        else this.catchUp();
+      });
+  }
+
+  /** How many messages this one, which was sent at this time, has overtaken. */
+  private async overtakenBy({ epoch, offset }: Position, at: number): Promise<number> {
+    const page = await this.store.read(this.key, { epoch, before: offset, limit: MAX_OVERTAKEN });
+    if (page.epoch !== epoch) return 0;
+    const old = page.messages.findLastIndex((message) => message.at < at - MAX_OVERTAKEN_MS);
+    const first = page.messages[old + 1];
+    return first ? offset - first.offset : 0;
   }
 
   /** Takes a message as the bus brings it. */

@@ -195,6 +195,18 @@ describe('when Redis comes back with an older state', () => {
   });
 });
 
+test('starts with what the first message to arrive has overtaken, and not with older ones', async () => {
+  await store.append(ROOM, sayNumbers(1, 3, Date.now() - 60_000));
+  number = 3;
+  const messages = await post(5);
+  const late = new Follower();
+  late.resequencer.receive(messages[3]!);
+  late.resequencer.startFrom(messages[3]!);
+  await until(() => late.heard.length === 5);
+  expect(late.heard).toEqual(['4', '5', '6', '7', '8']);
+  late.resequencer.close();
+});
+
 test('a read on a replica works, gives all readers the same epoch, and is no event', async () => {
   await follower.hears(await post(20));
   await client.save();
