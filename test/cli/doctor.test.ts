@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Socket } from 'socket.io-client';
+import { doctor } from '../../src/cli/doctor/doctor.js';
+import { loadConfig } from '../../src/config/load.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { freePort, freePorts } from '../support/ports.js';
@@ -19,17 +21,41 @@ beforeAll(async () => {
 afterEach(disconnectAll);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function examine(environment: Record<string, string>) {
-  const base = { HOST: '127.0.0.1', PORT: '0', WORKERS: '1', DATA_DIR: join(folder, 'data') };
-  const { code, stdout, stderr } = await runToEnd(['doctor'], { ...base, ...environment });
-  expect(stderr).toBe('');
+const environmentOf = (environment: Record<string, string>) => ({
+  ...{ HOST: '127.0.0.1', PORT: '0', WORKERS: '1', DATA_DIR: join(folder, 'data') },
+  ...environment,
+});
+
+function examined(code: number | null, stdout: string) {
   const lines = stdout.trimEnd().split('\n');
   for (const line of lines) expect(line).toMatch(/^(ok {2}|warn|fail) {2}\S/);
   return { code, lines, failed: lines.filter((line) => line.startsWith('fail')) };
 }
 
+/** Runs `gjallar doctor`. */
+async function run(environment: Record<string, string>) {
+  const { code, stdout, stderr } = await runToEnd(['doctor'], environmentOf(environment));
+  expect(stderr).toBe('');
+  return examined(code, stdout);
+}
+
+/** Does the same without a process of its own. */
+async function examine(environment: Record<string, string>) {
+  let stdout = '';
+  const spy = jest.spyOn(console, 'log').mockImplementation((line) => {
+    stdout += `${line}\n`;
+  });
+  try {
+    const all = environmentOf(environment);
+    const code = await doctor.run([], loadConfig(all), all);
+    return examined(code, stdout);
+  } finally {
+    spy.mockRestore();
+  }
+}
+
 test('a machine where all is well: exit code 0', async () => {
-  const { code, lines, failed } = await examine({ ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` });
+  const { code, lines, failed } = await run({ ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` });
   expect({ code, failed }).toEqual({ code: 0, failed: [] });
   expect(lines).toContain('ok    the configuration is valid');
   expect(lines).toContain('ok    the database of ARCHIVE_URL answers');
@@ -38,7 +64,7 @@ test('a machine where all is well: exit code 0', async () => {
 
 test('each thing that is down is named with what to do: exit code 1', async () => {
   const port = await freePort();
-  const { code, lines, failed } = await examine({
+  const { code, lines, failed } = await run({
     REDIS_ULR: 'x',
     REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
     HISTORY_STORE: 'sqlite',

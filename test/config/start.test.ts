@@ -6,12 +6,12 @@ import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { isUnlimited } from '../../src/config/limits.js';
 import { loadConfig } from '../../src/config/load.js';
 import { unknownVariables } from '../../src/config/unknown-variables.js';
-import { runToEnd, startServer } from '../support/server.js';
+import { type RunningServer, runToEnd, startServer } from '../support/server.js';
 import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
 
 beforeAll(writeFiles);
@@ -58,7 +58,7 @@ test('a port in use stops the start with one line', async () => {
   await once(other, 'listening');
   try {
     const { port } = other.address() as { port: number };
-    expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent' })).toEqual({
+    expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent', WORKERS: '1' })).toEqual({
       code: 1,
       stdout: '',
       stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses this port; stop it, or set another PORT\n`,
@@ -69,21 +69,11 @@ test('a port in use stops the start with one line', async () => {
   }
 });
 
-test('two starts on one port at the same moment do not share it', async () => {
+test('two starts on one port at the same moment do not both have it', async () => {
   const held = (await lockPort('127.0.0.1', 4711))!;
   await expect(lockPort('127.0.0.1', 4711)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await once(held.close(), 'close');
   await once((await lockPort('127.0.0.1', 4711))!.close(), 'close');
-
-  const server = await startServer({ WORKERS: '1', PORT: '0' });
-  try {
-    await server.restart();
-    const { code, stderr } = await runToEnd([], { HOST: '127.0.0.1', PORT: String(server.port) });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^gjallar: cannot listen [^\n]+\n$/) });
-    expect(stderr).toContain('another server uses this port');
-  } finally {
-    await server.stop();
-  }
 });
 
 test.each([
@@ -93,7 +83,8 @@ test.each([
     /: ENOENT: [^\n]+\. Set TMPDIR to a writable folder\.\n$/,
   ],
   ['a folder below /proc', { DATA_DIR: '/proc/1/data' }, /DATA_DIR must be a folder that can be written to/],
-])('%s stops the start with one line', async (_what, environment, words) => {
+  ['a file', { DATA_DIR: text }, /: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/],
+])('%s for what the server writes stops the start with one line', async (_what, environment, words) => {
   const { code, stdout, stderr } = await runToEnd([], { PORT: '0', LOG_LEVEL: 'silent', WORKERS: '1', ...environment });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
@@ -115,18 +106,6 @@ test.each([
   expect(unknownVariables({ [name]: 'x' })).toEqual(meant ? [{ name, meant }] : []);
 });
 
-test('a misspelt variable is named at the start', async () => {
-  const server = await startServer({ WORKERS: '1', JWT_SECRETS: 'x'.repeat(32) });
-  try {
-    expect(await server.logged(({ variable }) => variable === 'JWT_SECRETS')).toMatchObject({
-      level: 'warn',
-      msg: 'the variable JWT_SECRETS is unknown and has no effect; did you mean JWT_SECRET?',
-    });
-  } finally {
-    await server.stop();
-  }
-});
-
 test('a secret may be in a file', () => {
   expect(loadConfig({ JWT_SECRET_FILE: text }).jwtSecret).toBe('neither key nor certificate');
   expect(() => loadConfig({ JWT_SECRET_FILE: '/nowhere' })).toThrow(
@@ -135,28 +114,45 @@ test('a secret may be in a file', () => {
   expect(loadConfig({ PORT_FILE: text }).port).toBe(3000);
 });
 
-test('a folder for the messages that cannot be written to stops the start with one line', async () => {
-  const { code, stdout, stderr } = await runToEnd([], { PORT: '0', DATA_DIR: text, LOG_LEVEL: 'silent', WORKERS: '1' });
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^gjallar: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/);
-});
-
 test('an address of another machine stops the start with one line', async () => {
-  const { code, stdout, stderr } = await runToEnd([], { HOST: '192.0.2.1', PORT: '0', LOG_LEVEL: 'silent' });
+  const { code, stdout, stderr } = await runToEnd([], {
+    HOST: '192.0.2.1',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    WORKERS: '1',
+  });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^gjallar: cannot listen on PORT=0 at HOST=192\.0\.2\.1: [^\n]+\n$/);
 });
 
-test('the server speaks https with TLS_KEY and TLS_CERT', async () => {
-  const server = await startServer({ TLS_KEY: key, TLS_CERT: cert, WORKERS: '1' });
-  try {
+describe('a server', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    const misspelt = { JWT_SECRETS: 'x'.repeat(32) };
+    server = await startServer({ WORKERS: '1', PORT: '0', TLS_KEY: key, TLS_CERT: cert, ...misspelt });
+  });
+  afterAll(() => server.stop());
+
+  test('a misspelt variable is named at the start', async () => {
+    expect(await server.logged(({ variable }) => variable === 'JWT_SECRETS')).toMatchObject({
+      level: 'warn',
+      msg: 'the variable JWT_SECRETS is unknown and has no effect; did you mean JWT_SECRET?',
+    });
+  });
+
+  test('the server speaks https with TLS_KEY and TLS_CERT', async () => {
     expect(server.greeting).toContain(` https://127.0.0.1:${server.port} `);
     const request = get(`${server.url}/healthz`, { ca: readFileSync(cert), servername: 'localhost' });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(200);
     expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
     response.destroy();
-  } finally {
-    await server.stop();
-  }
+  });
+
+  test('it can start again on its port, which no other one gets', async () => {
+    await server.restart();
+    const { code, stderr } = await runToEnd([], { HOST: '127.0.0.1', PORT: String(server.port) });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^gjallar: cannot listen [^\n]+\n$/) });
+    expect(stderr).toContain('another server uses this port');
+  });
 });

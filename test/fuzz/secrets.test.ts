@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
+import { loadConfig } from '../../src/config/load.js';
 import { allOptions } from '../../src/config/options.js';
+import { GjallarError } from '../../src/errors.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
@@ -170,10 +172,21 @@ test('every option that sounds like a secret is one', () => {
   expect(names).toEqual(all.filter((name) => /URL|SECRET|PASSWORD|API_KEY|CREDS/.test(name)));
 });
 
-test.each(secrets.map(({ name }) => name))('a bad %s stops the start, and is not shown', async (name) => {
-  // In no form that any of them accepts.
-  const { code, stdout, stderr } = await runToEnd([], { [name]: `${secretOf(name)} \u0007` });
+/** In no form that any of them accepts. */
+const badValueOf = (name: string) => `${secretOf(name)} \u0007`;
+
+test.each(secrets.map(({ name }) => name))('a bad %s stops the start, and is not shown', (name) => {
+  const start = () => loadConfig({ [name]: badValueOf(name) });
+  expect(start).toThrow(GjallarError);
+  expect(start).toThrow(name);
+  expect(start).not.toThrow(MARK);
+});
+
+test('a start with bad secrets prints nothing but the error', async () => {
+  const bad = Object.fromEntries(secrets.map(({ name }) => [name, badValueOf(name)]));
+  const { code, stdout, stderr } = await runToEnd([], bad);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain(name);
+  const [, message] = /^gjallar: (.*)\n$/.exec(stderr)!;
+  expect(() => loadConfig(bad)).toThrow(message);
   expectNoSecret(stderr);
 });

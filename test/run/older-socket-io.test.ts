@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
 import { type RunningApplication, runApp, stopAll } from './support/application.js';
@@ -10,12 +10,17 @@ interface Client {
 
 const open: Socket[] = [];
 
-afterEach(async () => {
-  for (const socket of open.splice(0)) socket.disconnect();
-  await stopAll();
-});
+let app: RunningApplication;
 
-async function connect(app: RunningApplication): Promise<Client> {
+beforeAll(async () => {
+  app = await runApp('older.mjs');
+});
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.disconnect();
+});
+afterAll(stopAll);
+
+async function connect(): Promise<Client> {
   const socket = io(app.url, { forceNew: true, transports: ['websocket'], reconnection: false });
   open.push(socket);
   await nextEvent(socket, 'connect');
@@ -25,17 +30,16 @@ async function connect(app: RunningApplication): Promise<Client> {
 }
 
 /** One client on each of two workers, and the others that the kernel gave to the first one. */
-async function onTwoWorkers(app: RunningApplication): Promise<[Client, Client, number]> {
-  const first = await connect(app);
+async function onTwoWorkers(): Promise<[Client, Client, number]> {
+  const first = await connect();
   for (let count = 2; ; count++) {
-    const next = await connect(app);
+    const next = await connect();
     if (next.pid !== first.pid) return [first, next, count];
   }
 }
 
 test('workers of socket.io 4.6 know each other from the start', async () => {
-  const app = await runApp('older.mjs');
-  const [first, second, count] = await onTwoWorkers(app);
+  const [first, second, count] = await onTwoWorkers();
   const everyone = Array.from({ length: count }, () => 'here');
   // Neither worker has sent the other one a message before it counts it.
   for (const { socket } of [first, second]) {
@@ -45,8 +49,7 @@ test('workers of socket.io 4.6 know each other from the start', async () => {
 });
 
 test('clients of socket.io 4.6 recover with what they missed', async () => {
-  const app = await runApp('older.mjs');
-  const [{ socket }, other] = await onTwoWorkers(app);
+  const [{ socket }, other] = await onTwoWorkers();
   const heard: string[] = [];
   socket.on('said', (text: string) => heard.push(text));
   const before = nextEvent(socket, 'said');

@@ -1,26 +1,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
-import { type RunningApplication, runApp, stopAll } from './support/application.js';
+import { runApp, stopAll } from './support/application.js';
 
 /** The parts of the chat service in another application: gjallar/presence and gjallar/history. */
 
-let directory = '';
+const directory = mkdtempSync(join(tmpdir(), 'gjallar-parts-'));
 const sockets: Socket[] = [];
+let url: string;
 
-afterEach(async () => {
+beforeAll(async () => {
+  ({ url } = await runApp('parts/presence.mjs', { args: ['--workers', '3'], env: { KEPT_IN: directory } }));
+});
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.disconnect();
+});
+afterAll(async () => {
   await stopAll();
   rmSync(directory, { recursive: true });
 });
-
-async function start(): Promise<RunningApplication> {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-parts-'));
-  return runApp('parts/presence.mjs', { args: ['--workers', '3'], env: { KEPT_IN: directory } });
-}
 
 async function connect(url: string, user: string): Promise<Socket> {
   const socket = io(url, { forceNew: true, reconnection: false, auth: { user } });
@@ -45,7 +46,6 @@ const told = (socket: Socket, users: string[]) => toldOf(socket, (now) => users.
 const toldWithout = (socket: Socket, user: string) => toldOf(socket, (now) => !now.includes(user));
 
 test('presence knows the users of a room on all workers, each of them once', async () => {
-  const { url } = await start();
   const watcher = await connect(url, 'Watcher');
   await watcher.emitWithAck('join', 'hall');
   const all = told(watcher, ['Ada', 'Bo', 'Watcher']);
@@ -63,24 +63,7 @@ test('presence knows the users of a room on all workers, each of them once', asy
   await withoutBo;
 });
 
-test('presence forgets the users of a worker that is killed', async () => {
-  const { url } = await start();
-  const watcher = await connect(url, 'Watcher');
-  const own = (await watcher.emitWithAck('join', 'hall')) as number;
-  for (let index = 0; ; index++) {
-    const user = `user ${index}`;
-    const there = told(watcher, [user]);
-    const pid = (await (await connect(url, user)).emitWithAck('join', 'hall')) as number;
-    await there;
-    if (pid === own) continue;
-    const gone = toldWithout(watcher, user);
-    process.kill(pid, 'SIGKILL');
-    return gone;
-  }
-});
-
 test('the history has one order for all workers', async () => {
-  const { url } = await start();
   const users = await Promise.all(Array.from({ length: 9 }, (_, index) => connect(url, `user ${index}`)));
   const positions = (await Promise.all(users.map((socket) => socket.emitWithAck('keep', 'hello')))) as {
     epoch: string;
@@ -90,6 +73,21 @@ test('the history has one order for all workers', async () => {
   const page = await users[0]!.emitWithAck('read');
   expect(page).toMatchObject({ epoch: positions[0]!.epoch, offset: 9, complete: true });
   expect(page.messages).toHaveLength(9);
+});
+
+test('presence forgets the users of a worker that is killed', async () => {
+  const watcher = await connect(url, 'Watcher');
+  const own = (await watcher.emitWithAck('join', 'yard')) as number;
+  for (let index = 0; ; index++) {
+    const user = `user ${index}`;
+    const there = told(watcher, [user]);
+    const pid = (await (await connect(url, user)).emitWithAck('join', 'yard')) as number;
+    await there;
+    if (pid === own) continue;
+    const gone = toldWithout(watcher, user);
+    process.kill(pid, 'SIGKILL');
+    return gone;
+  }
 });
 
 function nextAnswer(socket: Socket, room: string): Promise<unknown[]> {

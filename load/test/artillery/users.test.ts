@@ -18,7 +18,7 @@ let stock: HttpServer;
 let io: Server;
 
 beforeAll(async () => {
-  gjallar = await startServer();
+  gjallar = await startServer({ WORKERS: '1' });
   stock = createServer().listen(0, '127.0.0.1');
   io = new Server(stock);
   await once(stock, 'listening');

@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { nextEvent } from '../../support/clients.js';
 import { until } from '../../support/until.js';
 import { type RunningApplication, stopAll } from '../support/application.js';
@@ -6,11 +7,14 @@ import { connect, leaveAll, type Member, namesOf, start } from '../support/hando
 
 let current: News | undefined;
 
-afterEach(async () => {
+/** Between two numbers, in ms. */
+const PAUSE_MS = 5;
+
+afterEach(() => {
   current?.end();
   leaveAll();
-  await stopAll();
 });
+afterAll(stopAll);
 
 /** Sends numbers to all members, each on a connection of its own, and notes which ones the application has confirmed. */
 class News {
@@ -24,7 +28,10 @@ class News {
   }
 
   private async run(): Promise<void> {
-    while (!this.isOver) await this.send();
+    while (!this.isOver) {
+      await this.send();
+      await sleep(PAUSE_MS);
+    }
   }
 
   private async send(): Promise<boolean> {
@@ -60,21 +67,23 @@ interface Begun {
   app: RunningApplication;
   members: Member[];
   news: News;
+  /** When they had begun, and how many lines the application had written then. */
+  since: string;
+  lines: number;
 }
 
 /** Connects members that hear news. */
-async function begin(names: Record<string, object>, env = {}): Promise<Begun> {
-  const app = await start(env);
+async function begin(app: RunningApplication, names: Record<string, object>): Promise<Begun> {
   const members = await connect(app, names);
   const news = new News(app.url);
   current = news;
   await until(() => members.every(({ said }) => said.size > 0));
-  return { app, members, news };
+  return { app, members, news, since: new Date().toISOString(), lines: app.output.length };
 }
 
 /** Waits until all members are on workers of the new release, and compares what they have heard. */
-async function expectNothingLost({ app, members, news }: Begun): Promise<void> {
-  await app.logged(({ msg }) => msg === 'reload finished');
+async function expectNothingLost({ app, members, news, since }: Begun): Promise<void> {
+  await app.logged(({ msg, time }) => msg === 'reload finished' && String(time) >= since);
   const last = await news.stop();
   for (const { socket, said, id, disconnects } of members) {
     await until(() => said.get('news')!.at(-1)! >= last);
@@ -88,45 +97,55 @@ async function expectNothingLost({ app, members, news }: Begun): Promise<void> {
   }
 }
 
-test('a new worker that is killed before it has recovered a session loses nothing', async () => {
-  const begun = await begin(namesOf('slow', 12));
-  const { app, members } = begun;
-  app.process.kill('SIGHUP');
-  const waiting = () => app.output.filter((line) => line.startsWith('waits: '));
-  await until(() => waiting().length === members.length);
-  const victim = Number(/for (\d+)$/.exec(waiting()[0]!)![1]);
-  process.kill(victim, 'SIGKILL');
-  await until(() => members.some(({ disconnects }) => disconnects > 0));
-  await until(async () => {
-    app.process.send('go on');
-    return members.every(({ socket }) => socket.connected);
+describe('while two workers are replaced', () => {
+  let app: RunningApplication;
+  beforeAll(async () => {
+    app = await start();
   });
-  await expectNothingLost(begun);
-});
+  afterAll(stopAll);
 
-test('a new worker that is killed once it has recovered sessions loses nothing', async () => {
-  const begun = await begin(namesOf('quick', 12));
-  const { app, members } = begun;
-  app.process.kill('SIGHUP');
-  await killFirst(app);
-  await until(() => members.some(({ disconnects }) => disconnects > 0));
-  await until(() => members.every(({ socket }) => socket.connected));
-  await expectNothingLost(begun);
+  // The first one needs a release that has not been reloaded.
+  test('a new worker that is killed before it has recovered a session loses nothing', async () => {
+    const begun = await begin(app, namesOf('slow', 12));
+    const { members } = begun;
+    app.process.kill('SIGHUP');
+    const waiting = () => app.output.filter((line) => line.startsWith('waits: '));
+    await until(() => waiting().length === members.length);
+    const victim = Number(/for (\d+)$/.exec(waiting()[0]!)![1]);
+    process.kill(victim, 'SIGKILL');
+    await until(() => members.some(({ disconnects }) => disconnects > 0));
+    await until(async () => {
+      app.process.send('go on');
+      return members.every(({ socket }) => socket.connected);
+    });
+    await expectNothingLost(begun);
+  });
+
+  test('a new worker that is killed once it has recovered sessions loses nothing', async () => {
+    const begun = await begin(app, namesOf('quick', 12));
+    const { members } = begun;
+    app.process.kill('SIGHUP');
+    await killFirst(begun);
+    await until(() => members.some(({ disconnects }) => disconnects > 0));
+    await until(() => members.every(({ socket }) => socket.connected));
+    await expectNothingLost(begun);
+  });
 });
 
 test('clients whose turn comes after a new worker was killed go to the other ones', async () => {
-  const { app, members, news } = await begin({ quick: {} }, { DRAIN_TIMEOUT: '20s' });
-  const quick = members[0]!;
+  const app = await start({ DRAIN_TIMEOUT: '20s' });
+  const begun = await begin(app, { quick: {} });
+  const quick = begun.members[0]!;
   const busy = await connectTo((await quick.state()).pid, app, 12);
   const questions = busy.map(({ socket }) => nextEvent<[() => void]>(socket, 'question'));
   for (const { socket } of busy) socket.emit('ask me');
   const answers = await Promise.all(questions);
   app.process.kill('SIGHUP');
-  await killFirst(app);
+  await killFirst(begun);
   // Their worker has noticed it then.
   await until(() => quick.disconnects > 0);
   for (const [answer] of answers) answer();
-  await expectNothingLost({ app, members: [quick, ...busy], news });
+  await expectNothingLost({ ...begun, members: [quick, ...busy] });
   expect(busy.map(({ disconnects }) => disconnects)).toEqual(busy.map(() => 0));
 });
 
@@ -142,7 +161,8 @@ async function connectTo(worker: number, app: RunningApplication, count: number)
 }
 
 /** Kills the new worker that is the first to recover a session. */
-async function killFirst(app: RunningApplication): Promise<void> {
-  const [, pid] = /(\d+)$/.exec(await app.said(/^recovered by/))!;
-  process.kill(Number(pid), 'SIGKILL');
+async function killFirst({ app, lines }: Begun): Promise<void> {
+  const recovered = () => app.output.slice(lines).find((line) => line.startsWith('recovered by '));
+  await until(() => recovered() !== undefined);
+  process.kill(Number(recovered()!.split(' ')[2]), 'SIGKILL');
 }

@@ -94,6 +94,26 @@ describe('a reload of two workers', () => {
         }
       }
     }
+  });
+
+  test('clients of a held WebSocket survive a killed new worker, and a stop ends workers that hold', async () => {
+    const members = await connect(app, { a: {}, b: {}, c: {} });
+    members[0]!.say();
+    await until(() => members.every(({ said }) => said.get('a')?.length === 1));
+    // They hear nothing from the new worker.
+    await reload(app, members);
+    const { pid } = await members[0]!.state();
+    const returned = nextEvent(members[0]!.socket, 'connect');
+    process.kill(pid, 'SIGKILL');
+    await returned;
+    const state = await members[0]!.state();
+    expect(state.recovered).toBe(true);
+    expect(state.pid).not.toBe(pid);
+    expect(members[0]!.socket.id).toBe(members[0]!.id);
+    // The reload that is in progress now would hand over again.
+    const now = new Date().toISOString();
+    app.process.kill('SIGHUP');
+    await app.logged(({ msg, time }) => msg === 'reload started' && String(time) >= now);
     expect(await app.stop()).toBe(0);
   });
 });
@@ -143,27 +163,6 @@ describe('a reload of an application with settings of its own', () => {
     expect(member.disconnects).toBe(1);
     expect(member.socket.id).toBe(member.id);
     expect((await member.state()).recovered).toBe(true);
-  });
-
-  test('clients of a held WebSocket survive a killed new worker, and a stop ends workers that hold', async () => {
-    const app = await start({ DRAIN_TIMEOUT: '2s' });
-    const members = await connect(app, { a: {}, b: {}, c: {} });
-    members[0]!.say();
-    await until(() => members.every(({ said }) => said.get('a')?.length === 1));
-    // They hear nothing from the new worker.
-    await reload(app, members);
-    const { pid } = await members[0]!.state();
-    const returned = nextEvent(members[0]!.socket, 'connect');
-    process.kill(pid, 'SIGKILL');
-    await returned;
-    const state = await members[0]!.state();
-    expect(state.recovered).toBe(true);
-    expect(state.pid).not.toBe(pid);
-    expect(members[0]!.socket.id).toBe(members[0]!.id);
-    // The reload that is in progress now would hand over again.
-    app.process.kill('SIGHUP');
-    await app.logged(({ msg }) => msg === 'reload started');
-    expect(await app.stop()).toBe(0);
   });
 
   test.each([

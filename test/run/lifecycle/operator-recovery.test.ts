@@ -41,6 +41,9 @@ async function post(app: RunningApplication, path: string, body: object): Promis
   return (await response.json()) as Record<string, unknown>;
 }
 
+/** The applications measure less often. */
+const PAUSE_MS = 100;
+
 async function keptBy(app: RunningApplication): Promise<number> {
   const metrics = await (await fetch(`${app.admin}/metrics`, { headers })).text();
   const lines = metrics.split('\n').filter((line) => line.startsWith('gjallar_recovery_kept{kind="sessions"'));
@@ -49,9 +52,11 @@ async function keptBy(app: RunningApplication): Promise<number> {
 
 /** Cuts a client off, and waits until all workers keep its session, and no other one. */
 async function cutOff(socket: Socket, apps: readonly RunningApplication[]): Promise<void> {
-  for (const app of apps) await until(async () => (await keptBy(app)) === 0);
+  const untilKept = (app: RunningApplication, count: number) =>
+    until(async () => (await keptBy(app)) === count || sleep(PAUSE_MS, false));
+  for (const app of apps) await untilKept(app, 0);
   socket.io.engine.close();
-  for (const app of apps) await until(async () => (await keptBy(app)) === WORKERS);
+  for (const app of apps) await untilKept(app, WORKERS);
 }
 
 async function comeBack(socket: Socket, app: RunningApplication): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
 import { until } from '../../support/until.js';
@@ -18,12 +18,17 @@ interface State {
 
 const open: Socket[] = [];
 
-afterEach(async () => {
-  for (const socket of open.splice(0)) socket.disconnect();
-  await stopAll();
-});
+let app: RunningApplication;
 
-async function listen(app: RunningApplication, options: object = {}): Promise<Listener> {
+beforeAll(async () => {
+  app = await runApp('lifecycle/recovery.mjs', { args: ['--workers', '3'], env: { DRAIN_TIMEOUT: '1s' } });
+});
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.disconnect();
+});
+afterAll(stopAll);
+
+async function listen(options: object = {}): Promise<Listener> {
   const socket = io(app.url, { forceNew: true, reconnectionDelay: 50, reconnectionDelayMax: 200, ...options });
   open.push(socket);
   const said: string[] = [];
@@ -37,9 +42,8 @@ async function listen(app: RunningApplication, options: object = {}): Promise<Li
 const stateOf = (socket: Socket) => socket.emitWithAck('state') as Promise<State>;
 
 test('clients of any application recover after a reload, with what they missed', async () => {
-  const app = await runApp('lifecycle/recovery.mjs', { args: ['--workers', '3'], env: { DRAIN_TIMEOUT: '1s' } });
-  const away = await listen(app, { reconnection: false });
-  const listeners = [await listen(app), await listen(app, { transports: ['polling'] }), await listen(app)];
+  const away = await listen({ reconnection: false });
+  const listeners = [await listen(), await listen({ transports: ['polling'] }), await listen()];
   const { id } = away.socket;
   away.socket.io.engine.close();
   listeners[0]!.socket.emit('say', 'before');
@@ -70,8 +74,7 @@ test('clients of any application recover after a reload, with what they missed',
 });
 
 test('clients of a killed worker recover on another one', async () => {
-  const app = await runApp('lifecycle/recovery.mjs', { args: ['--workers', '3'] });
-  const listeners = [await listen(app), await listen(app, { transports: ['polling'] }), await listen(app)];
+  const listeners = [await listen(), await listen({ transports: ['polling'] }), await listen()];
   const [first, ...others] = listeners as [Listener, ...Listener[]];
   const pids = await Promise.all(listeners.map(async ({ socket }) => (await stateOf(socket)).pid));
   const [killed] = pids as [number];
