@@ -66,7 +66,7 @@ function withDefaults<T extends RunConfig>(config: T, environment: Environment):
 }
 
 /** The first port of the workers if PLACE is set and WORKER_PORTS is not. */
-const FIRST_WORKER_PORT = 3001;
+export const FIRST_WORKER_PORT = 3001;
 
 function withPorts<T extends RunConfig>(config: T): T {
   const { place, workerPorts } = config;

@@ -82,6 +82,18 @@ test.each(Object.keys(proxies))(
   120_000,
 );
 
+test('the workers of this machine are those of gjallar run --place', async () => {
+  const { code, stdout } = await runToEnd(['doctor', '--place', 'doc', '--proxy', 'nginx'], { WORKERS: '2' });
+  expect(code).toBe(0);
+  expect(stdout.match(/server 127\S+/g)).toEqual(['server 127.0.0.1:3001', 'server 127.0.0.1:3002']);
+});
+
+test('doctor --help lists the options of --proxy', async () => {
+  const { stdout } = await runToEnd(['doctor', '--help']);
+  const options = ['proxy', 'place', 'addresses', 'check', 'place-max', 'hash-balance-factor'];
+  expect(stdout.match(/(?<=^ {2}--)[\w-]+/gm)).toEqual(options);
+});
+
 test('HAProxy accepts health checks and a bound for hot rooms', async () => {
   const options = ['--check', '/readyz', '--hash-balance-factor', '150'];
   const env = { WORKERS: String(WORKERS), WORKER_PORTS: String(ports[0]) };
@@ -172,10 +184,10 @@ test('the command prints the configuration, and answers what it cannot use in on
 
 test.each([
   [['apache', '--place', 'room', '--addresses', 'x:1'], 'usage: gjallar doctor --proxy'],
+  [['apache'], 'usage: gjallar doctor --proxy'],
   [['haproxy', '--colour'], 'usage: gjallar doctor --proxy'],
   [['haproxy', '--addresses', 'x:1'], '--place must be'],
   [['haproxy', '--place', 'a b', '--addresses', 'x:1'], '--place must be'],
-  [['haproxy', '--place', 'room'], 'set WORKER_PORTS and WORKERS'],
   [['haproxy', '--place', 'room', '--addresses', 'x:3-1'], '--addresses must be'],
   [['haproxy', '--place', 'room', '--addresses', 'x:1,x:1-2'], '--addresses must be'],
   [['haproxy', '--place', 'room', '--addresses', 'x;:1'], '--addresses must be'],

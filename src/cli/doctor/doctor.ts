@@ -19,13 +19,24 @@ export const doctor: Command = {
   description:
     'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.\n' +
     '           With --proxy, prints the configuration of a proxy that places the clients of a room on one worker.',
-  help: `Exit code: 0 if the server can work, also with warnings; 1 if it cannot.`,
+  help: `  --proxy NAME                   haproxy, nginx or envoy; the options below need it
+  --place PARAMETER              query parameter that names the room; default: PLACE
+  --addresses HOST:PORT-PORT,…   workers of all machines; default: those of this machine, by WORKER_PORTS and WORKERS
+  --check PATH                   path that health checks request, such as /readyz; not for nginx
+  --place-max CLIENTS            most WebSockets of a room on one worker; only for haproxy
+  --hash-balance-factor PERCENT  most load of a worker, in percent of the average; not for nginx
+
+Exit code: 0 if the server can work, also with warnings; 1 if it cannot.`,
   async run(args, config, environment) {
-    if (args[0]?.startsWith('--proxy')) {
+    if (args.some((arg) => arg.startsWith('--proxy'))) {
       process.stdout.write(proxyConfiguration(args, config));
       return 0;
     }
-    if (args.length > 0) throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor [--proxy haproxy|nginx|envoy]');
+    if (args.length > 0)
+      throw new GjallarError(
+        'BAD_CONFIG',
+        'usage: gjallar doctor [--proxy haproxy|nginx|envoy …]; --help lists the options of --proxy',
+      );
     const findings: Finding[] = [
       ok('the configuration is valid'),
       ...unknownVariables(environment).map(({ name, meant }) =>

@@ -1,9 +1,8 @@
 import type { Config } from '../../../config/options.js';
-import { GjallarError } from '../../../errors.js';
 import { envoy } from './envoy.js';
 import { haproxy } from './haproxy.js';
 import { nginx } from './nginx.js';
-import { PROXY_USAGE, type ProxyRequest, readProxyRequest } from './request.js';
+import { type ProxyRequest, readProxyRequest } from './request.js';
 
 const proxies: Readonly<Record<string, (request: ProxyRequest) => string>> = { haproxy, nginx, envoy };
 
@@ -12,7 +11,6 @@ const proxies: Readonly<Record<string, (request: ProxyRequest) => string>> = { h
  * @throws GjallarError BAD_CONFIG
  */
 export function proxyConfiguration(args: readonly string[], config: Config): string {
-  const request = readProxyRequest(args, config);
-  if (!Object.hasOwn(proxies, request.proxy)) throw new GjallarError('BAD_CONFIG', PROXY_USAGE);
+  const request = readProxyRequest(args, config, Object.keys(proxies));
   return proxies[request.proxy]!(request);
 }

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
+import { FIRST_WORKER_PORT } from '../../../config/load.js';
 import type { Config } from '../../../config/options.js';
 import { PLACE_NAME, RESERVED_PARAMETERS } from '../../../config/values.js';
 import { GjallarError } from '../../../errors.js';
 import { addressesIn } from './addresses.js';
 
-export const PROXY_USAGE =
+const PROXY_USAGE =
   'usage: gjallar doctor --proxy haproxy|nginx|envoy [--place NAME] [--addresses HOST:PORT-PORT,…] [--check PATH] ' +
   '[--hash-balance-factor PERCENT] [--place-max CLIENTS]';
 
@@ -25,10 +26,13 @@ export interface ProxyRequest {
 
 /**
  * Reads the arguments. By default, the workers are those of this machine.
+ * @param proxies the names of the known proxies
  * @throws GjallarError BAD_CONFIG
  */
-export function readProxyRequest(args: readonly string[], config: Config): ProxyRequest {
+export function readProxyRequest(args: readonly string[], config: Config, proxies: readonly string[]): ProxyRequest {
   const given = valuesOf(args);
+  const { proxy = '' } = given;
+  if (!proxies.includes(proxy)) throw new GjallarError('BAD_CONFIG', PROXY_USAGE);
   const { place = config.place ?? '' } = given;
   if (!PLACE_NAME.test(place)) {
     throw new GjallarError(
@@ -49,7 +53,7 @@ export function readProxyRequest(args: readonly string[], config: Config): Proxy
   if (balanceFactor !== undefined && placeMax !== undefined) {
     throw new GjallarError('BAD_CONFIG', 'both pass clients on; leave out --hash-balance-factor or --place-max');
   }
-  return { proxy: given.proxy!, place, addresses, check, balanceFactor, placeMax };
+  return { proxy, place, addresses, check, balanceFactor, placeMax };
 }
 
 function valuesOf(args: readonly string[]) {
@@ -69,13 +73,8 @@ function valuesOf(args: readonly string[]) {
   }
 }
 
-function addressesHere({ workerPorts, workers }: Config): string {
-  if (workerPorts === undefined) {
-    throw new GjallarError(
-      'BAD_CONFIG',
-      'set WORKER_PORTS and WORKERS as for the server, or list the workers in --addresses',
-    );
-  }
+/** As `gjallar run --place` has them, which sets no variable. */
+function addressesHere({ workerPorts = FIRST_WORKER_PORT, workers }: Config): string {
   return `127.0.0.1:${workerPorts}-${workerPorts + workers - 1}`;
 }
 
