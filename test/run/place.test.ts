@@ -119,23 +119,23 @@ describe('with settings of its own', () => {
     await Promise.all(clients.map(connected));
     await until(async () => JSON.stringify(await placesOf(app, '')) === JSON.stringify({ in: 1, out: 0, none: 1 }));
   }, 60_000);
-});
 
-test('a session has no key if its WebSocket names another one, which the proxy sends to another worker', async () => {
-  const { app, urls } = await start({ PLACE_MOVES: 'true' });
-  await upgraded(connect(urls[0], { query: { room: 'doc-42' } }));
-  for (const query of ['room=doc-43', '']) {
-    const { sid } = JSON.parse((await pollAt(urls[0], '')).slice(1)) as { sid: string };
-    const socket = new WebSocket(
-      `${urls[1].replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket&sid=${sid}&${query}`,
-    );
-    await once(socket, 'open');
-    socket.send('2probe');
-    await once(socket, 'message');
-    socket.send('5');
-  }
-  await until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify({ in: 1, out: 0, none: 2 }));
-}, 60_000);
+  test('a session has no key if its WebSocket names another one, which the proxy sends to another worker', async () => {
+    const { app, urls } = await start({ PLACE_MOVES: 'true' });
+    await upgraded(connect(urls[0], { query: { room: 'doc-42' } }));
+    for (const query of ['room=doc-43', '']) {
+      const { sid } = JSON.parse((await pollAt(urls[0], '')).slice(1)) as { sid: string };
+      const socket = new WebSocket(
+        `${urls[1].replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket&sid=${sid}&${query}`,
+      );
+      await once(socket, 'open');
+      socket.send('2probe');
+      await once(socket, 'message');
+      socket.send('5');
+    }
+    await until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify({ in: 1, out: 0, none: 2 }));
+  }, 60_000);
+});
 
 test.each([
   ['EIO', 'none of EIO'],
