@@ -95,6 +95,8 @@ function readArguments() {
     list: { type: 'boolean', default: false },
   });
   const isGallery = positionals[0] === 'gallery';
+  if (!isGallery && (values.only !== undefined || values.list))
+    throw new UsageError('--only and --list need the gallery: npm run matrix -- gallery');
   if (isGallery) positionals.splice(0, 1, ...(values.only?.split(',') ?? []));
   const { known, notRunOf } = isGallery ? { known: gallery, notRunOf: notInGallery } : applicationsOf(values.examples);
   rejectUnknown('application', positionals, Object.keys(known));
