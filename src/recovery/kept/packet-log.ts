@@ -9,8 +9,8 @@ export type Mark = readonly [sender: string, number: number, at: number];
 
 /** More senders than any cluster has. Their names come from the backplane. */
 const MAX_SENDERS = 4096;
-/** By how far the clocks of two machines may differ before one stops to follow the other, in ms. */
-const MAX_SKEW_MS = 1000;
+/** By how far the clocks of two machines may differ, in ms. No clock follows one that is further ahead. */
+export const MAX_SKEW_MS = 1000;
 /** After this time, a worker has received what another one sent, in ms. */
 const MAX_DELAY_MS = 1000;
 
@@ -270,7 +270,8 @@ export class PacketLog {
     if (!known) {
       const { packets, last, lastAt } = before(state, isNew);
       stream.prepend(packets, floor, floorAt);
-      Object.assign(stream, { last, lastAt });
+      stream.last = last;
+      stream.lastAt = lastAt;
       this.waits.received(sender, 0, last);
     } else if (floor < stream.floor && state.last >= stream.floor) {
       const older = state.packets.filter(({ number }) => number <= stream.floor);

@@ -92,6 +92,7 @@ export class HistoryExchange {
     this.recovery.foreign.learn(foreign);
     if (!isLast) return;
     lessons.settle();
+    this.lessons.delete(from);
     if (isOwn) this.telling.delete(from);
     else if (from === this.teacher) {
       this.knowsSince(message);

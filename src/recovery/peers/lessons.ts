@@ -1,8 +1,6 @@
+import { MAX_SKEW_MS } from '../kept/packet-log.js';
 import type { StreamState } from '../kept/stream-state.js';
 import type { Owner } from './owner.js';
-
-/** By how far the clocks of two machines may differ, in ms. */
-const MAX_SKEW_MS = 1000;
 
 /**
  * Adds what another worker knows of each sender to the log of one that has just started. The parts of a sender come one

@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MalformedMessage } from '../../errors.js';
 import type { RecoveryHost } from '../host.js';
+import { MAX_SKEW_MS } from '../kept/packet-log.js';
 import { decodeMessage, type SessionState } from '../messages.js';
 import { Lessons } from './lessons.js';
 import { type Head, headsIn } from './loans.js';
 import type { Owner } from './owner.js';
 
-/** By how far the clocks of two machines may differ, in ms. */
-const MAX_SKEW_MS = 1000;
 /** The other workers may not have been found yet, or be behind. */
 const MAX_ATTEMPTS = 5;
 const PAUSE_MS = 250;
