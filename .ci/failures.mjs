@@ -9,7 +9,9 @@ const LINES = 12;
 const { testResults } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 
 function print(file, name, message) {
-  const lines = stripVTControlCharacters(message).split('\n').filter((line) => line.trim() !== '');
+  const lines = stripVTControlCharacters(message)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   console.log(`${relative(process.cwd(), file)}: ${name}`);
   for (const line of lines.slice(0, LINES)) console.log(`    ${line}`);
 }

@@ -72,6 +72,7 @@ export async function run({ short, times = short ? 1 : 3 }) {
     const said = new Map(rooms.map((room) => [room, []]));
     for (const number of speaker.confirmed.keys()) said.get(roomOf(number)).push(number);
     figures.push(...totals(residents, said, short));
+    for (const repeat of residents.repeats) console.error(`repeated: ${repeat}`);
   } finally {
     progress('');
     residents.close();
@@ -131,7 +132,7 @@ function totals(residents, said, short) {
     },
     { name: 'deliveries', value: residents.deliveries, least: 1 },
     { name: 'lost in a session', value: residents.lost(said), most: 0 },
-    { name: 'repeated', value: residents.repeated, most: 0 },
+    { name: 'repeated', value: residents.repeats.length, most: 0 },
   ];
 }
 

@@ -4,7 +4,8 @@ const WAYS = [['polling', 'websocket'], ['websocket'], ['polling']];
 
 /** Clients in rooms that they name as they connect. Each notes the numbers of its room, and the worker that it is on. */
 export class Residents extends Crowd {
-  repeated = 0;
+  /** What was heard twice, as text. */
+  repeats = [];
   /** New sessions of clients whose machine was killed: no other machine has copies of theirs. */
   lostWithMachine = 0;
   #url;
@@ -28,14 +29,16 @@ export class Residents extends Crowd {
 
   #enter(room, transports) {
     const options = { query: { room }, transports, reconnectionDelayMax: 2000 };
-    const state = { room, heard: new Set(), from: undefined, home: undefined, isOrphan: false };
+    const state = { room, heard: new Map(), from: undefined, home: undefined, isOrphan: false };
     const client = this.add(this.#url, options, state);
     client.socket.on('home', (pid) => {
       client.home = pid;
     });
     client.socket.on('number', (number) => {
-      if (client.heard.has(number)) this.repeated++;
-      client.heard.add(number);
+      const here = placeOf(client);
+      const before = client.heard.get(number);
+      if (before) this.repeats.push(`${number} of ${room}: ${before}; ${here}`);
+      else client.heard.set(number, here);
       client.from ??= number;
     });
   }
@@ -82,4 +85,10 @@ export class Residents extends Crowd {
   get deliveries() {
     return this.sum(({ heard }) => heard.size);
   }
+}
+
+/** Where and when a client has heard something. */
+function placeOf({ socket, home }) {
+  const kind = socket.recovered ? 'recovered' : 'new';
+  return `${kind} session ${socket.id}, after worker ${home}, at ${Math.round(performance.now())} ms`;
 }
