@@ -52,6 +52,14 @@ async function readState() {
   return { pids: workers.map(({ pid }) => pid).sort(), state, problems, warnings };
 }
 
+/** The process ids of the workers in the order in which a reload replaces them: by their ids. */
+async function pidsInOrder(): Promise<number[]> {
+  const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as {
+    workers: { id: number; pid: number }[];
+  };
+  return workers.sort((one, other) => one.id - other.id).map(({ pid }) => pid);
+}
+
 const ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
 
 /** Starts a reload. Resolves with the lines of the log that tell how it goes on. */
@@ -104,19 +112,21 @@ describe('while RELOAD_SETTLE lasts', () => {
     await expectNoneReplaced(2);
   });
 
-  test('an aborted reload leaves as many workers as before, though an old one has died meanwhile', async () => {
-    const old = await pidsOf('old');
-    install('worse');
+  test.each([
+    { what: 'a new worker stays in place of an old one that has died meanwhile', dead: 0 },
+    { what: 'an old worker is replaced that has died like the new one in its place', dead: 1 },
+  ])('after an aborted reload, $what', async ({ dead }) => {
+    const old = await pidsInOrder();
+    const release = `worse${dead}`;
+    install(release);
     const { aborted, hasLostWorker } = reload();
-    const worse = await pidsOf('worse');
-    process.kill(old[0]!, 'SIGKILL');
+    const [first, second] = await pidsOf(release);
+    process.kill(old[dead]!, 'SIGKILL');
     await hasLostWorker();
-    app.process.send({ end: worse[1] });
+    app.process.send({ end: second });
     await aborted();
-    await until(async () => (await readState()).pids.length === 2);
-    const { pids } = await readState();
-    expect(pids).toContain(old[1]);
-    expect(pids).not.toContain(worse[1]);
+    const kept = [old[1 - dead]!, dead === 0 ? first! : (await pidsOf(release, 3))[2]!];
+    await until(async () => (await readState()).pids.join() === kept.sort().join());
   });
 
   test('a stop ends the workers of both releases', async () => {
