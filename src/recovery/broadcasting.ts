@@ -9,6 +9,7 @@ import type { Mark, PacketLog } from './kept/packet-log.js';
 import type { KeptPacket } from './kept/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
 import type { Peers } from './peers/peers.js';
+import type { Ahead } from './returns/ahead.js';
 import { ForeignMessages } from './returns/foreign.js';
 
 /** The parts of a namespace that packets concern. */
@@ -19,6 +20,7 @@ interface Sender {
   readonly live: LiveSessions;
   readonly peers: Peers;
   readonly writer: OffsetWriter;
+  readonly ahead: Ahead;
 }
 
 /**
@@ -75,7 +77,7 @@ export class Broadcasting {
     steps.apply = (options, deliver) => {
       const { current } = this;
       this.current = undefined;
-      if (!current || this.record(current, options)) apply.call(adapter, options, deliver);
+      if (!current || this.record(current, options)) apply.call(adapter, this.withoutHaving(options), deliver);
     };
   }
 
@@ -97,6 +99,16 @@ export class Broadcasting {
     if (!this.log.add(mark, { rooms, except, packets: plain })) return false;
     encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.log.offset(mark[2])));
     return true;
+  }
+
+  /** Leaves out the sockets whose clients have received this broadcast on another worker. */
+  private withoutHaving(options: BroadcastOptions): BroadcastOptions {
+    const { ahead } = this.sender;
+    if (ahead.size === 0) return options;
+    const mark = markOf(((options.flags ?? {}) as MarkedFlags).kept);
+    const having = mark ? ahead.having(mark[0], mark[1]) : [];
+    if (having.length === 0) return options;
+    return { ...options, except: new Set([...(options.except ?? []), ...having]) };
   }
 
   /** The only socket that a packet is for, if it is on this worker. */

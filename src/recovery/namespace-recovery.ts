@@ -16,6 +16,7 @@ import type { LiveState, RecoveryMessage } from './messages.js';
 import { Loans } from './peers/loans.js';
 import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
+import { Ahead, receivedBefore } from './returns/ahead.js';
 import type { ForeignMessages } from './returns/foreign.js';
 import { type Home, Returns } from './returns/returns.js';
 
@@ -37,6 +38,7 @@ export class NamespaceRecovery implements Owner, Home {
   readonly peers: Peers;
   readonly loans: Loans;
   readonly writer: OffsetWriter;
+  readonly ahead = new Ahead();
   private readonly expiryTurnMs = Math.random() * EXPIRY_TURNS_MS;
   private readonly returns: Returns;
   private readonly broadcasting: Broadcasting;
@@ -138,6 +140,8 @@ export class NamespaceRecovery implements Owner, Home {
     const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
     const floors = returning ? this.floorsOf(returning.session, socket) : new Floors(this.log.floor());
     const session = this.live.add(socket, { resumedFrom: returning?.resumedFrom, recoveries, aliveAt, floors });
+    const offset = returning?.offset ?? receivedBefore(socket);
+    if (offset) this.ahead.add(socket.id, offset, (sender) => this.log.headOf(sender).last);
     if (!returning) return;
     for (const room of socket.rooms) if (room !== socket.id) this.peers.joined(String(room));
     this.returns.complete(socket, session, returning);
@@ -199,6 +203,7 @@ export class NamespaceRecovery implements Owner, Home {
   private onGone(sid: SocketId): void {
     const session = this.live.of(sid);
     if (session) {
+      this.ahead.remove(sid);
       this.live.remove(session);
       session.direct?.release();
     }
@@ -238,6 +243,7 @@ export class NamespaceRecovery implements Owner, Home {
     this.foreign.sweep(oldest);
     this.sessions.sweep();
     this.expiries.sweep();
+    this.ahead.sweep();
     this.live.sweep(oldest - FLOOR_SLACK_MS);
     this.removals.sweep(Date.now() - this.times.durationMs);
     this.peers.sweep(Date.now() - this.times.durationMs);

@@ -66,6 +66,7 @@ export async function run({ short, times = short ? 1 : 3 }) {
     machines[1].kill();
     figures.push(...(await settle('after the death of a machine')));
     await speaker.stop();
+    await sleep(2000);
     // Some clients may be on their way to another worker.
     await residents.untilConnected(PATIENCE_MS);
     await sleep(2000);

@@ -85,6 +85,33 @@ test('a worker that starts delivers what another one knows before it arrives, to
   expect([witness.recovered, witness.of('news'), client.of('news')]).toEqual([[true], [1, 2], [1, 2]]);
 });
 
+test.each(['recovered', 'new'])(
+  'a client with a %s session does not get again what its former worker had received first',
+  async (kind) => {
+    const late = new LateLinks(kinds.bus, 2);
+    const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
+    const [witness, client] = [new Wanderer(third.url, 'websocket'), new Wanderer(first.url, 'websocket')];
+    clients.push(witness, client);
+    for (const one of clients) await one.heardAll(1);
+    late.hold();
+    second.io.emit('n', 'news', 1);
+    await client.heardAll(2);
+    await client.cutOff();
+    await until(() => first.io.of('/').sockets.size === 0);
+    if (kind === 'new') client.forgetSession();
+    // The third worker takes the second one for silent after a second.
+    await client.comeBack(third.url);
+    expect(client.recovered).toEqual([kind === 'recovered']);
+    second.io.emit('n', 'news', 2);
+    late.release();
+    for (const one of clients) await until(() => one.of('news').includes(2));
+    expect(clients.map((one) => one.of('news'))).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  },
+);
+
 test('a worker that is killed right after its buddy has ended loses no session', async () => {
   const [first, second, third] = [await start(1), await start(2), await start(3)] as const;
   const client = new Wanderer(third.url, 'websocket');

@@ -159,6 +159,11 @@ export class Wanderer {
     return { pid: _pid, offset: _lastOffset };
   }
 
+  /** Makes no worker know its session, though it names what it has received. */
+  forgetSession(): void {
+    Object.assign(this.socket, { _pid: randomBytes(15).toString('base64url') });
+  }
+
   close(): void {
     this.socket.disconnect();
   }
