@@ -53,7 +53,7 @@ export async function startHostedWorker(): Promise<void> {
       return local;
     },
     () => started(true),
-    worker.ownPort,
+    worker.ownPort === undefined ? undefined : { port: worker.ownPort, option: `WORKER_PORTS=${config.workerPorts}` },
   );
   shareListening(listening);
   // Makes every copy of socket.io that the application loads run on gjallar.

@@ -8,7 +8,7 @@ import { connect, connected, disconnectAll, nextEvent, upgraded, workerOf } from
 import { freePort, freePorts } from '../support/ports.js';
 import { runToEnd, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
-import { type RunningApplication, runApp, stopAll } from './support/application.js';
+import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 
 const WORKERS = 3;
 
@@ -104,13 +104,17 @@ test('ports that cannot be used are reported in one line', async () => {
   const environment = { HOST: '127.0.0.1', PORT: '0', WORKERS: '1' };
   const results = [
     await runToEnd([], { ...environment, WORKER_PORTS: String(port) }),
+    await runToEnd(['run', pathOf('chat.mjs')], { ...environment, WORKER_PORTS: String(port) }),
     await runToEnd([], { ...environment, PORT: '3001', WORKERS: '4', WORKER_PORTS: '3000' }),
     await runToEnd([], { ...environment, GJALLAR_SOCKETS: 'portable', WORKER_PORTS: '3000' }),
   ];
   other.close();
-  expect(results.map(({ code }) => code)).toEqual([1, 1, 1]);
-  const [taken, overlapping, portable] = results.map(({ stderr }) => stderr);
+  expect(results.map(({ code }) => code)).toEqual([1, 1, 1, 1]);
+  const [taken, takenInApplication, overlapping, portable] = results.map(({ stderr }) => stderr);
   expect(taken).toContain(`cannot listen on port ${port} at HOST=127.0.0.1: another process uses it`);
+  expect(takenInApplication).toMatch(
+    new RegExp(`EADDRINUSE.*:${port}: it is one of the ports from WORKER_PORTS=${port}; stop the process`),
+  );
   expect(overlapping).toContain('PORT=3001 is one of the 4 ports from WORKER_PORTS=3000');
   expect(portable).toContain('WORKER_PORTS requires native sockets');
   const tooHigh = { ...environment, WORKERS: '4', WORKER_PORTS: '65533' };

@@ -46,12 +46,13 @@ export class SharedListening {
   /**
    * @param claim finds out whether the processes can listen on an address; throws as `listen()` reports it
    * @param onListening called with each server that listens
-   * @param ownPort a port that no other process of the application listens on; the first server with Socket.IO does so too
+   * @param ownPort a port that no other process of the application listens on, and the option that names it; the first server
+   *   with Socket.IO listens on it too
    */
   constructor(
     private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
     private readonly onListening: (server: NetServer) => void,
-    private readonly ownPort?: number,
+    private readonly ownPort?: { readonly port: number; readonly option: string },
   ) {}
 
   /** Changes `listen()` of all servers that the application creates. */
@@ -108,14 +109,14 @@ export class SharedListening {
 
   private async share(server: HttpServer, { host, port }: Wanted): Promise<void> {
     try {
-      const { ownPort } = this;
-      if (ownPort === port && port > 0) throw taken({ address: host ?? '::', family: '', port });
+      if (this.ownPort?.port === port && port > 0)
+        throw this.ofOwnPort(taken({ address: host ?? '::', family: '', port }));
       const turn = port === 0 ? this.turns++ : 0;
       let local: AddressInfo | undefined;
       let own: AddressInfo | undefined;
       for (let attempt = 1; ; attempt++) {
         local = await this.claim({ host, port, turn, taken: local?.port });
-        if (ownPort !== undefined) own ??= await this.claim({ host, port: ownPort, turn: 0 });
+        own ??= await this.claimOwn(host);
         if (!this.waiting.has(server)) return;
         if (this.opens(server, local)) break;
         if (port !== 0 || attempt === PICKED_PORTS) throw taken(local);
@@ -131,8 +132,23 @@ export class SharedListening {
     }
   }
 
+  private async claimOwn(host: string | undefined): Promise<AddressInfo | undefined> {
+    if (!this.ownPort) return undefined;
+    try {
+      return await this.claim({ host, port: this.ownPort.port, turn: 0 });
+    } catch (error) {
+      throw this.ofOwnPort(error as Error);
+    }
+  }
+
+  /** The application has named another port, and would not know this one. */
+  private ofOwnPort(error: Error): Error {
+    const remedy = `it is one of the ports from ${this.ownPort!.option}; stop the process that uses it, or set another`;
+    return Object.assign(new Error(`${error.message}: ${remedy}`), error);
+  }
+
   private openOwn(server: HttpServer, own: AddressInfo): void {
-    if (!this.owners.get(server)!.listenAlso(own)) throw taken(own);
+    if (!this.owners.get(server)!.listenAlso(own)) throw this.ofOwnPort(taken(own));
     this.hasOwnPort = true;
     server.once('close', () => {
       this.hasOwnPort = false;
