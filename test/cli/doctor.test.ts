@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
@@ -103,6 +106,15 @@ test('a running server whose messages cross workers is told of placement, and on
     await say('small');
     expect(await hint()).toBe('ok    100% of messages to rooms stay on their worker');
     await say('large');
+    // Under `gjallar run`, the page at PORT is the application's.
+    const page = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1');
+    await once(page, 'listening');
+    const { port } = page.address() as AddressInfo;
+    const { lines } = await examine({ PORT: String(port), ADMIN_PORT: String(adminPort) });
+    expect(lines).toContain(`ok    a server answers at ADMIN_PORT=${adminPort}; PORT=${port} is taken to be its own`);
+    const { failed } = await examine({ PORT: String(port) });
+    expect(failed.join()).toContain(`cannot listen on PORT=${port} at HOST=127.0.0.1`);
+    page.close();
     // The server makes its metrics once a second at most.
     await until(async () => !(await hint()).startsWith('ok'));
     expect(await hint()).toMatch(/^warn {2}50% of messages to rooms cross workers\. See .*placement\.md\.$/);

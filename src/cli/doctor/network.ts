@@ -9,13 +9,16 @@ const DAY_MS = 86_400_000;
 const MIN_DAYS = 14;
 
 /** The port: free, or already that of a running server, whose problems are listed. */
-export async function checkPort({ host, port, tlsKey }: Config): Promise<Finding[]> {
+export async function checkPort({ host, port, tlsKey, adminHost, adminPort }: Config): Promise<Finding[]> {
   const { failure } = await new SharedPorts().claim({ host, port, turn: 0 });
   if (!failure) return [ok(`PORT=${port} is free`)];
   // With TLS, the certificate is for another name than that of the loopback interface.
-  const problems = tlsKey ? undefined : await problemsAt(host, port);
+  const atPort = tlsKey ? undefined : await problemsAt(host, port);
+  // Under `gjallar run`, the port is the application's, which may answer anything.
+  const problems = atPort ?? (adminPort ? await problemsAt(adminHost, adminPort) : undefined);
   if (!problems) return [fail(`cannot listen on PORT=${port} at HOST=${host}: ${failure.message}. Set another PORT.`)];
-  return [ok(`a server answers at PORT=${port}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
+  const where = atPort ? `PORT=${port}` : `ADMIN_PORT=${adminPort}; PORT=${port} is taken to be its own`;
+  return [ok(`a server answers at ${where}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
 }
 
 /** Where a server is that listens on this address. */
