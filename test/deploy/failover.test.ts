@@ -9,7 +9,7 @@ import { connect, disconnectAll, expectOk } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { startServer } from '../support/server.js';
-import { read } from './support.js';
+import { read as textOf } from './support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-failover-'));
 const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
@@ -21,7 +21,7 @@ afterAll(async () => {
 /** The configuration of the guide, with ports of this machine. */
 function startProxy(port: number, servers: readonly RedisProcess[]): ChildProcess {
   const [, config = ''] =
-    /```text\n((?:(?!```)[\s\S])*listen redis\n[\s\S]*?)```/.exec(read('docs/operations/redis.md')) ?? [];
+    /```text\n((?:(?!```)[\s\S])*listen redis\n[\s\S]*?)```/.exec(textOf('docs/operations/redis.md')) ?? [];
   const file = join(folder, 'haproxy.cfg');
   const pairs = [
     ['bind :6379', `bind 127.0.0.1:${port}`],
@@ -87,11 +87,10 @@ test('a failover of Redis behind HAProxy keeps the clients, and messages are acc
     return answer.ok === true;
   });
   await until(async () => (await state()) === 'ready');
-  const { messages } = expectOk(
-    await clients[1]!.emitWithAck('history', { room: 'hall', after: 0, limit: 10 }),
-  ) as unknown as {
-    messages: { text: string }[];
-  };
+  // The two clients may be on two workers, which find out one after the other.
+  const read = () => clients[1]!.emitWithAck('history', { room: 'hall', after: 0, limit: 10 });
+  await until(async () => (await read()).ok === true);
+  const { messages } = expectOk(await read()) as unknown as { messages: { text: string }[] };
   const [first, ...others] = messages.map(({ text }) => text);
   expect(first).toBe('before');
   expect(new Set(others)).toEqual(new Set(['after']));

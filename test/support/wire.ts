@@ -41,9 +41,20 @@ export class Wire {
     }
   }
 
+  /** From now on, what the server sends waits. */
+  holdAnswers(): void {
+    for (const [near, far] of this.ways) {
+      far.unpipe(near);
+      far.pause();
+    }
+  }
+
   /** What has waited goes on. */
   release(): void {
-    for (const [near, far] of this.ways) near.pipe(far);
+    for (const [near, far] of this.ways) {
+      near.unpipe(far).pipe(far);
+      far.unpipe(near).pipe(near);
+    }
   }
 
   close(): void {

@@ -11,6 +11,8 @@ import type { Owner } from './owner.js';
 /** The other workers may not have been found yet, or be behind. */
 const MAX_ATTEMPTS = 5;
 const PAUSE_MS = 250;
+/** How long clients that return wait until the worker has heard that its history lacks nothing, in ms. */
+const MAX_CHECK_MS = 1000;
 /** How long clients that return wait for the history, in ms. */
 const MAX_WAIT_MS = 5000;
 /** More than the largest history has. */
@@ -37,7 +39,7 @@ export class MachineHistory {
   /** @param keep keeps the sessions of a part */
   constructor(
     private readonly owner: Pick<Owner, 'nsp' | 'log' | 'retentionMs' | 'deliver'>,
-    private readonly host: Pick<RecoveryHost, 'askAll' | 'name'>,
+    private readonly host: Pick<RecoveryHost, 'askAll' | 'name' | 'members' | 'send'>,
     private readonly keep: (sessions: readonly SessionState[]) => void,
   ) {}
 
@@ -48,19 +50,53 @@ export class MachineHistory {
    */
   async borrowed(learnt: Promise<void>, subscribed: Promise<void>): Promise<void> {
     const end = new AbortController();
-    void subscribed.then(() => this.borrow()).finally(() => end.abort());
+    const borrowed = subscribed.then(() => this.borrow());
+    const caughtUp = borrowed.then(async (isChecked) => {
+      if (!isChecked) await this.catchUp();
+    });
+    const isLate = borrowed.then(() => sleep(MAX_CHECK_MS, undefined, { ref: false }));
+    void Promise.race([caughtUp, isLate]).finally(() => end.abort());
     await learnt;
     await sleep(MAX_WAIT_MS, undefined, { signal: end.signal, ref: false }).catch(() => {});
   }
 
-  /** The workers of this machine may have started only just now. Then one of another machine knows more. */
-  async borrow(): Promise<void> {
+  /**
+   * The workers of this machine may have started only just now. Then one of another machine knows more.
+   * @returns whether it has given its history, which is checked then
+   */
+  async borrow(): Promise<boolean> {
     const { log, retentionMs } = this.owner;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 0) await sleep(PAUSE_MS, undefined, { ref: false });
-      if (this.isClosed || log.since <= Date.now() - retentionMs) return;
-      if (await this.attempt(Date.now() - retentionMs)) return;
+      if (this.isClosed || log.since <= Date.now() - retentionMs) return false;
+      if (await this.attempt(Date.now() - retentionMs)) return true;
     }
+    return false;
+  }
+
+  /**
+   * The workers of this machine have given what they know. They may not have received yet what was sent just before this
+   * worker received anything: they are asked for it again. A worker that does not answer has sent nothing, as far as can be
+   * told.
+   */
+  async catchUp(): Promise<void> {
+    const { nsp, log } = this.owner;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && log.since < log.startedAt; attempt++) {
+      if (attempt > 0) await sleep(PAUSE_MS, undefined, { ref: false });
+      const { answers } = await this.host.askAll(nsp.name, {});
+      const lacking = headsIn(answers).filter((head) => this.lacks(head, log.since));
+      if (lacking.length === 0 || this.isClosed) return;
+      for (const { worker: sender } of lacking) {
+        const { last } = log.headOf(sender);
+        for (const member of this.host.members) this.host.send(member, { type: 'tail', nsp: nsp.name, sender, last });
+      }
+    }
+    if (log.since < log.startedAt) log.startAfter(Date.now());
+  }
+
+  /** Whether a worker has sent something since a time that this one has not received. */
+  private lacks({ worker, last, lastAt }: Head, since: number): boolean {
+    return lastAt + MAX_SKEW_MS >= since && this.owner.log.headOf(worker).last < last;
   }
 
   /** @param enough a worker that knows everything since then needs no more */
@@ -75,8 +111,7 @@ export class MachineHistory {
     // After an outage meanwhile, the history of before is worth nothing.
     if (!now || this.isClosed || log.since !== before) return false;
     const since = Math.max(lender!.since, lentSince);
-    if (now.some(({ worker, last, lastAt }) => lastAt + MAX_SKEW_MS >= since && log.headOf(worker).last < last))
-      return false;
+    if (now.some((head) => this.lacks(head, since))) return false;
     log.since = Math.min(before, since);
     return true;
   }

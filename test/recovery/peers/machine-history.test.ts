@@ -1,7 +1,7 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { type KeptPacket, PacketMemory } from '../../../src/recovery/kept/stream.js';
-import type { LoanQuestion, SessionState } from '../../../src/recovery/messages.js';
+import type { LoanQuestion, RecoveryMessage, SessionState } from '../../../src/recovery/messages.js';
 import { Loans } from '../../../src/recovery/peers/loans.js';
 import { MachineHistory } from '../../../src/recovery/peers/machine-history.js';
 import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
@@ -42,8 +42,11 @@ function newcomer(others: Worker[], answer = (to: Worker, question: LoanQuestion
   log.start();
   const questions: LoanQuestion[] = [];
   const sessions: SessionState[] = [];
+  const requests: RecoveryMessage[] = [];
   const host = {
     name: 'new',
+    members: [1],
+    send: (_to: number, message: RecoveryMessage) => void requests.push(message),
     askAll: async (_nsp: string, question: LoanQuestion) => {
       questions.push(question);
       const answers = await Promise.all(others.map((to) => answer(to, question)));
@@ -59,6 +62,7 @@ function newcomer(others: Worker[], answer = (to: Worker, question: LoanQuestion
   return {
     log,
     questions,
+    requests,
     delivered,
     history: new MachineHistory(owner, host, (states) => void sessions.push(...states)),
   };
@@ -227,4 +231,47 @@ test('machines that start at the same time, and know nothing, end their search',
   one.log.since = both[0]!.log.since - 1000;
   await Promise.all([one, other].map(({ history }) => history.borrow()));
   expect([one, other].map(({ log }) => isOld(log))).toEqual([false, false]);
+});
+
+describe('a worker that has the history of its machine', () => {
+  const content = { rooms: ['room'], except: [], packets: ['x'] };
+  const taught = (others: Worker[], answer?: Parameters<typeof newcomer>[1]) => {
+    const started = newcomer(others, answer);
+    started.log.since = Date.now() - HOUR_MS;
+    return started;
+  };
+
+  test('requests what another worker has sent, and it lacks, until it has it', async () => {
+    const far = worker('far');
+    send(far.log, 'far', 1, 3);
+    const { log, history, requests } = taught([far], (to, question) => {
+      if (requests.length === 2) log.add(['far', 3, Date.now()], content);
+      return to.loans.answer(question);
+    });
+    log.add(['far', 1, Date.now()], content);
+    await history.catchUp();
+    const request = { type: 'tail', nsp: '/', sender: 'far', last: 1 };
+    expect([requests, isOld(log)]).toEqual([[request, request], true]);
+  });
+
+  test('that gets it from no worker of its machine, knows nothing from before', async () => {
+    const far = worker('far');
+    send(far.log, 'far', 1, 3);
+    const { log, history } = taught([far]);
+    await history.catchUp();
+    expect(isOld(log)).toBe(false);
+  });
+
+  test('and lacks nothing, or is not answered, keeps it', async () => {
+    const far = worker('far');
+    send(far.log, 'far', 1, 3);
+    for (const known of [3, 0]) {
+      const { log, history, requests } = taught([far], (to, question) =>
+        known > 0 ? to.loans.answer(question) : (Promise.resolve(undefined) as never),
+      );
+      if (known > 0) log.add(['far', known, Date.now()], content);
+      await history.catchUp();
+      expect([requests, isOld(log)]).toEqual([[], true]);
+    }
+  });
 });

@@ -4,16 +4,21 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
+import { kinds } from '../../../src/cluster/mesh/mesh.js';
 import { Emitter } from '../../../src/emitter/index.js';
+import { decodeMessage, type RecoveryMessage } from '../../../src/recovery/messages.js';
+import { linksOf } from '../../../src/runtime/backplane.js';
 import { startMember, type TestNode } from '../../rooms/support/node.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
+import { Wire } from '../../support/wire.js';
 import { joinMachine, Wanderer } from '../support/recovering.js';
 
 let redis: RedisProcess;
 let publisher: Redis;
 let directory: string;
 const nodes: TestNode[] = [];
+const wires: Wire[] = [];
 const clients: Wanderer[] = [];
 
 beforeEach(async () => {
@@ -25,14 +30,44 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const node of nodes.splice(0)) await node.close();
+  for (const wire of wires.splice(0)) wire.close();
   publisher.disconnect();
   await redis.remove();
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function start(bus: 'redis' | 'redis-frames', id: number): Promise<TestNode> {
+interface Place {
+  /** Where it reaches Redis. */
+  port?: number;
+  /** The machine, if it is not that of the others. */
+  machine?: string;
+  /** Called with each message of recovery from another worker of the machine. */
+  onRecoveryMessage?: (message: RecoveryMessage) => void;
+}
+
+async function start(
+  bus: 'redis' | 'redis-frames',
+  id: number,
+  { port = redis.port, machine, onRecoveryMessage = () => {} }: Place = {},
+): Promise<TestNode> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
-  const backplane = await joinMachine({ bus, redisUrl: redis.url }, directory, id, others);
+  const choice = { bus, redisUrl: `redis://127.0.0.1:${port}` };
+  const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
+  const backplane = await joinMachine({ ...choice, machine }, folder, id, others, (mesh, kind) => {
+    const links = linksOf(mesh, kind);
+    if (kind !== kinds.recovery) return links;
+    return {
+      ...links,
+      get members() {
+        return mesh.members;
+      },
+      onMessage: (listener) =>
+        links.onMessage((from, payload) => {
+          listener(from, payload);
+          onRecoveryMessage(decodeMessage(payload));
+        }),
+    };
+  });
   const node = await startMember(backplane, { server: { connectionStateRecovery: {} } });
   nodes.push(node);
   node.io.on('connection', (socket) => {
@@ -70,5 +105,33 @@ test.each(['redis', 'redis-frames'] as const)(
     const second = await start(bus, 2);
     for (const each of [one, other]) await each.comeBack(second.url);
     expect([one.recovered, other.recovered]).toEqual([[false], [true]]);
+  },
+);
+
+test.each(['redis', 'redis-frames'] as const)(
+  'a worker that starts has what was sent on %s before it could receive it, and its teacher has not received yet',
+  async (bus) => {
+    const wire = await Wire.to(redis.port);
+    wires.push(wire);
+    const [first, far] = [await start(bus, 1, { port: wire.port }), await start(bus, 1, { machine: 'faraway-' })];
+    const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
+    await one.cutOff();
+    await until(() => first.io.of('/').sockets.size === 0);
+    await until(() => true);
+    wire.holdAnswers();
+    far.io.to('room').emit('n', 'far', 1);
+    await until(() => witness.of('far').length === 1);
+    let isTaught = () => {};
+    const taught = new Promise<void>((resolve) => {
+      isTaught = resolve;
+    });
+    const second = await start(bus, 2, { onRecoveryMessage: ({ type }) => type === 'history' && isTaught() });
+    await taught;
+    wire.release();
+    await one.comeBack(second.url);
+    expect(one.recovered).toEqual([true]);
+    far.io.to('room').emit('n', 'far', 2);
+    for (const each of [witness, one]) await until(() => each.of('far').includes(2));
+    expect(one.of('far')).toEqual([1, 2]);
   },
 );

@@ -57,7 +57,7 @@ export async function joinMesh(
 
 /** The same for a worker of a machine that Redis connects with others. */
 export async function joinMachine(
-  choice: BackplaneChoice,
+  { machine = 'machine-', ...choice }: BackplaneChoice & { machine?: string | undefined },
   directory: string,
   id: number,
   others: readonly number[],
@@ -69,7 +69,7 @@ export async function joinMachine(
   const open = await loadBackplane(choice);
   const bus = open({
     links: linksFor(mesh, kinds.bus),
-    machine: 'machine-',
+    machine,
     window: ownWindow(),
     prefix: 'socket.io',
     events: quiet,
