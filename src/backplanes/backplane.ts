@@ -15,6 +15,11 @@ export interface Backplane {
    * down keeps trying.
    */
   ready(): Promise<void>;
+  /**
+   * Resolves when this worker has received what others had published before the call. Undefined if nothing comes through a
+   * server. Rejects if the server does not answer.
+   */
+  caughtUp?(): Promise<unknown>;
   readonly traffic: BackplaneTraffic;
   /** Call this when the worker will end soon: what it does for other workers of its machine goes over to them. */
   retire?(): void;
@@ -104,5 +109,5 @@ export interface BackplaneSurroundings {
   prefix: string;
   events: BackplaneEvents;
   /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'subscribed' | 'onMalformed' | 'onBound'>;
+  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'subscribed' | 'caughtUp' | 'onMalformed' | 'onBound'>;
 }

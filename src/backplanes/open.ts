@@ -21,6 +21,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
       ...options,
       spansMachines,
       subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
+      ...(spansMachines && { caughtUp: async () => backplane.caughtUp?.() }),
       onMalformed: (reason) => events.onMalformed?.(reason),
       onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { wantsRecovery } from '../compat/socket-io.js';
@@ -26,6 +27,8 @@ export interface RecoveryOptions extends Partial<RecoveryBounds> {
   slackMs?: number;
   /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
   subscribed?: () => Promise<void>;
+  /** Resolves when what was sent before the call has arrived from other machines; by default, nothing comes from others. */
+  caughtUp?: () => Promise<unknown>;
   /** How often expired packets and sessions are dropped, in ms; by default, 5000. */
   sweepMs?: number;
   /** Called when a bound that protects the worker gives a client a new session. */
@@ -45,6 +48,8 @@ const defaults: RecoveryBounds = {
 };
 const SWEEP_INTERVAL_MS = 5000;
 const MACHINES_SLACK_MS = 2000;
+/** How long a worker waits for what is on its way to it, in ms. */
+const MAX_LAG_MS = 500;
 /** The event in which recovery's messages pass a backplane between machines. */
 const EVENT = 'gjallar:recovery';
 /** The event in which a worker asks the workers of all machines. Those of older versions do not answer. */
@@ -178,6 +183,11 @@ class WorkerRecovery implements Recovery, RecoveryHost {
 
   subscribed(): Promise<void> {
     return this.options.subscribed?.() ?? Promise.resolve();
+  }
+
+  async caughtUp(): Promise<void> {
+    const late = sleep(MAX_LAG_MS, undefined, { ref: false });
+    await Promise.race([late, this.options.caughtUp?.()]).catch(() => {});
   }
 
   get id(): number {

@@ -98,6 +98,12 @@ export class NatsConnection {
     return this.current === current && !current.rejected.has(`subscription ${subject}`);
   }
 
+  /** Resolves when all messages that the server had before the call have been handed on. Rejects if the connection is lost. */
+  async caughtUp(): Promise<void> {
+    if (!this.current) throw new Error('there is no connection with NATS');
+    await this.current.receipts.ping();
+  }
+
   unsubscribe(subject: string): void {
     this.subjects.delete(subject);
     this.current?.subscriptions.get(subject)?.unsubscribe();

@@ -38,6 +38,10 @@ export class NatsPubSub implements PubSub {
     this.connection.unsubscribe(subjectOf(channel));
   }
 
+  caughtUp(): Promise<void> {
+    return this.connection.caughtUp();
+  }
+
   listen(listener: PubSubListener): void {
     this.listener = listener;
   }

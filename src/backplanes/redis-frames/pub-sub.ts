@@ -57,6 +57,10 @@ export class RedisPubSub implements PubSub {
     this.subscriptions.unsubscribe(channel);
   }
 
+  caughtUp(): Promise<unknown> {
+    return this.subscriber.ping();
+  }
+
   listen(listener: PubSubListener): void {
     this.renewal.listener = listener;
   }

@@ -67,6 +67,10 @@ export class ShardedPubSub implements PubSub {
     this.subscriptions.sunsubscribe(channel);
   }
 
+  caughtUp(): Promise<unknown> {
+    return Promise.all(Array.from(this.subscriptions.connections(), (redis) => redis.ping()));
+  }
+
   listen(listener: PubSubListener): void {
     this.renewal.listener = listener;
   }

@@ -53,6 +53,7 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     name: 'redis',
     factory: (nsp: Namespace) => countingServers(createFor(nsp), outage.rejections),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
+    caughtUp: () => subscriber.ping(),
     traffic: outage,
     close: () => {
       endWatch();

@@ -55,7 +55,9 @@ export class HistoryExchange {
     this.check();
   }
 
-  teach(to: number, isOwn = false): void {
+  async teach(to: number, isOwn = false): Promise<void> {
+    // The other worker may have missed what is on its way to this one.
+    if (this.host.spansMachines && !isOwn) await this.host.caughtUp();
     const { log, sessions, foreign, nsp } = this.recovery;
     const parts: Pick<HistoryMessage, 'streams' | 'sessions' | 'foreign'>[] = [];
     const streams = isOwn ? log.ownEnd() : Array.from(log.parts(), ([part]) => part);

@@ -38,7 +38,7 @@ export class Loans {
 
   constructor(
     private readonly owner: Pick<Owner, 'nsp' | 'log' | 'sessions' | 'foreign'>,
-    private readonly host: Pick<RecoveryHost, 'name'>,
+    private readonly host: Pick<RecoveryHost, 'name' | 'caughtUp'>,
   ) {}
 
   /** @returns the answer, which malformed questions get, too */
@@ -51,6 +51,8 @@ export class Loans {
     if (!areHeads(heads) || this.loans.size >= MAX_LOANS) return '';
     const started: Loan = { parts: this.parts(), isWaiting: true };
     this.loans.set(loan, started);
+    // Messages of emitters have no numbers.
+    await this.host.caughtUp();
     const hasAll = await this.owner.log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
     // Closed meanwhile, or behind.
     if (!hasAll || !this.loans.delete(loan)) {

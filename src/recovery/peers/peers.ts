@@ -205,7 +205,7 @@ export class Peers {
   /** A worker has created the namespace. It knows nothing of what it was sent before. */
   private asked(from: number, isOwn: boolean | undefined): void {
     this.buddies.has(from);
-    this.history.teach(from, isOwn);
+    void this.history.teach(from, isOwn);
     this.recovery.live.tellAgain(from);
   }
 

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,9 +7,10 @@ import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import { kinds } from '../../../src/cluster/mesh/mesh.js';
 import { Emitter } from '../../../src/emitter/index.js';
-import { decodeMessage, type RecoveryMessage } from '../../../src/recovery/messages.js';
+import { decodeMessage } from '../../../src/recovery/messages.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import { startMember, type TestNode } from '../../rooms/support/node.js';
+import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
@@ -16,9 +18,12 @@ import { joinMachine, Wanderer } from '../support/recovering.js';
 
 let redis: RedisProcess;
 let publisher: Redis;
+let nats: NatsProcess | undefined;
 let directory: string;
 const nodes: TestNode[] = [];
 const wires: Wire[] = [];
+/** The messages of recovery that workers have handled, by the worker and their type. */
+const messages = new EventEmitter();
 const clients: Wanderer[] = [];
 
 beforeEach(async () => {
@@ -33,25 +38,30 @@ afterEach(async () => {
   for (const wire of wires.splice(0)) wire.close();
   publisher.disconnect();
   await redis.remove();
+  await nats?.remove();
+  nats = undefined;
   rmSync(directory, { recursive: true, force: true });
 });
 
 interface Place {
-  /** Where it reaches Redis. */
+  /** Where it reaches the server of the bus. */
   port?: number;
   /** The machine, if it is not that of the others. */
   machine?: string;
-  /** Called with each message of recovery from another worker of the machine. */
-  onRecoveryMessage?: (message: RecoveryMessage) => void;
 }
 
-async function start(
-  bus: 'redis' | 'redis-frames',
-  id: number,
-  { port = redis.port, machine, onRecoveryMessage = () => {} }: Place = {},
-): Promise<TestNode> {
+type Bus = 'redis' | 'redis-frames' | 'nats';
+
+async function portOf(bus: Bus): Promise<number> {
+  if (bus !== 'nats') return redis.port;
+  nats ??= await NatsProcess.start();
+  return Number(new URL(nats.url).port);
+}
+
+async function start(bus: Bus, id: number, { port, machine }: Place = {}): Promise<TestNode> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
-  const choice = { bus, redisUrl: `redis://127.0.0.1:${port}` };
+  const server = `127.0.0.1:${port ?? (await portOf(bus))}`;
+  const choice = { bus, redisUrl: `redis://${server}`, natsUrl: `nats://${server}` };
   const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
   const backplane = await joinMachine({ ...choice, machine }, folder, id, others, (mesh, kind) => {
     const links = linksOf(mesh, kind);
@@ -64,7 +74,7 @@ async function start(
       onMessage: (listener) =>
         links.onMessage((from, payload) => {
           listener(from, payload);
-          onRecoveryMessage(decodeMessage(payload));
+          messages.emit(`${id} got ${decodeMessage(payload).type}`);
         }),
     };
   });
@@ -109,9 +119,31 @@ test.each(['redis', 'redis-frames'] as const)(
 );
 
 test.each(['redis', 'redis-frames'] as const)(
-  'a worker that starts has what was sent on %s before it could receive it, and its teacher has not received yet',
+  'the same if the oldest worker of the machine has not received the message of the emitter on %s yet',
   async (bus) => {
     const wire = await Wire.to(redis.port);
+    wires.push(wire);
+    const [first, far] = [await start(bus, 1, { port: wire.port }), await start(bus, 1, { machine: 'faraway-' })];
+    const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
+    await one.cutOff();
+    await until(() => first.io.of('/').sockets.size === 0);
+    wire.holdAnswers();
+    const emitter = bus === 'redis' ? new StockEmitter(publisher) : new Emitter(publisher);
+    emitter.to('room').emit('n', 'emitter', 1);
+    await until(() => witness.of('emitter').length === 1);
+    const asked = once(messages, '1 got ask');
+    const second = await start(bus, 2);
+    await asked;
+    wire.release();
+    await one.comeBack(second.url);
+    expect(one.recovered).toEqual([false]);
+  },
+);
+
+test.each(['redis', 'redis-frames', 'nats'] as const)(
+  'a worker that starts has what was sent on %s before it could receive it, and its teacher has not received yet',
+  async (bus) => {
+    const wire = await Wire.to(await portOf(bus));
     wires.push(wire);
     const [first, far] = [await start(bus, 1, { port: wire.port }), await start(bus, 1, { machine: 'faraway-' })];
     const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
@@ -121,11 +153,9 @@ test.each(['redis', 'redis-frames'] as const)(
     wire.holdAnswers();
     far.io.to('room').emit('n', 'far', 1);
     await until(() => witness.of('far').length === 1);
-    let isTaught = () => {};
-    const taught = new Promise<void>((resolve) => {
-      isTaught = resolve;
-    });
-    const second = await start(bus, 2, { onRecoveryMessage: ({ type }) => type === 'history' && isTaught() });
+    const taught = once(messages, '2 got history');
+    const second = await start(bus, 2);
+    // The teacher waits only for a moment.
     await taught;
     wire.release();
     await one.comeBack(second.url);

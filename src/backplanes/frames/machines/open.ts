@@ -29,6 +29,7 @@ export function framesBackplane(
       await pubSub.health.whenUp();
       await bus.announced();
     },
+    caughtUp: () => pubSub.caughtUp(),
     traffic: pubSub.health,
     sent: bus.sent,
     places: bus.places,

@@ -22,6 +22,8 @@ export interface PubSub {
    */
   subscribe(channel: string): Promise<boolean>;
   unsubscribe(channel: string): void;
+  /** Resolves when all messages that were published before the call have been handed on. Rejects without an answer. */
+  caughtUp(): Promise<unknown>;
   /** There is one listener. */
   listen(listener: PubSubListener): void;
   /**
