@@ -69,7 +69,6 @@ export async function run({ short, times = short ? 1 : 3 }) {
     await sleep(2000);
     // Some clients may be on their way to another worker.
     await residents.untilConnected(PATIENCE_MS);
-    await sleep(2000);
     const said = new Map(rooms.map((room) => [room, []]));
     for (const number of speaker.confirmed.keys()) said.get(roomOf(number)).push(number);
     figures.push(...totals(residents, said, short));
