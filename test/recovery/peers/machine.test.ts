@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,13 +7,12 @@ import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import { kinds } from '../../../src/cluster/mesh/mesh.js';
 import { Emitter } from '../../../src/emitter/index.js';
-import { decodeMessage } from '../../../src/recovery/messages.js';
-import { linksOf } from '../../../src/runtime/backplane.js';
 import { startMember, type TestNode } from '../../rooms/support/node.js';
 import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
+import { LateLinks } from '../support/late-links.js';
 import { joinMachine, Wanderer } from '../support/recovering.js';
 
 let redis: RedisProcess;
@@ -22,8 +21,6 @@ let nats: NatsProcess | undefined;
 let directory: string;
 const nodes: TestNode[] = [];
 const wires: Wire[] = [];
-/** The messages of recovery that workers have handled, by the worker and their type. */
-const messages = new EventEmitter();
 const clients: Wanderer[] = [];
 
 beforeEach(async () => {
@@ -48,6 +45,8 @@ interface Place {
   port?: number;
   /** The machine, if it is not that of the others. */
   machine?: string;
+  /** For what other workers of the machine tell it. */
+  links?: LateLinks;
 }
 
 type Bus = 'redis' | 'redis-frames' | 'nats';
@@ -58,26 +57,16 @@ async function portOf(bus: Bus): Promise<number> {
   return Number(new URL(nats.url).port);
 }
 
-async function start(bus: Bus, id: number, { port, machine }: Place = {}): Promise<TestNode> {
+async function start(
+  bus: Bus,
+  id: number,
+  { port, machine, links = new LateLinks(kinds.recovery) }: Place = {},
+): Promise<TestNode> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
   const server = `127.0.0.1:${port ?? (await portOf(bus))}`;
   const choice = { bus, redisUrl: `redis://${server}`, natsUrl: `nats://${server}` };
   const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
-  const backplane = await joinMachine({ ...choice, machine }, folder, id, others, (mesh, kind) => {
-    const links = linksOf(mesh, kind);
-    if (kind !== kinds.recovery) return links;
-    return {
-      ...links,
-      get members() {
-        return mesh.members;
-      },
-      onMessage: (listener) =>
-        links.onMessage((from, payload) => {
-          listener(from, payload);
-          messages.emit(`${id} got ${decodeMessage(payload).type}`);
-        }),
-    };
-  });
+  const backplane = await joinMachine({ ...choice, machine }, folder, id, others, links.of);
   const node = await startMember(backplane, { server: { connectionStateRecovery: {} } });
   nodes.push(node);
   node.io.on('connection', (socket) => {
@@ -109,8 +98,7 @@ test.each(['redis', 'redis-frames'] as const)(
     ];
     for (const each of [one, other]) await each.cutOff();
     await until(() => first.io.of('/').sockets.size === 1);
-    const emitter = bus === 'redis' ? new StockEmitter(publisher) : new Emitter(publisher);
-    emitter.to('room').emit('n', 'emitter', 1);
+    emitterOn(bus).to('room').emit('n', 'emitter', 1);
     await until(() => witness.of('emitter').length === 1);
     const second = await start(bus, 2);
     for (const each of [one, other]) await each.comeBack(second.url);
@@ -118,20 +106,31 @@ test.each(['redis', 'redis-frames'] as const)(
   },
 );
 
+function emitterOn(bus: Bus) {
+  return bus === 'redis' ? new StockEmitter(publisher) : new Emitter(publisher);
+}
+
+/** A worker that gets nothing from its bus any more, and a client that has just left it. Another machine has a witness. */
+async function startLate(bus: Bus) {
+  const wire = await Wire.to(await portOf(bus));
+  wires.push(wire);
+  const links = new LateLinks(kinds.recovery);
+  const first = await start(bus, 1, { port: wire.port, links });
+  const far = await start(bus, 1, { machine: 'faraway-' });
+  const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
+  await one.cutOff();
+  await until(() => first.io.of('/').sockets.size === 0);
+  wire.holdAnswers();
+  return { wire, links, far, witness, one };
+}
+
 test.each(['redis', 'redis-frames'] as const)(
   'the same if the oldest worker of the machine has not received the message of the emitter on %s yet',
   async (bus) => {
-    const wire = await Wire.to(redis.port);
-    wires.push(wire);
-    const [first, far] = [await start(bus, 1, { port: wire.port }), await start(bus, 1, { machine: 'faraway-' })];
-    const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
-    await one.cutOff();
-    await until(() => first.io.of('/').sockets.size === 0);
-    wire.holdAnswers();
-    const emitter = bus === 'redis' ? new StockEmitter(publisher) : new Emitter(publisher);
-    emitter.to('room').emit('n', 'emitter', 1);
+    const { wire, links, witness, one } = await startLate(bus);
+    emitterOn(bus).to('room').emit('n', 'emitter', 1);
     await until(() => witness.of('emitter').length === 1);
-    const asked = once(messages, '1 got ask');
+    const asked = once(links.handled, 'ask');
     const second = await start(bus, 2);
     await asked;
     wire.release();
@@ -143,18 +142,12 @@ test.each(['redis', 'redis-frames'] as const)(
 test.each(['redis', 'redis-frames', 'nats'] as const)(
   'a worker that starts has what was sent on %s before it could receive it, and its teacher has not received yet',
   async (bus) => {
-    const wire = await Wire.to(await portOf(bus));
-    wires.push(wire);
-    const [first, far] = [await start(bus, 1, { port: wire.port }), await start(bus, 1, { machine: 'faraway-' })];
-    const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
-    await one.cutOff();
-    await until(() => first.io.of('/').sockets.size === 0);
-    await until(() => true);
-    wire.holdAnswers();
+    const { wire, far, witness, one } = await startLate(bus);
     far.io.to('room').emit('n', 'far', 1);
     await until(() => witness.of('far').length === 1);
-    const taught = once(messages, '2 got history');
-    const second = await start(bus, 2);
+    const links = new LateLinks(kinds.recovery);
+    const taught = once(links.handled, 'history');
+    const second = await start(bus, 2, { links });
     // The teacher waits only for a moment.
     await taught;
     wire.release();

@@ -1,9 +1,13 @@
+import { EventEmitter } from 'node:events';
 import { type Kind, kinds, type Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { decodeMessage } from '../../../src/recovery/messages.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { WorkerLinks } from '../../../src/worker-links.js';
 
 /** Links whose messages arrive late, as those of a worker do that gets no CPU. */
 export class LateLinks {
+  /** Emits the type of each message of recovery that has been handled. */
+  readonly handled = new EventEmitter();
   private readonly late: (() => void)[] = [];
   private isLate = false;
 
@@ -26,8 +30,12 @@ export class LateLinks {
       },
       onMessage: (listener) =>
         links.onMessage((from, payload) => {
-          if (this.isLate && from === (this.sender ?? from)) this.late.push(() => listener(from, payload));
-          else listener(from, payload);
+          const handle = () => {
+            listener(from, payload);
+            if (kind === kinds.recovery) this.handled.emit(decodeMessage(payload).type);
+          };
+          if (this.isLate && from === (this.sender ?? from)) this.late.push(handle);
+          else handle();
         }),
     };
   };
