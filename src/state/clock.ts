@@ -24,31 +24,42 @@ export function isTick(value: unknown): value is number {
  * The time of day in ms with fractions. Date.now() has none: a client could set a key on one worker after another has
  * answered its deletion, in the same millisecond, and the set would be the older of the two.
  */
-export function preciseTime(): () => number {
-  let offset = offsetOfClock();
+export function preciseTime(clocks: Clocks = systemClocks): () => number {
+  let offset = offsetOfClock(clocks);
   return () => {
-    const ms = Date.now();
-    const time = performance.now() + offset;
-    // The clock was set, or runs at another speed.
-    if (time < ms) offset += ms - time;
-    else if (time > ms + 1) offset -= time - ms - 1;
-    return Math.max(ms, Math.min(time, ms + 1));
+    const earliest = clocks.precise() + offset;
+    const ms = clocks.day();
+    const latest = clocks.precise() + offset;
+    // The clock was set, or runs at another speed. If the process had to wait between the readings, that proves nothing.
+    if (latest < ms) offset += ms - latest;
+    else if (earliest > ms + 1) offset -= earliest - ms - 1;
+    return Math.max(ms, Math.min(earliest, ms + 1));
   };
 }
 
-/** What to add to performance.now(). The fraction is known at the moment in which Date.now() moves on. */
-function offsetOfClock(): number {
-  for (let attempt = 1; ; attempt++) {
-    const begun = Date.now();
-    let before: number;
-    let now: number;
-    do {
-      before = performance.now();
-      now = Date.now();
-    } while (now === begun);
-    // Not if the process had to wait just then.
-    if (performance.now() - before < MAX_UNCERTAIN_MS || attempt === MAX_ATTEMPTS) return now - before;
+interface Clocks {
+  /** The time of day in whole ms. */
+  day(): number;
+  /** Time in ms with fractions, since any moment. */
+  precise(): number;
+}
+
+const systemClocks: Clocks = { day: () => Date.now(), precise: () => performance.now() };
+
+/** What to add to the precise clock. The fraction is known at the moment in which the time of day moves on. */
+function offsetOfClock({ day, precise }: Clocks): number {
+  let best = { offset: 0, uncertain: Number.POSITIVE_INFINITY };
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && best.uncertain > MAX_UNCERTAIN_MS; attempt++) {
+    let before = precise();
+    const begun = day();
+    let next = precise();
+    let now = day();
+    for (; now === begun; now = day()) [before, next] = [next, precise()];
+    // Longer if the process had to wait just then.
+    const uncertain = precise() - before;
+    if (uncertain < best.uncertain) best = { offset: now - before, uncertain };
   }
+  return best.offset;
 }
 
 let ofProcess: (() => number) | undefined;

@@ -29,3 +29,26 @@ test('the time with fractions stays with the time of day', () => {
     expect(now).toBeLessThanOrEqual(Date.now() + 1);
   }
 });
+
+/** The clocks of a process that has to wait now and then, and the true time. */
+function busyClocks(wait: () => number) {
+  let time = 1_800_000_000_000.4;
+  const read = () => {
+    time += 0.001 + wait();
+    return time;
+  };
+  return { clocks: { day: () => Math.floor(read()), precise: () => read() - 1_800_000_000_000 }, at: () => time };
+}
+
+test('the time with fractions stays exact on a worker that gets no CPU for a while, at any moment', () => {
+  let reads = 0;
+  const waits = [5, 0.7, 0.2, 3];
+  const { clocks, at } = busyClocks(() => (++reads % 997 === 0 ? waits[reads % waits.length]! : 0));
+  const time = preciseTime(clocks);
+  const wrong: number[] = [];
+  for (let turn = 0; turn < 10_000; turn++) {
+    const [before, now] = [at(), time()];
+    if (now < before - 0.1 || now > at() + 0.1) wrong.push(now - before);
+  }
+  expect(wrong).toEqual([]);
+});
