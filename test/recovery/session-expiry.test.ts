@@ -11,7 +11,7 @@ import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';
 import { until } from '../support/until.js';
-import { joinMesh, joinNats, joinRedis, Wanderer } from './support/recovering.js';
+import { joinerOf, joinMesh, Wanderer } from './support/recovering.js';
 
 interface Worker extends TestNode {
   bus: Backplane;
@@ -161,29 +161,30 @@ test.concurrent(
   60_000,
 );
 
+// Concurrent tests must not import anything.
+const [redis, nats] = await Promise.all([RedisProcess.start(), NatsProcess.start()]);
+const onFrames = await joinerOf({ bus: 'redis-frames', redisUrl: redis.url });
+const onRedis = await joinerOf({ bus: 'redis', redisUrl: redis.url });
+const onNats = await joinerOf({ bus: 'nats', redisUrl: undefined, natsUrl: nats.url });
+afterAll(() => Promise.all([redis.remove(), nats.remove()]));
+
 test.concurrent.each([
-  ['redis-frames', RedisProcess, (url: string) => joinRedis(url, often, 'redis-frames')],
-  ['redis', RedisProcess, (url: string) => joinRedis(url, often)],
-  ['nats', NatsProcess, (url: string) => joinNats(url, often)],
+  ['redis-frames', onFrames],
+  ['redis', onRedis],
+  ['nats', onNats],
 ])(
   'machines on %s tell each other that it is told',
-  async (_name, Process, open) => {
-    const server = await Process.start();
-    try {
-      await inScene(async (scene) => {
-        for (let count = 0; count < 2; count++) await scene.start(await open(server.url));
-        for (const { io } of scene.workers) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
-        const [one] = scene.workers as [Worker];
-        const id = await leave(one);
-        await until(scene.has(id));
-        expect(one.expired).toEqual([{ id, rooms: ['room'], data: { name: 'ada' } }]);
-        const others = await scene.allHaveSwept();
-        expect(scene.all().sort()).toEqual([id, ...others].sort());
-      })();
-    } finally {
-      await server.remove();
-    }
-  },
+  async (_name, join) =>
+    inScene(async (scene) => {
+      for (let count = 0; count < 2; count++) await scene.start(join(often));
+      for (const { io } of scene.workers) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+      const [one] = scene.workers as [Worker];
+      const id = await leave(one);
+      await until(scene.has(id));
+      expect(one.expired).toEqual([{ id, rooms: ['room'], data: { name: 'ada' } }]);
+      const others = await scene.allHaveSwept();
+      expect(scene.all().sort()).toEqual([id, ...others].sort());
+    })(),
   60_000,
 );
 

@@ -18,6 +18,9 @@ export type Bounds = Pick<
   'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering' | 'sweepMs' | 'slackMs'
 >;
 
+/** Loaded here: jest allows no import while one of several concurrent tests has just ended. */
+const openEmbedded = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
+
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
  * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
@@ -34,8 +37,7 @@ export async function joinMesh(
   const mesh = new Mesh(id, directory);
   await mesh.listen();
   await mesh.join(others);
-  const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
-  const bus = open({
+  const bus = openEmbedded({
     links: linksFor(mesh, kinds.bus),
     machine: 'machine-',
     window: ownWindow(),
@@ -90,25 +92,27 @@ export async function joinRedis(
   bounds: Bounds = {},
   bus: 'redis' | 'redis-frames' = 'redis',
 ): Promise<Backplane> {
-  return joinServer({ bus, redisUrl }, bounds);
+  return (await joinerOf({ bus, redisUrl }))(bounds);
 }
 
 /** The same on NATS. */
 export async function joinNats(natsUrl: string, bounds: Bounds = {}): Promise<Backplane> {
-  return joinServer({ bus: 'nats', redisUrl: undefined, natsUrl }, bounds);
+  return (await joinerOf({ bus: 'nats', redisUrl: undefined, natsUrl }))(bounds);
 }
 
-async function joinServer(choice: BackplaneChoice, bounds: Bounds): Promise<Backplane> {
+/** Opens such backplanes on a server. */
+export async function joinerOf(choice: BackplaneChoice): Promise<(bounds?: Bounds) => Backplane> {
   const open = await loadBackplane(choice);
-  return open({
-    machine: randomBytes(6).toString('base64url'),
-    window: ownWindow(),
-    links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
-    prefix: 'socket.io',
-    events: quiet,
-    // Machines of a test have one clock.
-    recovery: { slackMs: 0, ...bounds },
-  });
+  return (bounds) =>
+    open({
+      machine: randomBytes(6).toString('base64url'),
+      window: ownWindow(),
+      links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
+      prefix: 'socket.io',
+      events: quiet,
+      // Machines of a test have one clock.
+      recovery: { slackMs: 0, ...bounds },
+    });
 }
 
 /** What a client has heard: the sender and the number of each message. */
