@@ -106,7 +106,7 @@ export class Broadcasting {
     const { ahead } = this.sender;
     if (ahead.size === 0) return options;
     const mark = markOf(((options.flags ?? {}) as MarkedFlags).kept);
-    const having = mark ? ahead.having(mark[0], mark[1]) : [];
+    const having = mark ? ahead.having(mark) : [];
     if (having.length === 0) return options;
     return { ...options, except: new Set([...(options.except ?? []), ...having]) };
   }

@@ -36,8 +36,8 @@ export interface RecoveryHost {
   count(outcome: RecoveryOutcome): void;
   /** Resolves when this worker receives what the others send to its namespaces. */
   subscribed(): Promise<void>;
-  /** Resolves when what other machines sent before the call has arrived, as far as that is known within a moment. */
-  caughtUp(): Promise<void>;
+  /** Resolves with true when what other machines sent before the call has arrived; with false if that takes too long. */
+  caughtUp(): Promise<boolean>;
   /** The id of this worker on its machine. */
   readonly id: number;
   /** The ids of the other workers of this machine. */

@@ -18,6 +18,7 @@ import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
 import { Ahead, receivedBefore } from './returns/ahead.js';
 import type { ForeignMessages } from './returns/foreign.js';
+import type { Returning } from './returns/missed.js';
 import { type Home, Returns } from './returns/returns.js';
 
 /** How long the worker that has served a session has to report that it has expired, in ms: longer than between two sweeps. */
@@ -140,11 +141,18 @@ export class NamespaceRecovery implements Owner, Home {
     const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
     const floors = returning ? this.floorsOf(returning.session, socket) : new Floors(this.log.floor());
     const session = this.live.add(socket, { resumedFrom: returning?.resumedFrom, recoveries, aliveAt, floors });
-    const offset = returning?.offset ?? receivedBefore(socket);
-    if (offset) this.ahead.add(socket.id, offset, (sender) => this.log.headOf(sender).last);
+    this.noteLead(socket, returning);
     if (!returning) return;
     for (const room of socket.rooms) if (room !== socket.id) this.peers.joined(String(room));
     this.returns.complete(socket, session, returning);
+  }
+
+  /** The client may have received what this worker has not. */
+  private noteLead(socket: Socket, returning: Returning | undefined): void {
+    const offset = returning?.offset ?? receivedBefore(socket);
+    // On one machine, a worker that starts learns all from before. Another one may have had the same name before a restart.
+    if (!offset || (!this.host.spansMachines && offset.at < this.log.startedAt)) return;
+    this.ahead.add(socket.id, offset, (sender) => this.log.headOf(sender).last);
   }
 
   /** A middleware may have added rooms to those of the session. */

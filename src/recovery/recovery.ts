@@ -49,7 +49,7 @@ const defaults: RecoveryBounds = {
 const SWEEP_INTERVAL_MS = 5000;
 const MACHINES_SLACK_MS = 2000;
 /** How long a worker waits for what is on its way to it, in ms. */
-const MAX_LAG_MS = 500;
+const MAX_LAG_MS = 1500;
 /** The event in which recovery's messages pass a backplane between machines. */
 const EVENT = 'gjallar:recovery';
 /** The event in which a worker asks the workers of all machines. Those of older versions do not answer. */
@@ -185,9 +185,11 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     return this.options.subscribed?.() ?? Promise.resolve();
   }
 
-  async caughtUp(): Promise<void> {
-    const late = sleep(MAX_LAG_MS, undefined, { ref: false });
-    await Promise.race([late, this.options.caughtUp?.()]).catch(() => {});
+  caughtUp(): Promise<boolean> {
+    const { caughtUp } = this.options;
+    if (!caughtUp) return Promise.resolve(true);
+    const late = sleep(MAX_LAG_MS, false, { ref: false });
+    return Promise.race([late, caughtUp().then(() => true)]).catch(() => false);
   }
 
   get id(): number {

@@ -57,7 +57,7 @@ export class HistoryExchange {
 
   async teach(to: number, isOwn = false): Promise<void> {
     // The other worker may have missed what is on its way to this one.
-    if (this.host.spansMachines && !isOwn) await this.host.caughtUp();
+    const isCurrent = !this.host.spansMachines || isOwn || (await this.host.caughtUp());
     const { log, sessions, foreign, nsp } = this.recovery;
     const parts: Pick<HistoryMessage, 'streams' | 'sessions' | 'foreign'>[] = [];
     const streams = isOwn ? log.ownEnd() : Array.from(log.parts(), ([part]) => part);
@@ -69,7 +69,7 @@ export class HistoryExchange {
     for (let at = 0; !isOwn && at < foreign.all.length; at += CHUNK_FOREIGN) {
       parts.push({ streams: [], sessions: [], foreign: foreign.all.slice(at, at + CHUNK_FOREIGN) });
     }
-    const { since: fullSince } = log;
+    const fullSince = isCurrent ? log.since : Date.now();
     const since = Math.max(fullSince, foreign.lastAt);
     const next = () => {
       const part = parts.shift() ?? { streams: [], sessions: [] };

@@ -52,10 +52,10 @@ export class Loans {
     const started: Loan = { parts: this.parts(), isWaiting: true };
     this.loans.set(loan, started);
     // Messages of emitters have no numbers.
-    await this.host.caughtUp();
+    const isCurrent = await this.host.caughtUp();
     const hasAll = await this.owner.log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
     // Closed meanwhile, or behind.
-    if (!hasAll || !this.loans.delete(loan)) {
+    if (!isCurrent || !hasAll || !this.loans.delete(loan)) {
       this.loans.delete(loan);
       return '';
     }

@@ -1,5 +1,6 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import type { Mark } from '../kept/packet-log.js';
 import { decodeOffset, type Offset } from '../offset.js';
 
 /** How many are noted of all clients together, and of one. Clients may make them up. */
@@ -7,13 +8,18 @@ const MAX_LEADS = 50_000;
 const MAX_OF_CLIENT = 64;
 /** The longest offset of a client with a new session that is read, in characters: that of about 300 workers. */
 const MAX_TEXT = 4096;
+/** A broadcast that was sent so long after the last one that a client has received, it cannot have, in ms. */
+const MAX_SLACK_MS = 2000;
 /** A broadcast that comes later than that does not come at all, in ms. */
-const MAX_DELAY_MS = 60_000;
+const MAX_DELAY_MS = 10_000;
 
-/** What a client has received and this worker has not, by sender, and since when the client is connected. */
+/** What a client has received and this worker has not, by sender. */
 interface Lead {
   readonly numbers: Map<string, number>;
-  readonly at: number;
+  /** The client has received nothing that was sent later, in ms since 1970. */
+  readonly until: number;
+  /** Since when the client is connected. */
+  readonly since: number;
 }
 
 /** What the client of a new session says that it has received in the session before. */
@@ -30,34 +36,43 @@ export class Ahead {
   /** The oldest first. */
   private readonly clients = new Map<SocketId, Lead>();
   private readonly bySender = new Map<string, Set<SocketId>>();
-
   /** How many broadcasts are noted. */
   size = 0;
 
-  /** @param lastOf the number of the last broadcast of a sender that this worker has received */
-  add(sid: SocketId, { senders }: Pick<Offset, 'senders'>, lastOf: (sender: string) => number): void {
+  /**
+   * @param lastOf the number of the last broadcast of a sender that this worker has received
+   * @returns what is noted
+   */
+  add(
+    sid: SocketId,
+    { senders, at }: Pick<Offset, 'senders' | 'at'>,
+    lastOf: (sender: string) => number,
+  ): ReadonlyMap<string, number> | undefined {
     const numbers = new Map<string, number>();
     for (const [sender, number] of senders) {
       if (number > lastOf(sender)) numbers.set(sender, number);
       if (numbers.size === MAX_OF_CLIENT) break;
     }
-    if (numbers.size === 0) return;
-    this.clients.set(sid, { numbers, at: Date.now() });
+    if (numbers.size === 0) return undefined;
+    const now = Date.now();
+    this.clients.set(sid, { numbers, until: Math.min(at, now) + MAX_SLACK_MS, since: now });
     for (const sender of numbers.keys()) {
       const sids = this.bySender.get(sender) ?? new Set();
       this.bySender.set(sender, sids.add(sid));
     }
     this.size += numbers.size;
     while (this.size > MAX_LEADS) this.remove(this.clients.keys().next().value!);
+    return new Map(numbers);
   }
 
   /** This worker delivers a broadcast now. Returns the sockets whose clients have received it. */
-  having(sender: string, number: number): SocketId[] {
+  having([sender, number, at]: Mark): SocketId[] {
     const having: SocketId[] = [];
     for (const sid of this.bySender.get(sender) ?? []) {
-      const last = this.clients.get(sid)!.numbers.get(sender)!;
-      if (number <= last) having.push(sid);
-      if (number >= last) this.forget(sid, sender);
+      const { numbers, until } = this.clients.get(sid)!;
+      const last = numbers.get(sender)!;
+      if (number <= last && at <= until) having.push(sid);
+      if (number >= last || at > until) this.forget(sid, sender);
     }
     return having;
   }
@@ -68,8 +83,8 @@ export class Ahead {
 
   sweep(): void {
     const oldest = Date.now() - MAX_DELAY_MS;
-    for (const [sid, { at }] of this.clients) {
-      if (at >= oldest) return;
+    for (const [sid, { since }] of this.clients) {
+      if (since >= oldest) return;
       this.remove(sid);
     }
   }

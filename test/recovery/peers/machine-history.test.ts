@@ -20,7 +20,7 @@ function worker(name: string, memory = new PacketMemory(1e9)) {
   log.since = Date.now() - HOUR_MS;
   const foreign = new ForeignMessages();
   const owner = { nsp: { name: '/' }, log, sessions: { all: () => [] } as never, foreign };
-  const loans = new Loans(owner, { name, caughtUp: async () => {} });
+  const loans = new Loans(owner, { name, caughtUp: async () => true });
   all.push(loans);
   return { name, log, loans, foreign };
 }

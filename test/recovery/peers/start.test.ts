@@ -112,6 +112,23 @@ test.each(['recovered', 'new'])(
   },
 );
 
+test('a client that returns after all workers have started again gets what the new ones send', async () => {
+  const first = await start(1);
+  const client = new Wanderer(first.url, 'websocket');
+  clients.push(client);
+  await client.heardAll(1);
+  for (let number = 1; number <= 20; number++) first.io.emit('n', 'news', number);
+  await client.heardAll(21);
+  await client.cutOff();
+  nodes.splice(nodes.indexOf(first), 1);
+  await first.close();
+  const again = await start(1);
+  await client.comeBack(again.url);
+  expect(client.recovered).toEqual([false]);
+  again.io.emit('n', 'more', 1);
+  await until(() => client.of('more').length === 1);
+});
+
 test('a worker that is killed right after its buddy has ended loses no session', async () => {
   const [first, second, third] = [await start(1), await start(2), await start(3)] as const;
   const client = new Wanderer(third.url, 'websocket');
