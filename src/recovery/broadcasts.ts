@@ -2,7 +2,7 @@ import type { Room } from 'socket.io-adapter';
 import type { PacketType as Type } from 'socket.io-parser';
 import type { BroadcastPacket } from '../compat/socket-io.js';
 import { PacketType } from '../compat/socket-io-parser.js';
-import type { Mark } from './kept/packet-log.js';
+import type { Mark } from './kept/stream.js';
 import { isWorkerName } from './offset.js';
 
 /** The packet of an event, as socket.io passes them to the adapter. */
@@ -26,9 +26,10 @@ export function isKept({ type, id }: EventPacket, flags: MarkedFlags): boolean {
 
 export function markOf(kept: unknown): Mark | undefined {
   if (!Array.isArray(kept)) return undefined;
-  const [sender, number, at] = kept as unknown[];
+  const [sender, number, at, before] = kept as unknown[];
   const isMark = isWorkerName(sender) && Number.isSafeInteger(number) && (number as number) > 0;
-  return isMark && typeof at === 'number' && at > 0 ? (kept as unknown as Mark) : undefined;
+  const isTime = (value: unknown) => typeof value === 'number' && value > 0;
+  return isMark && isTime(at) && (before === undefined || isTime(before)) ? (kept as unknown as Mark) : undefined;
 }
 
 export function textsOf(rooms: Iterable<Room> | undefined): string[] {

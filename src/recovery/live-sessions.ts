@@ -20,6 +20,8 @@ export interface LiveSession {
   direct: Stream | undefined;
   /** Undefined once all packets are newer. */
   floors: Floors | undefined;
+  /** What the client had received when it connected and this worker had not: numbers as in an offset. */
+  readonly has: string | undefined;
 }
 
 type Changes = Omit<Extract<RecoveryMessage, { type: 'live' }>, 'nsp' | 'worker' | 'type'>;
@@ -63,7 +65,10 @@ export class LiveSessions {
     return this.bySid.get(sid);
   }
 
-  add(socket: Socket, state: Pick<LiveSession, 'resumedFrom' | 'recoveries' | 'aliveAt' | 'floors'>): LiveSession {
+  add(
+    socket: Socket,
+    state: Pick<LiveSession, 'resumedFrom' | 'recoveries' | 'aliveAt' | 'floors' | 'has'>,
+  ): LiveSession {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const session: LiveSession = {
       ...{ ...state, socket, pid: pidOf(socket), connection, address },

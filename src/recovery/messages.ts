@@ -21,7 +21,8 @@ export interface SessionState {
   aliveAt: number;
   /** Older versions leave it out, and pass it on. */
   floors?: readonly RoomsFloor[] | undefined;
-  /** Other versions may leave these two out. */
+  /** Other versions may leave these three out. */
+  has?: string | undefined;
   address?: string | undefined;
   connection?: string | undefined;
   direct: Omit<StreamState, 'sender'>;
@@ -37,6 +38,7 @@ export interface LiveState {
   recoveries?: number | undefined;
   aliveAt: number;
   floors?: readonly RoomsFloor[] | undefined;
+  has?: string | undefined;
   address?: string | undefined;
   connection?: string | undefined;
 }
@@ -216,7 +218,7 @@ const isLive = (value: Fields) =>
   isList(value.rooms, isRoom) &&
   (value.resumedFrom === undefined || isText(value.resumedFrom)) &&
   isCount(value.recoveries) &&
-  [value.address, value.connection].every(isOptionalText) &&
+  [value.address, value.connection, value.has].every(isOptionalText) &&
   isNumber(value.aliveAt) &&
   (value.floors === undefined || isList(value.floors, isFloor));
 

@@ -13,6 +13,7 @@ import { type KeptSession, NO_WORKER, Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
+import { encodeNumbers, numbersIn } from './offset.js';
 import { Loans } from './peers/loans.js';
 import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
@@ -140,19 +141,21 @@ export class NamespaceRecovery implements Owner, Home {
     if (returning && this.returns.isRemoved(returning)) return void setImmediate(() => socket.conn.close(true));
     const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
     const floors = returning ? this.floorsOf(returning.session, socket) : new Floors(this.log.floor());
-    const session = this.live.add(socket, { resumedFrom: returning?.resumedFrom, recoveries, aliveAt, floors });
-    this.noteLead(socket, returning);
+    const has = this.noteLead(socket, returning);
+    const session = this.live.add(socket, { resumedFrom: returning?.resumedFrom, recoveries, aliveAt, floors, has });
     if (!returning) return;
     for (const room of socket.rooms) if (room !== socket.id) this.peers.joined(String(room));
     this.returns.complete(socket, session, returning);
   }
 
-  /** The client may have received what this worker has not. */
-  private noteLead(socket: Socket, returning: Returning | undefined): void {
+  /** @returns what the client has received and this worker has not, if so: numbers as in an offset */
+  private noteLead(socket: Socket, returning: Returning | undefined): string | undefined {
     const offset = returning?.offset ?? receivedBefore(socket);
     // On one machine, a worker that starts learns all from before. Another one may have had the same name before a restart.
-    if (!offset || (!this.host.spansMachines && offset.at < this.log.startedAt)) return;
-    this.ahead.add(socket.id, offset, (sender) => this.log.headOf(sender).last);
+    if (!offset || (!this.host.spansMachines && offset.at < this.log.startedAt)) return undefined;
+    const senders = new Map([...offset.senders, ...numbersIn(returning?.session.has ?? '')]);
+    const lead = this.ahead.add(socket.id, { ...offset, senders }, (sender) => this.log.headOf(sender).last);
+    return lead && encodeNumbers(lead);
   }
 
   /** A middleware may have added rooms to those of the session. */
@@ -167,9 +170,9 @@ export class NamespaceRecovery implements Owner, Home {
   private onDisconnect({ pid, sid, rooms, data }: Session & { pid: string }): void {
     const live = this.live.get(pid);
     if (!live) return;
-    const { resumedFrom, recoveries, aliveAt, floors, address, connection } = live;
+    const { resumedFrom, recoveries, aliveAt, floors, has, address, connection } = live;
     this.keepSession(
-      { pid, sid, rooms, data, resumedFrom, recoveries, aliveAt, floors: floors?.state(), address, connection },
+      { pid, sid, rooms, data, resumedFrom, recoveries, aliveAt, floors: floors?.state(), has, address, connection },
       this.host.name,
       live.direct ?? new Stream(this.host.memory),
     );

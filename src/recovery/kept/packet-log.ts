@@ -1,11 +1,8 @@
 import { encodeNumbers, encodeOffset, type Offset, offsetWith } from '../offset.js';
 import type { Floor } from './floors.js';
-import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
+import { type KeptPacket, type Mark, type PacketMemory, Stream } from './stream.js';
 import { before, parted, type StreamState } from './stream-state.js';
 import { Waits } from './waits.js';
-
-/** A packet that a message to the other workers carries: who sent it, its number, and when. */
-export type Mark = readonly [sender: string, number: number, at: number];
 
 /** More senders than any cluster has. Their names come from the backplane. */
 const MAX_SENDERS = 4096;
@@ -43,6 +40,7 @@ export class PacketLog {
   /** Workers that send nothing any more. */
   private readonly gone = new Set<string>();
   private sent = 0;
+  private sentAt: number | undefined;
   private lastAt = 0;
   /** The numbers of all senders as text, until one of them changes. */
   private numbers: string | undefined;
@@ -81,7 +79,9 @@ export class PacketLog {
 
   /** The mark of the next broadcast of this worker. */
   nextMark(): Mark {
-    return [this.worker, ++this.sent, this.nextTime()];
+    const before = this.sentAt === undefined ? ([] as const) : ([this.sentAt] as const);
+    this.sentAt = this.nextTime();
+    return [this.worker, ++this.sent, this.sentAt, ...before];
   }
 
   /** The number and the time of the newest broadcast of a worker. */
@@ -94,8 +94,8 @@ export class PacketLog {
    * Adds a broadcast.
    * @returns false if it is known already
    */
-  add([sender, number, at]: Mark, content: Omit<KeptPacket, 'number' | 'at'>): boolean {
-    const stream = this.streamOf(sender, number);
+  add([sender, number, at, sentBefore]: Mark, content: Omit<KeptPacket, 'number' | 'at'>): boolean {
+    const stream = this.streamOf(sender, number, sentBefore);
     if (!stream) {
       this.start();
       return true;
@@ -111,13 +111,14 @@ export class PacketLog {
     return true;
   }
 
-  private streamOf(sender: string, number: number): Stream | undefined {
+  /** @param sentBefore when a new sender had sent the packet before this one */
+  private streamOf(sender: string, number: number, sentBefore = this.since): Stream | undefined {
     let stream = this.streams.get(sender);
     if (!stream) {
       if (this.streams.size >= MAX_SENDERS) return undefined;
       stream = new Stream(this.memory);
-      // What it sent before, this worker could not receive.
-      if (number > 1) stream.cut(number - 1, Math.min(this.since, Date.now()));
+      // What it sent before, this worker could not receive, or has lost.
+      if (number > 1) stream.cut(number - 1, Math.min(sentBefore, Date.now()));
       this.waits.received(sender, 0, number - 1);
       this.streams.set(sender, stream);
     }
@@ -241,9 +242,8 @@ export class PacketLog {
 
   /** All that this worker knows. */
   *state(): Iterable<StreamState> {
-    for (const [sender, { floor, floorAt, last, lastAt, kept }] of this.streams) {
-      yield { sender, floor, floorAt, last, lastAt, packets: kept };
-    }
+    for (const [sender, { floor, floorAt, last, lastAt, kept: packets }] of this.streams)
+      yield { sender, floor, floorAt, last, lastAt, packets };
   }
 
   /** The same in parts, with their sizes. Those of a sender are the newest first, and each continues the one before it. */

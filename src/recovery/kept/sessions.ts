@@ -27,6 +27,8 @@ export interface KeptSession {
   readonly aliveAt: number;
   /** From which packets on its rooms are its own; undefined if a worker of an older version has served it. */
   readonly floors?: readonly RoomsFloor[] | undefined;
+  /** What the client had received, beyond its offset, before its last worker had: numbers as in an offset. */
+  readonly has?: string | undefined;
   /** The address of the client, and the id of its connection, by which the operator may name it. */
   readonly address?: string | undefined;
   readonly connection?: string | undefined;
@@ -44,8 +46,8 @@ interface SessionWatch {
 /** Approximate memory of a kept session besides its contents, with an empty stream, in bytes. */
 const SESSION_BYTES = 700;
 
-function bytesOf({ pid, sid, connection, address, resumedFrom, rooms, data, floors }: KeptSession): number {
-  return SESSION_BYTES + memoryOf([[pid, sid, connection, address, resumedFrom], rooms, data, floors]);
+function bytesOf({ pid, sid, connection, address, resumedFrom, has, rooms, data, floors }: KeptSession): number {
+  return SESSION_BYTES + memoryOf([[pid, sid, connection, address, resumedFrom, has], rooms, data, floors]);
 }
 
 /** Disconnected sessions of one namespace. The oldest ones are dropped first. */

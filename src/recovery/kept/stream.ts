@@ -14,6 +14,12 @@ export interface KeptPacket {
   readonly packets: EncodedPackets;
 }
 
+/**
+ * A packet that a message to the other workers carries: who sent it, its number, and when; and when its sender had sent the
+ * one before. The first one, and those of older versions, have no such time.
+ */
+export type Mark = readonly [sender: string, number: number, at: number, before?: number];
+
 /** Approximate memory of a kept packet besides its content, in bytes. */
 const PACKET_BYTES = 450;
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
-import type { Mark } from '../kept/packet-log.js';
+import type { Mark } from '../kept/stream.js';
 import { decodeOffset, type Offset } from '../offset.js';
 
 /** How many are noted of all clients together, and of one. Clients may make them up. */

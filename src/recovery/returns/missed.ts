@@ -2,7 +2,7 @@ import { FloorCheck } from '../kept/floors.js';
 import type { PacketLog } from '../kept/packet-log.js';
 import type { KeptSession } from '../kept/sessions.js';
 import type { KeptPacket } from '../kept/stream.js';
-import { decodeOffset, type Offset } from '../offset.js';
+import { decodeOffset, numbersIn, type Offset } from '../offset.js';
 import type { ForeignMessages } from './foreign.js';
 
 /** A client that is being recovered. */
@@ -57,12 +57,14 @@ export function missedBy(
   const broadcasts = log.after(offset, aliveAt - slackMs, rooms);
   if (!direct || !broadcasts) return undefined;
   const floors = new FloorCheck(session.floors);
+  const has = numbersIn(session.has ?? '');
   const isAbove = (sender: string, packet: KeptPacket) =>
     packet.rooms.length === 0
       ? floors.isAbove(undefined, sender, packet)
       : packet.rooms.some((room) => rooms.has(room) && floors.isAbove(room, sender, packet));
   const missed: Missed[] = direct.map((packet) => ({ sender: undefined, packet }));
   for (const [sender, packet] of broadcasts) {
+    if (packet.number <= (has.get(sender) ?? 0)) continue;
     const isExcepted = packet.except.some((room) => rooms.has(room));
     if (isAbove(sender, packet) && !isExcepted) missed.push({ sender, packet });
   }

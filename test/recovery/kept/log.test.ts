@@ -37,6 +37,25 @@ test('an offset can be read again, and nothing else can', () => {
   }
 });
 
+test('a log knows when what it lacks of a new sender was sent', () => {
+  const now = Date.now();
+  const offset = `g~${(now - 30_000).toString(36)}~1.0`;
+  const missedOf = (sentBefore?: number) => {
+    const log = logOf('1');
+    log.since = now - 50_000;
+    log.add(sentBefore === undefined ? ['2', 15, now] : ['2', 15, now, sentBefore], content);
+    return missed(log, offset, now - 30_000);
+  };
+  // Before this worker received anything; since then, so that it has lost it; and not known, from an older version.
+  expect([now - 60_000, now - 1000, undefined].map(missedOf)).toEqual([[15], undefined, [15]]);
+});
+
+test('each broadcast carries the time of the one before', () => {
+  const log = logOf('1');
+  const [first, second, third] = [log.nextMark(), log.nextMark(), log.nextMark()];
+  expect([first[3], second[3], third[3]]).toEqual([undefined, first[2], second[2]]);
+});
+
 test('a log knows what a client lacks of each sender', () => {
   const log = logOf('1');
   for (const number of [1, 2, 3]) log.add(['2', number, Date.now()], content);

@@ -112,6 +112,34 @@ test.each(['recovered', 'new'])(
   },
 );
 
+test.each(['recovered', 'new'])(
+  'nor when a client with a %s session returns once more, to a worker that has it',
+  async (kind) => {
+    const late = new LateLinks(kinds.bus, 2);
+    const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
+    const client = new Wanderer(first.url, 'websocket');
+    clients.push(client);
+    await client.heardAll(1);
+    late.hold();
+    second.io.emit('n', 'news', 1);
+    await client.heardAll(2);
+    await client.cutOff();
+    await until(() => first.io.of('/').sockets.size === 0);
+    if (kind === 'new') client.forgetSession();
+    await client.comeBack(third.url);
+    // From this one on, its offset says what the third worker has.
+    third.io.emit('n', 'other', 1);
+    await until(() => client.of('other').length === 1);
+    await client.cutOff();
+    await until(() => third.io.of('/').sockets.size === 0);
+    await client.comeBack(first.url);
+    expect(client.recovered).toEqual([kind === 'recovered', true]);
+    second.io.emit('n', 'news', 2);
+    await until(() => client.of('news').includes(2));
+    expect(client.of('news')).toEqual([1, 2]);
+  },
+);
+
 test('a client that returns after all workers have started again gets what the new ones send', async () => {
   const first = await start(1);
   const client = new Wanderer(first.url, 'websocket');
