@@ -21,7 +21,9 @@ export function ratchetSection(groups, best = readRatchet()) {
   if (rows.length === 0) return '';
   return `## Best ratios to stock socket.io
 
-The lowest share of stock's cost that \`npm run bench -- --against\` ever measured, and the share in the tables below.
+The lowest share of stock's cost that \`npm run bench -- --against\` ever measured, in at least five short rounds that alternate
+between the two, and the share in the tables below, the median of full runs. As the two are measured in different ways, either
+can be the lower one.
 
 ${markdownTable(['', 'best', 'commit', 'in these results'], rows, 1)}`;
 }
