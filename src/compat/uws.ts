@@ -3,9 +3,10 @@
  * are uWebSockets.js's or the portable ones. The package is loaded in a way that works from CommonJS too, because tools
  * such as tsx and jest may compile this code to CommonJS.
  */
-import { chosenSockets } from './uws/environment.js';
+import { checkHeadBytes, chosenSockets } from './uws/environment.js';
 import { loadSockets } from './uws/load.js';
 
+checkHeadBytes();
 const loaded = loadSockets(chosenSockets);
 
 /** Which sockets these are, and if they are portable, why, and what would bring native ones. */

@@ -217,6 +217,29 @@ test('an unknown value of GJALLAR_SOCKETS ends the start with one line', () => {
   });
 });
 
+describe('the size of request heads', () => {
+  const reject = (value: string) => `UWS_HTTP_MAX_HEADERS_SIZE must be an integer from 1024 to 1048576, not "${value}"`;
+
+  test.each([
+    ['the service', ['dist/main.js']],
+    ['gjallar run', ['dist/main.js', 'run', 'library.mjs']],
+    ['gjallar doctor', ['dist/main.js', 'doctor']],
+  ])('is checked before the start of %s', (_, args) => {
+    const { status, stderr, stdout } = run(args, { UWS_HTTP_MAX_HEADERS_SIZE: '32k' });
+    expect({ status, stderr, stdout }).toEqual({ status: 1, stderr: `gjallar: ${reject('32k')}\n`, stdout: '' });
+  });
+
+  test.each(['abc', '-5', '0', '1023', '1048577', '4096.5', ' '])('cannot be %j in the library', (value) => {
+    const { status, stderr } = run(['library.mjs'], { UWS_HTTP_MAX_HEADERS_SIZE: value });
+    expect(status).toBe(1);
+    expect(stderr).toContain(`GjallarError: ${reject(value)}\n`);
+  });
+
+  test.each(['', '1024', '1048576'])('can be %j', (value) => {
+    expect(run(['library.mjs'], { UWS_HTTP_MAX_HEADERS_SIZE: value })).toMatchObject({ status: 0 });
+  });
+});
+
 test('the commands for other systems are on the page about Node versions', () => {
   const page = readFileSync(join(root, 'docs/guide/node-versions.md'), 'utf8');
   for (const version of ['20.51.4', '20.69.0']) expect(page).toContain(`@${version}`);
