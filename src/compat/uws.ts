@@ -3,10 +3,12 @@
  * are uWebSockets.js's or the portable ones. The package is loaded in a way that works from CommonJS too, because tools
  * such as tsx and jest may compile this code to CommonJS.
  */
-import { checkHeadBytes, chosenSockets } from './uws/environment.js';
+import { checkHeadBytes, chosenSockets, portOwnerOfEnvironment } from './uws/environment.js';
 import { loadSockets } from './uws/load.js';
 
 checkHeadBytes();
+// An unknown value ends the start here, before the primary of `gjallar run` starts a worker.
+portOwnerOfEnvironment();
 const loaded = loadSockets(chosenSockets);
 
 /** Which sockets these are, and if they are portable, why, and what would bring native ones. */

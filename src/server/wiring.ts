@@ -2,6 +2,7 @@ import { Server as HttpServer } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
 import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
+import { portOwnerOfEnvironment } from '../compat/uws/environment.js';
 import { socketsInUse } from '../compat/uws.js';
 import { Engine } from '../engine/engine.js';
 import { serveClient } from '../http/client-bundle.js';
@@ -18,7 +19,7 @@ import {
 import type { TemplatedApp } from '../sockets.js';
 import { engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
-import { portOwnerOfEnvironment, webSocketMaxPayloadOfEnvironment } from './environment.js';
+import { webSocketMaxPayloadOfEnvironment } from './environment.js';
 import { PortOwner } from './listen/port-owner.js';
 import { sharedListening } from './listen/shared-listening.js';
 import { NodeListeners } from './node/node-listeners.js';

@@ -46,6 +46,10 @@ const server = createServer();
 new Server(server);
 setImmediate(() => process.exit());`,
 );
+writeFileSync(
+  join(folder, 'plain.cjs'),
+  "new (require('socket.io').Server)(require('node:http').createServer()); setImmediate(() => process.exit());",
+);
 
 afterEach(() => {
   for (const name of ['uWebSockets.js', 'uws-pack', '@uwsjs'])
@@ -237,6 +241,28 @@ describe('the size of request heads', () => {
 
   test.each(['', '1024', '1048576'])('can be %j', (value) => {
     expect(run(['library.mjs'], { UWS_HTTP_MAX_HEADERS_SIZE: value })).toMatchObject({ status: 0 });
+  });
+});
+
+describe('the owner of the port', () => {
+  const line = (value: string) => `GJALLAR_PORT_OWNER must be uws or node, not "${value}"`;
+
+  test('is checked before gjallar run starts a worker', () => {
+    const { status, stderr, stdout } = run(['dist/main.js', 'run', 'library.mjs'], { GJALLAR_PORT_OWNER: 'foo' });
+    expect({ status, stderr, stdout }).toEqual({ status: 1, stderr: `gjallar: ${line('foo')}\n`, stdout: '' });
+  });
+
+  test.each([
+    ['the library', ['library.mjs']],
+    ['gjallar/register', ['--import', './dist/server/register.js', 'plain.cjs']],
+  ])('is checked by %s', (_, args) => {
+    const { status, stderr } = run(args, { GJALLAR_PORT_OWNER: 'Node' });
+    expect(status).toBe(1);
+    expect(stderr).toContain(`GjallarError: ${line('Node')}\n`);
+  });
+
+  test.each(['', 'uws', 'node'])('can be %j', (value) => {
+    expect(run(['library.mjs'], { GJALLAR_PORT_OWNER: value })).toMatchObject({ status: 0 });
   });
 });
 

@@ -27,3 +27,13 @@ export function checkHeadBytes(): void {
     `UWS_HTTP_MAX_HEADERS_SIZE must be an integer from ${LEAST_HEAD_BYTES} to ${MOST_HEAD_BYTES}, not "${given}"`,
   );
 }
+
+/**
+ * The value of `GJALLAR_PORT_OWNER`, for applications that run unmodified.
+ * @throws GjallarError BAD_CONFIG
+ */
+export function portOwnerOfEnvironment(): 'uws' | 'node' {
+  const owner = process.env.GJALLAR_PORT_OWNER || 'uws';
+  if (owner === 'uws' || owner === 'node') return owner;
+  throw new GjallarError('BAD_CONFIG', `GJALLAR_PORT_OWNER must be uws or node, not "${owner}"`);
+}
