@@ -1,14 +1,16 @@
-import { cpSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
 import { Archive } from '../../src/history/archive/archive.js';
 import { readThrough } from '../../src/history/read-through.js';
 import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
-import { runToEnd, startServer } from '../support/server.js';
+import { cleanEnvironment, runToEnd, startServer } from '../support/server.js';
 import { say, texts } from './contract/subject.js';
 
 let folder: string;
@@ -187,6 +189,7 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
 
 test.each([
   ['a file that is not there', () => {}, 'there is no file'],
+  ['a folder', (file: string) => mkdirSync(file), 'is a folder. Name a file that gjallar backup has written.'],
   ['a file of another kind', (file: string) => writeFileSync(file, 'text '.repeat(1000)), 'is not a complete history'],
 ])('gjallar restore refuses %s with one line', async (_what, make, words) => {
   const file = join(folder, 'backup.db');
@@ -195,4 +198,38 @@ test.each([
   expect(code).toBe(1);
   expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
   expect(stderr).toContain(words);
+});
+
+describe('on a disk without room for the history', () => {
+  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+  /** The shell limits the length of files to 100 KiB, in blocks of 512 bytes. The variable keeps the compile cache off. */
+  const runInLimits = (args: string[]) =>
+    spawnSync('sh', ['-c', 'ulimit -f 200; exec "$@"', 'sh', process.execPath, main, ...args], {
+      env: { ...cleanEnvironment(), NODE_DISABLE_COMPILE_CACHE: '1', DATA_DIR: dataDir },
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+  const line = (what: string) =>
+    expect.stringMatching(new RegExp(`^gjallar: cannot ${what} "[^\n]+: [^\n]+\\. .+\\.\n$`));
+
+  beforeEach(() => post('x'.repeat(200_000)));
+
+  test('gjallar backup ends with one line, and leaves no file', () => {
+    const file = join(folder, 'backup.db');
+    const { status, stdout, stderr } = runInLimits(['backup', file]);
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: line('save the history of DATA_DIR') });
+    expect(readdirSync(folder)).toEqual(['data']);
+  });
+
+  test('gjallar restore ends with one line, and keeps the history', async () => {
+    const file = join(folder, 'backup.db');
+    expect(await runToEnd(['backup', file], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
+    const before = await head();
+    const { status, stdout, stderr } = runInLimits(['restore', file]);
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: line('restore') });
+    expect(stderr).toMatch(/EFBIG: file too large\. Make room on that disk, or use another one\.$/m);
+    expect(await head()).toEqual(before);
+    expect(readdirSync(dataDir).filter((name) => name.includes('restored'))).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { GjallarError } from '../../errors.js';
@@ -32,8 +32,8 @@ export function backUpHistory(dataDir: string, file: string): BackupFacts {
     sync(file);
     return checkBackup(file);
   } catch (error) {
-    rmSync(file, { force: true });
-    throw error;
+    remove(file);
+    throw explained(error, `cannot save the history of DATA_DIR "${dataDir}" in "${file}"`);
   }
 }
 
@@ -44,9 +44,18 @@ export function backUpHistory(dataDir: string, file: string): BackupFacts {
  * @throws GjallarError BAD_CONFIG
  */
 export function restoreHistory(file: string, dataDir: string): BackupFacts {
-  if (!existsSync(file)) throw failure(`there is no file "${file}". Name a file that gjallar backup has written.`);
-  createFolder(dataDir);
-  const target = join(dataDir, FILE);
+  const remedy = 'Name a file that gjallar backup has written.';
+  if (!existsSync(file)) throw failure(`there is no file "${file}". ${remedy}`);
+  try {
+    if (statSync(file).isDirectory()) throw failure(`"${file}" is a folder. ${remedy}`);
+    createFolder(dataDir);
+    return replaceBy(file, join(dataDir, FILE));
+  } catch (error) {
+    throw explained(error, `cannot restore "${file}" to DATA_DIR "${dataDir}"`);
+  }
+}
+
+function replaceBy(file: string, target: string): BackupFacts {
   const draft = `${target}.restored`;
   rmSync(draft, { force: true });
   createEmpty(draft);
@@ -58,10 +67,10 @@ export function restoreHistory(file: string, dataDir: string): BackupFacts {
     // Without a mark, the database counts as restored. It goes first, in case the next steps fail.
     for (const path of [markOf(target), `${target}-wal`, `${target}-shm`]) rmSync(path, { force: true });
     renameSync(draft, target);
-    sync(dataDir);
+    sync(dirname(target));
     return facts;
   } finally {
-    for (const end of ['', '-wal', '-shm']) rmSync(draft + end, { force: true });
+    remove(draft);
   }
 }
 
@@ -81,6 +90,7 @@ function checkBackup(file: string): BackupFacts {
       )
       .get() as BackupFacts;
   } catch (error) {
+    if (isFull(error)) throw error;
     throw failure(`"${file}" is not a complete history of this version: ${(error as Error).message}`);
   } finally {
     db?.close();
@@ -108,15 +118,34 @@ function createEmpty(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw failure(code === 'EEXIST' ? `"${file}" exists. Name a new file.` : `cannot write "${file}": ${message}`);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw failure(`"${file}" exists. Name a new file.`);
+    throw explained(error, `cannot write "${file}"`);
   }
+}
+
+/** Removes a database and what SQLite puts beside it, of which it leaves some on a full disk. */
+function remove(file: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(file + end, { force: true });
 }
 
 function sync(path: string): void {
   const descriptor = openSync(path, 'r');
   fsyncSync(descriptor);
   closeSync(descriptor);
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL'].includes((error as { code?: string }).code ?? '');
+}
+
+/** One line with the reason, without the names of our drafts, and a remedy. */
+function explained(error: unknown, what: string): GjallarError {
+  if (error instanceof GjallarError) return error;
+  const [reason] = (error as Error).message.split(', ', 1);
+  const remedy = isFull(error)
+    ? 'Make room on that disk, or use another one.'
+    : 'Check the paths, their rights and the disk.';
+  return failure(`${what}: ${reason}. ${remedy}`);
 }
 
 function failure(message: string): GjallarError {
