@@ -71,6 +71,17 @@ describe('gjallar top', () => {
     expect(stderr).toMatch(new RegExp(`^gjallar: .*${line.source}.*\n$`));
   });
 
+  test.each([
+    ['ops', 'wrong'],
+    ['other', 'secret'],
+  ])('says that the account %s with the password %s is wrong', async (user, given) => {
+    const { code, stdout, stderr } = await top(['--admin', admin, '--user', user], { ADMIN_PASSWORD: given });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      `gjallar: ${admin} rejects ADMIN_USER (or --user) and ADMIN_PASSWORD: one of them is wrong; set those of the server\n`,
+    );
+  });
+
   test('fills a terminal of 80 columns, follows its size, and leaves it clean', async () => {
     // A shell in a terminal, which `script` makes.
     const command = `stty rows 24 cols 80; tty; ${process.execPath} ${main} top --admin ${admin}; echo "left with $?"; stty -a`;

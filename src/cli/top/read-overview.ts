@@ -22,7 +22,11 @@ export async function readOverview(admin: URL, account: Admin | undefined): Prom
     throw failure(`cannot reach ${admin.origin} (${reason}); check that ADMIN_PORT is set and the server runs`);
   }
   if (response.status === 401) {
-    throw failure(`${admin.origin} asks for a password; set ADMIN_USER (or --user) and ADMIN_PASSWORD`);
+    throw failure(
+      account
+        ? `${admin.origin} rejects ADMIN_USER (or --user) and ADMIN_PASSWORD: one of them is wrong; set those of the server`
+        : `${admin.origin} asks for a password; set ADMIN_USER (or --user) and ADMIN_PASSWORD`,
+    );
   }
   const overview = (await response.json().catch(() => undefined)) as Overview | undefined;
   if (!response.ok || overview?.ok !== true) {
