@@ -267,7 +267,8 @@ export class Primary implements ReloadingFleet {
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
     member.ended(code, signal);
-    if (this.started && this.options.file !== undefined && this.listening.length === 0) {
+    // A stop kills workers that still start.
+    if (this.started && !this.stopping && this.options.file !== undefined && this.listening.length === 0) {
       const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
       return this.started.reject(
         new GjallarError('BAD_CONFIG', `the application ${how} before it listened; its output above says why`),
