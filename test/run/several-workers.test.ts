@@ -109,6 +109,20 @@ describe.each(['embedded', 'redis'])('three workers under gjallar run on the bus
       expect(await received()).toEqual([[], [], []]);
     });
 
+    test('reach a dynamic namespace of another worker by its name, and not by its parent', async () => {
+      const socket = two.socket.io.socket('/dynamic-1');
+      await nextEvent(socket, 'connect');
+      const event = nextEvent(socket, 'test');
+      await on(one, 'dynamic', ['emit', 'test', 'by the parent']);
+      await on(one, '/dynamic-1', ['emit', 'test', 'by the name']);
+      expect(await event).toEqual(['by the name']);
+      const second = nextEvent(socket, 'test');
+      await on(two, 'dynamic', ['emit', 'test', 'by the parent']);
+      expect(await second).toEqual(['by the parent']);
+      socket.disconnect();
+      expect(await received()).toEqual([[], [], []]);
+    });
+
     test('reach the members of a room', async () => {
       await on(two, 'socket', ['join', 'room1']);
       await chain(one, ['to', 'room1'], ['emit', 'test']);

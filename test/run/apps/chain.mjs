@@ -19,7 +19,7 @@ io.on('connection', (socket) => {
   });
   socket.on('chain', async (target, steps, done) => {
     try {
-      const start = target === 'socket' ? socket : target === 'server' ? io : io.of(target);
+      const start = { socket, server: io, dynamic }[target] ?? io.of(target);
       const step = (on, [name, ...values]) => (typeof on[name] === 'function' ? on[name](...values) : on[name]);
       const value = await steps.reduce(step, start);
       done({ value: typeof value === 'object' && !Array.isArray(value) ? undefined : resultOf(value) });
@@ -35,6 +35,7 @@ io.on('connection', (socket) => {
   socket.on('heard', (done) => done(heard.splice(0)));
 });
 io.of('/custom').on('connection', () => {});
+const dynamic = io.of(/^\/dynamic-\d+$/);
 
 io.on('tell', (...values) => heard.push(values));
 io.on('ask', (question, answer) => answer(`${question} ${process.pid}`));
