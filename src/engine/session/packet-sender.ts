@@ -113,8 +113,24 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     this.flush();
   }
 
+  /**
+   * Lets a client on polling get all packets of the rest of this turn in one response. Its connection can end between two
+   * polls. A WebSocket gets them in one turn anyway.
+   */
+  sendTogether(): void {
+    if (held.has(this) || this.transport.name !== 'polling') return;
+    held.add(this);
+    this.buffer ??= [];
+    queueMicrotask(() => {
+      held.delete(this);
+      if (this.buffer?.length === 0) this.buffer = undefined;
+      else this.flush();
+    });
+  }
+
   /** Passes the waiting packets to the transport if it can send. */
   flush(): void {
+    if (held.size > 0 && held.has(this)) return;
     const packets = this.buffer;
     if (this.readyState === 'closed' || !packets || !this.transport.canSend) return;
     if (packets.length === 0) return;
@@ -145,5 +161,8 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     for (const callback of callbacks ?? []) callback(transport);
   }
 }
+
+/** Sessions whose packets wait for the end of the turn. A field of each session would take more memory. */
+const held = new Set<object>();
 
 const defaultOptions: PacketOptions = Object.freeze({ compress: true });

@@ -150,6 +150,8 @@ export class Returns {
     // From its first packet on, the client has offsets of this worker, and the buddy's copy is that of the worker before.
     live.flush();
     this.host.flush();
+    // A client keeps what arrives before the CONNECT packet. If its connection ended in between, it would get that again.
+    (session.socket.conn as unknown as { sendTogether?(): void }).sendTogether?.();
     const { client } = packetStepsOf(session.socket);
     for (const encoded of replayed) client.writeToEngine(encoded, { preEncoded: true });
   }
