@@ -35,17 +35,67 @@ export function createLog(
   const pretty = process.stdout.isTTY ? optionalPackage<typeof PinoPretty>('pino-pretty') : undefined;
   if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
   if (process.stdout.isTTY) return pino(options, { write: (line) => void process.stdout.write(readableLine(line)) });
-  // If the reader of the log stops reading, the server must not wait, and its buffer is bounded.
-  const output = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES });
-  giveUpWithoutReader(output);
-  return pino(options, output);
+  // If the reader of the log stops reading, the server must not wait, and its buffer is bounded. flush() needs a minLength.
+  const output = pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: MAX_UNWRITTEN_BYTES });
+  const log = pino(options, output);
+  outliveFailures(output, log);
+  return log;
+}
+
+/** What became of the log of this process. */
+class LogOutput {
+  /** The number of lost lines. */
+  dropped = 0;
+  isFailing = false;
+  private droppedAt = Number.NEGATIVE_INFINITY;
+
+  drop(lines: number): void {
+    this.dropped += lines;
+    this.droppedAt = performance.now();
+  }
+
+  /** For /readyz: while the log cannot be written, and for some minutes after a line was lost. */
+  get warning(): string | undefined {
+    return this.isFailing || performance.now() - this.droppedAt < WARNING_MS ? UNWRITTEN : undefined;
+  }
+}
+
+export const logOutput = new LogOutput();
+
+/**
+ * A log that cannot be written neither ends this process nor keeps it from ending. What a full disk or a closed pipe does
+ * not take waits in the buffer.
+ */
+function outliveFailures(output: ReturnType<typeof pino.destination>, log: Logger): void {
+  let willRetry = false;
+  let reported = 0;
+  // The listener of pino makes an uncaught exception of each error.
+  output.removeAllListeners('error');
+  output.on('error', () => {
+    logOutput.isFailing = true;
+    if (willRetry) return;
+    willRetry = true;
+    // Lines that find the buffer full cause no write.
+    setTimeout(() => {
+      willRetry = false;
+      output.flush();
+    }, RETRY_MS).unref();
+  });
+  output.on('drop', () => logOutput.drop(1));
+  output.on('drain', () => {
+    logOutput.isFailing = false;
+    const dropped = logOutput.dropped - reported;
+    reported = logOutput.dropped;
+    if (dropped > 0) log.warn({ dropped }, 'lines of the log were lost');
+  });
+  giveUpAtEnd(output);
 }
 
 /**
- * flushSync(), which a fatal line and the end of the process call, repeats a write that fails. If the reader of the log is
- * gone, it would never return, and a worker would outlive its primary.
+ * flushSync(), which a fatal line and the end of the process call, repeats a write that fails. While the log cannot be
+ * written, it would never return, and a worker would outlive its primary.
  */
-function giveUpWithoutReader(output: ReturnType<typeof pino.destination>): void {
+function giveUpAtEnd(output: ReturnType<typeof pino.destination>): void {
   const flushSync = output.flushSync.bind(output);
   output.flushSync = () => {
     const { writeSync } = fs;
@@ -53,8 +103,10 @@ function giveUpWithoutReader(output: ReturnType<typeof pino.destination>): void 
       try {
         return writeSync(...values);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-        return Buffer.byteLength(values[1] as unknown as string);
+        if (PASSING.has((error as NodeJS.ErrnoException).code)) throw error;
+        const text = String(values[1]);
+        logOutput.drop(text.split('\n').length - 1);
+        return Buffer.byteLength(text);
       }
     }) as typeof writeSync;
     try {
@@ -81,6 +133,13 @@ function reporting(onTrouble: (line: LoggedLine) => void): LogMethod {
 
 /** In bytes. Log lines beyond this are lost. */
 const MAX_UNWRITTEN_BYTES = 1_000_000;
+/** How long after a failed write the next one follows, in ms. A new line may cause one earlier. */
+const RETRY_MS = 1000;
+/** How long the warning stays after a line was lost. */
+const WARNING_MS = 300_000;
+const UNWRITTEN = 'the log cannot be written, or not fast enough: lines are lost';
+/** Errors of a reader that is only slow. */
+const PASSING: ReadonlySet<unknown> = new Set(['EAGAIN', 'EBUSY']);
 
 /**
  * The fields of an error that are logged. Other fields may contain secrets: an error of Redis has the failed command,

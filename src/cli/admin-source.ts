@@ -5,6 +5,7 @@ import { memoryLimit } from '../config/memory-limit.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
 import { adminOf } from '../http/guard.js';
+import { logOutput } from '../log.js';
 import { AdminServer, type AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
 import { audited } from '../operations/audit.js';
@@ -64,7 +65,10 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
   return {
     health: async () => {
       const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
-      return machineHealth(answers, configured, primary.isDraining);
+      const health = machineHealth(answers, configured, primary.isDraining);
+      // The workers know of their own logs only.
+      if (!logOutput.warning) return health;
+      return { ...health, warnings: [...new Set([...health.warnings, logOutput.warning])] };
     },
     metrics: async () => {
       // Each worker gathers the metrics of all. A stuck one does not answer.

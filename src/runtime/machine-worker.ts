@@ -15,13 +15,14 @@ import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
 import type { EngineOptions, PlaceBy } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
-import { createLog } from '../log.js';
+import { createLog, logOutput } from '../log.js';
 import { ClockWatch } from '../operations/clock-watch.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
 import { durableMetrics } from '../operations/metrics/durable.js';
+import { counter } from '../operations/metrics/metric.js';
 import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
@@ -50,6 +51,7 @@ const UNSETTLED =
   'gjallar doctor --proxy, or check that all of them use the same one';
 const PLACE_BY_FAULT =
   'placeBy must return text or undefined at once: clients for which it does not have no key; mend it';
+const DROPPED_LINES = 'Lines of the log that were lost because it could not be written, or not fast enough.';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
@@ -113,6 +115,7 @@ export class MachineWorker implements EngineHost {
     );
     const clock = new ClockWatch(this);
     this.metrics.add(clock.metrics());
+    this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
@@ -239,6 +242,7 @@ export class MachineWorker implements EngineHost {
     const warnings = this.warnings.list;
     if (this.orders.last('reloads')?.isLastAborted) warnings.push(RELOAD_ABORTED);
     if (stateRooms.warning) warnings.push(stateRooms.warning);
+    if (logOutput.warning) warnings.push(logOutput.warning);
     if (socketsInUse.warning) warnings.push(socketsInUse.warning);
     return { state, problems: [...this.problems], warnings };
   }

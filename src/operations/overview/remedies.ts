@@ -74,6 +74,10 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   ],
   [/^the certificate of TLS_CERT /, 'Renew the files of TLS_CERT and TLS_KEY, and send SIGHUP to the primary.'],
   [
+    /^the log cannot be written/,
+    'Check the free space (df) and the quota where the standard output goes, or the program that reads it. The server continues, and writes lines again as soon as it can.',
+  ],
+  [
     /^the last reload was aborted/,
     'Read "reload aborted" in the log: it names the new worker that failed. Correct the release, and reload again.',
   ],
