@@ -77,15 +77,19 @@ export class Broadcasting {
     steps.apply = (options, deliver) => {
       const { current } = this;
       this.current = undefined;
-      if (!current || this.record(current, options)) apply.call(adapter, this.withoutHaving(options), deliver);
+      const recipients = current ? this.record(current, options) : options;
+      if (recipients) apply.call(adapter, recipients, deliver);
     };
   }
 
   /**
    * Adds a broadcast to the log, and its offset to what clients get.
-   * @returns whether to deliver it
+   * @returns to whom to deliver it; undefined if it is known already
    */
-  private record({ packet, encoded, plain }: NonNullable<typeof this.current>, options: BroadcastOptions): boolean {
+  private record(
+    { packet, encoded, plain }: NonNullable<typeof this.current>,
+    options: BroadcastOptions,
+  ): BroadcastOptions | undefined {
     const flags = (options.flags ?? {}) as MarkedFlags;
     const mark = markOf(flags.kept);
     const rooms = textsOf(options.rooms);
@@ -94,21 +98,14 @@ export class Broadcasting {
       // Servers and emitters without recovery send messages that nothing numbers.
       if (isKept(packet, flags) && !flags.local) this.foreign.add({ at: Date.now(), rooms, except });
       this.log.startAfter(this.foreign.since);
-      return true;
+      return options;
     }
-    if (!this.log.add(mark, { rooms, except, packets: plain })) return false;
+    if (!this.log.add(mark, { rooms, except, packets: plain })) return undefined;
     encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.log.offset(mark[2])));
-    return true;
-  }
-
-  /** Leaves out the sockets whose clients have received this broadcast on another worker. */
-  private withoutHaving(options: BroadcastOptions): BroadcastOptions {
     const { ahead } = this.sender;
-    if (ahead.size === 0) return options;
-    const mark = markOf(((options.flags ?? {}) as MarkedFlags).kept);
-    const having = mark ? ahead.having(mark) : [];
-    if (having.length === 0) return options;
-    return { ...options, except: new Set([...(options.except ?? []), ...having]) };
+    // Clients that have received it on another worker.
+    const having = ahead.size > 0 ? ahead.having(mark) : [];
+    return having.length > 0 ? { ...options, except: new Set([...(options.except ?? []), ...having]) } : options;
   }
 
   /** The only socket that a packet is for, if it is on this worker. */

@@ -79,9 +79,9 @@ export class PacketLog {
 
   /** The mark of the next broadcast of this worker. */
   nextMark(): Mark {
-    const before = this.sentAt === undefined ? ([] as const) : ([this.sentAt] as const);
+    const sentBefore = this.sentAt === undefined ? ([] as const) : ([this.sentAt] as const);
     this.sentAt = this.nextTime();
-    return [this.worker, ++this.sent, this.sentAt, ...before];
+    return [this.worker, ++this.sent, this.sentAt, ...sentBefore];
   }
 
   /** The number and the time of the newest broadcast of a worker. */

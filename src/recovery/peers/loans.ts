@@ -52,10 +52,11 @@ export class Loans {
     const started: Loan = { parts: this.parts(), isWaiting: true };
     this.loans.set(loan, started);
     // Messages of emitters have no numbers.
-    const isCurrent = await this.host.caughtUp();
-    const hasAll = await this.owner.log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 });
+    const hasAll =
+      (await this.host.caughtUp()) &&
+      (await this.owner.log.reached({ senders: new Map(heads), at: Date.now(), worker: '', direct: 0 }));
     // Closed meanwhile, or behind.
-    if (!isCurrent || !hasAll || !this.loans.delete(loan)) {
+    if (!hasAll || !this.loans.delete(loan)) {
       this.loans.delete(loan);
       return '';
     }

@@ -85,23 +85,29 @@ test('a worker that starts delivers what another one knows before it arrives, to
   expect([witness.recovered, witness.of('news'), client.of('news')]).toEqual([[true], [1, 2], [1, 2]]);
 });
 
+/** A client on the third worker, which has received from the first one what the third one and its witness get late. */
+async function startAhead(kind: string) {
+  const late = new LateLinks(kinds.bus, 2);
+  const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
+  const [witness, client] = [new Wanderer(third.url, 'websocket'), new Wanderer(first.url, 'websocket')];
+  clients.push(witness, client);
+  for (const one of clients) await one.heardAll(1);
+  late.hold();
+  second.io.emit('n', 'news', 1);
+  await client.heardAll(2);
+  await client.cutOff();
+  await until(() => first.io.of('/').sockets.size === 0);
+  if (kind === 'new') client.forgetSession();
+  // The third worker takes the second one for silent after a second.
+  await client.comeBack(third.url);
+  expect(client.recovered).toEqual([kind === 'recovered']);
+  return { late, first, second, third, client };
+}
+
 test.each(['recovered', 'new'])(
   'a client with a %s session does not get again what its former worker had received first',
   async (kind) => {
-    const late = new LateLinks(kinds.bus, 2);
-    const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
-    const [witness, client] = [new Wanderer(third.url, 'websocket'), new Wanderer(first.url, 'websocket')];
-    clients.push(witness, client);
-    for (const one of clients) await one.heardAll(1);
-    late.hold();
-    second.io.emit('n', 'news', 1);
-    await client.heardAll(2);
-    await client.cutOff();
-    await until(() => first.io.of('/').sockets.size === 0);
-    if (kind === 'new') client.forgetSession();
-    // The third worker takes the second one for silent after a second.
-    await client.comeBack(third.url);
-    expect(client.recovered).toEqual([kind === 'recovered']);
+    const { late, second } = await startAhead(kind);
     second.io.emit('n', 'news', 2);
     late.release();
     for (const one of clients) await until(() => one.of('news').includes(2));
@@ -115,23 +121,12 @@ test.each(['recovered', 'new'])(
 test.each(['recovered', 'new'])(
   'nor when a client with a %s session returns once more, to a worker that has it',
   async (kind) => {
-    const late = new LateLinks(kinds.bus, 2);
-    const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
-    const client = new Wanderer(first.url, 'websocket');
-    clients.push(client);
-    await client.heardAll(1);
-    late.hold();
-    second.io.emit('n', 'news', 1);
-    await client.heardAll(2);
-    await client.cutOff();
-    await until(() => first.io.of('/').sockets.size === 0);
-    if (kind === 'new') client.forgetSession();
-    await client.comeBack(third.url);
+    const { first, second, third, client } = await startAhead(kind);
     // From this one on, its offset says what the third worker has.
     third.io.emit('n', 'other', 1);
     await until(() => client.of('other').length === 1);
     await client.cutOff();
-    await until(() => third.io.of('/').sockets.size === 0);
+    await until(() => third.io.of('/').sockets.size === 1);
     await client.comeBack(first.url);
     expect(client.recovered).toEqual([kind === 'recovered', true]);
     second.io.emit('n', 'news', 2);
