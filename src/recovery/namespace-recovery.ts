@@ -153,7 +153,8 @@ export class NamespaceRecovery implements Owner, Home {
     const offset = returning?.offset ?? receivedBefore(socket);
     // On one machine, a worker that starts learns all from before. Another one may have had the same name before a restart.
     if (!offset || (!this.host.spansMachines && offset.at < this.log.startedAt)) return undefined;
-    const senders = new Map([...offset.senders, ...numbersIn(returning?.session.has ?? '')]);
+    const senders = numbersIn(returning?.session.has ?? '');
+    for (const [sender, number] of offset.senders) senders.set(sender, Math.max(number, senders.get(sender) ?? 0));
     const lead = this.ahead.add(socket.id, { ...offset, senders }, (sender) => this.log.headOf(sender).last);
     return lead && encodeNumbers(lead);
   }

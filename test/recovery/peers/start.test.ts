@@ -135,6 +135,30 @@ test.each(['recovered', 'new'])(
   },
 );
 
+test('nor what it has received since then, on a worker that has nothing of that sender', async () => {
+  const [early, late] = [new LateLinks(kinds.bus, 2), new LateLinks(kinds.bus, 2)];
+  const [first, second, third] = [await start(1), await start(2), await start(3, early)] as const;
+  const fourth = await start(4, late);
+  const client = new Wanderer(first.url, 'websocket');
+  clients.push(client);
+  await client.heardAll(1);
+  for (const links of [early, late]) links.hold();
+  second.io.emit('n', 'news', 1);
+  await client.heardAll(2);
+  await client.cutOff();
+  await client.comeBack(third.url);
+  early.release();
+  for (const number of [2, 3]) second.io.emit('n', 'news', number);
+  await client.heardAll(4);
+  await client.cutOff();
+  await client.comeBack(fourth.url);
+  expect(client.recovered).toEqual([true, true]);
+  late.release();
+  second.io.emit('n', 'news', 4);
+  await until(() => client.of('news').includes(4));
+  expect(client.of('news')).toEqual([1, 2, 3, 4]);
+});
+
 test('a client that returns after all workers have started again gets what the new ones send', async () => {
   const first = await start(1);
   const client = new Wanderer(first.url, 'websocket');
