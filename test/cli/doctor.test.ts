@@ -86,6 +86,27 @@ test('each thing that is down is named with what to do: exit code 1', async () =
   expect(lines.join('\n')).not.toContain('secret');
 });
 
+test('ports that another program has are named with their variables', async () => {
+  const admin = createServer().listen(0, '127.0.0.1');
+  await once(admin, 'listening');
+  const adminPort = (admin.address() as AddressInfo).port;
+  const first = await freePorts(2);
+  const worker = createServer().listen(first + 1, '127.0.0.1');
+  await once(worker, 'listening');
+  const variables = { WORKERS: '2', WORKER_PORTS: String(first), ADMIN_PORT: String(adminPort) };
+  const { code, failed } = await examine(variables);
+  expect(failed).toEqual([
+    expect.stringMatching(
+      `cannot listen on ADMIN_PORT=${adminPort}: .*127.0.0.1:${adminPort}. Set another ADMIN_PORT.`,
+    ),
+    expect.stringMatching(`cannot listen on WORKER_PORTS=${first}: .*127.0.0.1:${first + 1}. Set other WORKER_PORTS.`),
+  ]);
+  expect(code).toBe(1);
+  admin.close();
+  worker.close();
+  expect((await examine(variables)).failed).toEqual([]);
+});
+
 test('a running server whose messages cross workers is told of placement, and one whose messages stay is not', async () => {
   const [first, adminPort] = [await freePorts(2), await freePort()];
   const variables = { WORKERS: '2', WORKER_PORTS: String(first), ADMIN_PORT: String(adminPort), HISTORY_TTL: '0' };

@@ -99,3 +99,31 @@ test('the start warns of a limit that is low for the machine, and the metrics ha
   child.kill('SIGTERM');
   await once(child, 'exit');
 });
+
+test('a library that closes connections beyond its descriptors does not say that the clients left', async () => {
+  const index = new URL('../../dist/index.js', import.meta.url);
+  const application = `
+    import { createServer } from 'node:http';
+    import { Server } from '${index}';
+    process.on('warning', ({ code }) => console.log('warning', code));
+    const http = createServer();
+    new Server(http);
+    http.listen(0, '127.0.0.1', () => console.log('port', http.address().port));`;
+  const args = ['--nofile=300:300', process.execPath, '--no-warnings', '--input-type=module', '--eval', application];
+  const child = endWithFile(spawn('prlimit', args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
+  const lines: string[] = [];
+  createInterface(child.stdout).on('line', (line) => lines.push(line));
+  await until(() => lines.length > 0);
+  const port = Number(lines.shift()!.split(' ')[1]);
+  let refused = 0;
+  const sockets = Array.from({ length: 300 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  for (const socket of sockets) socket.on('close', () => refused++);
+  await until(() => refused >= 75);
+  expect(lines).toEqual([]);
+  sockets.find(({ readyState }) => readyState === 'open')!.destroy();
+  await until(() => lines.length > 0);
+  expect(lines).toEqual(['warning GJALLAR_PORT_OWNER']);
+  for (const socket of sockets) socket.destroy();
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+});

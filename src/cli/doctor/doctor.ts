@@ -4,7 +4,7 @@ import type { Command } from '../command.js';
 import { type Finding, ok, warn } from './finding.js';
 import { checkMachine } from './machine.js';
 import { checkNats } from './nats.js';
-import { checkCertificate, checkKeys, checkPort } from './network.js';
+import { checkCertificate, checkKeys, checkPorts } from './network.js';
 import { proxyConfiguration } from './proxies/index.js';
 import { checkReach } from './reach.js';
 import { checkRedis } from './redis.js';
@@ -43,7 +43,7 @@ Exit code: 0 if the server can work, also with warnings; 1 if it cannot.`,
         warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`),
       ),
       ...checkMachine(config),
-      ...(await checkPort(config)),
+      ...(await checkPorts(config)),
       ...(await checkReach(config)),
       ...checkCertificate(config),
       ...(await checkKeys(config)),

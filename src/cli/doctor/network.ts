@@ -8,17 +8,40 @@ const TIMEOUT_MS = 3000;
 const DAY_MS = 86_400_000;
 const MIN_DAYS = 14;
 
-/** The port: free, or already that of a running server, whose problems are listed. */
-export async function checkPort({ host, port, tlsKey, adminHost, adminPort }: Config): Promise<Finding[]> {
-  const { failure } = await new SharedPorts().claim({ host, port, turn: 0 });
-  if (!failure) return [ok(`PORT=${port} is free`)];
+/** The ports: free, or already those of a running server, whose problems are listed. */
+export async function checkPorts(config: Config): Promise<Finding[]> {
+  const { host, port, tlsKey, adminHost, adminPort } = config;
+  const failure = await failureAt(host, port);
+  if (!failure) return [ok(`PORT=${port} is free`), ...(await checkOtherPorts(config))];
   // With TLS, the certificate is for another name than that of the loopback interface.
   const atPort = tlsKey ? undefined : await problemsAt(host, port);
   // Under `gjallar run`, the port is the application's, which may answer anything.
   const problems = atPort ?? (adminPort ? await problemsAt(adminHost, adminPort) : undefined);
-  if (!problems) return [fail(`cannot listen on PORT=${port} at HOST=${host}: ${failure.message}. Set another PORT.`)];
+  if (!problems) return [fail(`cannot listen on PORT=${port} at HOST=${host}: ${failure}. Set another PORT.`)];
   const where = atPort ? `PORT=${port}` : `ADMIN_PORT=${adminPort}; PORT=${port} is taken to be its own`;
   return [ok(`a server answers at ${where}`), ...problems.map((problem) => fail(`it reports: ${problem}`))];
+}
+
+/** The ports that a server would listen on besides PORT. */
+async function checkOtherPorts({ host, adminHost, adminPort, workerPorts, workers }: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const refused = adminPort && (await failureAt(adminHost, adminPort));
+  if (refused) findings.push(fail(`cannot listen on ADMIN_PORT=${adminPort}: ${refused}. Set another ADMIN_PORT.`));
+  for (let place = 0; workerPorts !== undefined && place < workers; place++) {
+    const failure = await failureAt(host, workerPorts + place);
+    if (!failure) continue;
+    findings.push(fail(`cannot listen on WORKER_PORTS=${workerPorts}: ${failure}. Set other WORKER_PORTS.`));
+    break;
+  }
+  return findings;
+}
+
+/** Why a server could not listen there. */
+async function failureAt(host: string, port: number): Promise<string | undefined> {
+  const ports = new SharedPorts();
+  const { failure } = await ports.claim({ host, port, turn: 0 });
+  ports.unlock();
+  return failure?.message;
 }
 
 /** Where a server is that listens on this address. */

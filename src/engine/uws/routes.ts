@@ -130,8 +130,11 @@ export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): voi
   if (guards.has(app)) return;
   guards.set(app, guard);
   const onConnection = (res: HttpResponse, change: number): void => {
-    if (change < 0) guard.closed();
-    else if (!guard.opened()) res.close();
+    if (change < 0) return guard.closed();
+    if (guard.opened()) return;
+    // Who reports clients that leave without a request is not told of this one, which did not leave by itself.
+    res.onAborted(() => {});
+    res.close();
   };
   app.filter(onConnection);
 }
