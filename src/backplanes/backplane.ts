@@ -61,7 +61,7 @@ export interface BackplaneTraffic {
   readonly pendingBytes: number;
   /** Messages from the backplane dropped since the start because they were malformed. */
   readonly malformed: number;
-  /** How often since the start frames of another worker were missing or did not continue; undefined without frames. */
+  /** How often since the start frames of or to another worker were lost, or numbers did not continue; undefined without frames. */
   readonly gaps?: number;
 }
 
@@ -87,7 +87,7 @@ export interface BackplaneEvents {
   onOtherWire?(bus: string, isThere: boolean): void;
   /** A message from the backplane was malformed and has been dropped. */
   onMalformed?(reason: string): void;
-  /** Frames of another worker were lost, or do not continue where they were. Messages may be missing. */
+  /** Frames of or to another worker were lost, or do not continue where they were. Messages may be missing. */
   onGap?(worker: string, reason: string): void;
   /** A client got a new session, because a bound of connection state recovery was reached. */
   onRecoveryBound?(reason: string): void;

@@ -60,6 +60,7 @@ export class FrameBus {
   private readonly hold: () => void;
   private held: Held[] = [];
   private heldBytes = 0;
+  private hasBroadcast = false;
 
   constructor(
     private readonly links: FrameLinks,
@@ -89,6 +90,7 @@ export class FrameBus {
       onMalformed: (error) => inbox.drop(malformed(error)),
       onJoin: (worker) => this.interest.resume(worker),
       onLeave: (worker) => this.interest.remove(worker),
+      hasBroadcast: () => this.hasBroadcast,
     });
     for (const worker of links.workers()) this.interest.peerOf(worker);
   }
@@ -110,12 +112,16 @@ export class FrameBus {
 
   /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
   lose(isBroadcast: boolean): void {
-    if (isBroadcast) this.sent.reach.room.worker++;
+    if (isBroadcast) {
+      this.sent.reach.room.worker++;
+      this.hasBroadcast = true;
+    }
     this.links.lose();
   }
 
   /** Sends a broadcast to the workers that have members of its rooms. */
   broadcast(broadcast: Broadcast): void {
+    this.hasBroadcast = true;
     const { nsp, rooms, flags, encoded } = broadcast;
     // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
     const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some(looksLikeSocketId);

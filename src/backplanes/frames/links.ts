@@ -32,4 +32,6 @@ export interface FrameListener {
   onMalformed(error: unknown): void;
   onJoin(worker: string): void;
   onLeave(worker: string): void;
+  /** Whether this worker has made broadcasts, to whichever workers they went. */
+  hasBroadcast(): boolean;
 }

@@ -41,7 +41,7 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
     ),
     counter(
       'gjallar_bus_gaps_total',
-      'How often frames of another worker were missing or did not continue, so that messages may be missing.',
+      'How often frames of another worker were missing or did not continue, or a paused worker was heard of late, so that messages may be missing.',
       () => sum(({ gaps = 0 }) => gaps),
     ),
     counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),

@@ -16,6 +16,7 @@ import {
 import { Presence } from './presence.js';
 import type { PubSub } from './pub-sub.js';
 
+const LATE = 'the worker was heard of late, and has not got earlier messages of this one';
 const bye = messageOf(types.bye, Buffer.alloc(0));
 
 /**
@@ -77,6 +78,8 @@ export class MachineFrameLinks implements FrameLinks {
       onHello: (worker) => machineOf(worker) === machine && gateway.answer(numberOf(worker)),
       // No worker has got its frames, so they need not be continued.
       onAbsent: (gone) => this.routes.delete(gone),
+      onLate: (worker) => machineOf(worker) !== machine && pubSub.health.noteGap(worker, LATE),
+      hasBroadcast: () => listener.hasBroadcast(),
     });
     const inOrder = new InOrder(
       {

@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../../errors.js';
+import { Latecomers } from './latecomers.js';
 import { machineOf } from './machine-frame.js';
 import { Newcomers } from './newcomers.js';
 import { Paced } from './paced.js';
@@ -33,6 +34,10 @@ interface PresenceEvents {
   onHello(worker: string): void;
   /** Nothing that was sent to the machine has arrived, and nothing will. */
   onAbsent(machine: string): void;
+  /** The worker was there, but was not known, when this one sent broadcasts. */
+  onLate(worker: string): void;
+  /** Whether this worker has sent broadcasts. */
+  hasBroadcast(): boolean;
 }
 
 /**
@@ -47,10 +52,11 @@ export class Presence {
   /** Workers that have sent no frame yet, by their machines. They may be forged. */
   private readonly unproven = new Map<string, Set<string>>();
   private readonly newcomers = new Newcomers();
+  private readonly latecomers = new Latecomers((worker) => this.events.onLate(worker));
   private readonly joins = new Paced((worker) => this.events.onJoin(worker));
   private readonly hellos = new Paced((worker) => this.events.onHello(worker));
   private readonly timer: NodeJS.Timeout;
-  /** The hello that is being answered. */
+  /** The hello that is being answered. Those who answer are on time. */
   private hello: Hello | undefined;
 
   constructor(
@@ -81,6 +87,7 @@ export class Presence {
     this.review();
     await ended;
     clearTimeout(timer);
+    if (this.hello === hello) this.hello = undefined;
   }
 
   /**
@@ -88,7 +95,7 @@ export class Presence {
    * @throws MalformedMessage if too many workers have appeared
    */
   admit(worker: string): void {
-    if (!this.missed.has(worker) && worker !== this.id && !this.departed.has(worker)) this.join(worker);
+    if (!this.missed.has(worker) && worker !== this.id && !this.departed.has(worker)) this.join(worker, false);
   }
 
   /** Call this with the sender of each frame that is handled. */
@@ -111,10 +118,13 @@ export class Presence {
     if (!worker) throw new MalformedMessage('a worker must say who it is');
     if (worker === this.id || this.departed.has(worker)) return;
     if (!this.missed.has(worker)) {
-      this.join(worker);
+      this.join(worker, word === words.hello);
       const machine = machineOf(worker);
       this.unproven.set(machine, (this.unproven.get(machine) ?? new Set()).add(worker));
-    } else if (word === words.hello) this.joins.run(worker);
+    } else if (word === words.hello) {
+      this.latecomers.clear(worker);
+      this.joins.run(worker);
+    }
     this.missed.set(worker, 0);
     if (word === words.hello) this.hellos.run(worker);
   }
@@ -155,20 +165,23 @@ export class Presence {
   private turn(): void {
     if (!this.pubSub.health.isUp) return;
     void this.say(words.here);
+    this.latecomers.turn();
     for (const [worker, missed] of this.missed) {
       if (missed < MAX_MISSED) this.missed.set(worker, missed + 1);
       else this.remove(worker);
     }
   }
 
-  private join(worker: string): void {
+  private join(worker: string, saysHello: boolean): void {
     this.newcomers.admit();
+    if (!saysHello && !this.hello && this.events.hasBroadcast()) this.latecomers.suspect(worker);
     this.missed.set(worker, 0);
     this.joins.run(worker);
   }
 
   private remove(worker: string): void {
     if (!this.missed.delete(worker)) return;
+    this.latecomers.clear(worker);
     this.joins.forget(worker);
     this.hellos.forget(worker);
     const isUnproven = this.prove(worker);
