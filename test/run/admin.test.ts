@@ -50,7 +50,10 @@ describe('the admin port of an application', () => {
     // Any worker of a busy machine may be late, and is then left out.
     await eventually(async () => {
       const ready = await fetch(`${app.admin}/readyz`);
-      expect([ready.status, await ready.json()]).toEqual([200, { ok: true, state: 'ready', problems: [], warnings: [] }]);
+      expect([ready.status, await ready.json()]).toEqual([
+        200,
+        { ok: true, state: 'ready', problems: [], warnings: [] },
+      ]);
       const stats = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: object[]; namespaces: object };
       expect(stats.workers).toHaveLength(3);
       expect(stats.namespaces).toEqual({ '/': 0 });

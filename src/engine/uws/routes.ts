@@ -132,7 +132,7 @@ export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): voi
   const onConnection = (res: HttpResponse, change: number): void => {
     if (change < 0) return guard.closed();
     if (guard.opened()) return;
-    // Who reports clients that leave without a request is not told of this one, which did not leave by itself.
+    // A filter that reports clients which leave without a request must not report this one.
     res.onAborted(() => {});
     res.close();
   };
