@@ -1,8 +1,8 @@
 /**
- * The private parts of node:net's Server that gjallar relies on to take over a port. Checked against Node.js 20.20 and
- * 22.23. `test/compat/node.test.ts` fails if one is missing.
+ * The private parts of node:net that gjallar relies on to take over a port, and to see the progress of a long write. Checked
+ * against Node.js 20.20 and 22.23. `test/compat/node.test.ts` fails if one is missing.
  */
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 
 /** The methods of a handle that a listening server calls. */
 export interface ListenHandle {
@@ -48,6 +48,35 @@ export function addConnections(server: Server, count: 1 | -1): void {
   const inside = privately(server);
   inside._connections += count;
   if (count < 0) inside._emitCloseIfDrained();
+}
+
+/** The handle of a connected socket, as its own time-outs read it. */
+interface StreamHandle {
+  /** Bytes of all writes that were started. */
+  readonly bytesWritten: number;
+  /** Bytes of these that the kernel has not taken. */
+  readonly writeQueueSize: number;
+}
+
+/**
+ * The bytes of a socket that the kernel has not taken. `writableLength` tells no progress while one write of many
+ * messages is under way.
+ */
+export function unsentBytes(socket: Socket): number {
+  const handle = streamHandleOf(socket);
+  if (!handle) return socket.writableLength;
+  // Also those that wait for the end of the write that is under way.
+  return socket.bytesWritten - handle.bytesWritten + handle.writeQueueSize;
+}
+
+function streamHandleOf(socket: Socket): StreamHandle | null | undefined {
+  return (socket as unknown as { _handle?: StreamHandle | null })._handle;
+}
+
+/** The names of the private parts of a connected socket that are missing. */
+export function missingInSocket(socket: Socket): string[] {
+  const handle = streamHandleOf(socket);
+  return (['bytesWritten', 'writeQueueSize'] as const).filter((name) => typeof handle?.[name] !== 'number');
 }
 
 /** The names of the private parts that are missing in this version of Node.js. */

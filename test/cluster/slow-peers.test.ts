@@ -1,37 +1,48 @@
-import { Writable } from 'node:stream';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { SlowPeerDetector } from '../../src/cluster/mesh/slow-peers.js';
 import { until } from '../support/until.js';
 
 const MEGABYTE = 1024 * 1024;
 
-/** A link whose other end reads when it is told to. */
-function linkWith(bytes: number) {
-  let read: (() => void) | undefined;
-  const link = new Writable({
-    highWaterMark: MEGABYTE,
-    write: (_chunk, _encoding, done) => {
-      read = done;
-    },
-  });
-  for (let written = 0; written < bytes; written += MEGABYTE) link.write(Buffer.alloc(MEGABYTE));
-  return { link, read: () => read?.() };
-}
-
 test('a worker that reads a burst slowly is not given up, one that does not read is', async () => {
-  const stuck: Writable[] = [];
-  const detector = new SlowPeerDetector<Writable>((link) => stuck.push(link));
-  const slow = linkWith(100 * MEGABYTE);
-  const still = linkWith(100 * MEGABYTE);
-  // Between two turns of the detector, it reads a megabyte.
-  const timer = setInterval(slow.read, 100);
+  const directory = await mkdtemp(join(tmpdir(), 'gjallar-slow-'));
+  const server = createServer({ pauseOnConnect: true }).listen(join(directory, 'links'));
+  const stuck: Socket[] = [];
+  const detector = new SlowPeerDetector((link) => stuck.push(link));
+  /** A link with a burst in one write, and its other end. */
+  const linkWith = async (megabytes: number) => {
+    const link = createConnection(join(directory, 'links'));
+    const [other] = (await once(server, 'connection')) as [Socket];
+    link.cork();
+    for (let written = 0; written < megabytes; written++) link.write(Buffer.alloc(MEGABYTE));
+    link.uncork();
+    return { link, other };
+  };
+  const slow = await linkWith(100);
+  const still = await linkWith(100);
+  let got = 0;
+  slow.other.on('data', ({ length }) => {
+    got += length;
+    slow.other.pause();
+  });
+  // Between two turns of the detector, it reads a little.
+  const timer = setInterval(() => slow.other.resume(), 20);
   try {
     for (const { link } of [slow, still]) detector.check(link);
     await until(() => stuck.length > 0);
+    expect(got).toBeGreaterThan(0);
     expect(slow.link.writableLength).toBeGreaterThan(64 * MEGABYTE);
     expect(stuck.map((link) => (link === still.link ? 'still' : 'slow'))).toEqual(['still']);
   } finally {
     clearInterval(timer);
     detector.close();
+    for (const { link, other } of [slow, still]) for (const end of [link, other]) end.destroy();
+    server.close();
+    await rm(directory, { recursive: true, force: true });
   }
 });

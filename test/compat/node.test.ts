@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { missingInHttp } from '../../src/compat/node-http.js';
-import { missingInNet, tcpHandleOf } from '../../src/compat/node-net.js';
+import { missingInNet, missingInSocket, tcpHandleOf, unsentBytes } from '../../src/compat/node-net.js';
 
 test('this version of Node.js has the private parts of node:http that the bridge relies on', () => {
   expect(missingInHttp()).toEqual([]);
@@ -15,4 +17,23 @@ test('this version of Node.js has the private parts of node:net that the takeove
   await new Promise((resolve) => server.once('listening', resolve));
   expect(tcpHandleOf(server)).toBeDefined();
   await new Promise((resolve) => server.close(resolve));
+});
+
+test('this version of Node.js has the private parts of node:net that tell the progress of a long write', async () => {
+  const server = createTcpServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [other] = await once(server, 'connection');
+  const length = 64 * 1024 * 1024;
+  socket.write(Buffer.alloc(length));
+  socket.write('more');
+  expect(missingInSocket(socket)).toEqual([]);
+  const before = unsentBytes(socket);
+  expect(before).toBeGreaterThan(0);
+  expect(before).toBeLessThanOrEqual(length + 4);
+  other.resume();
+  await once(socket, 'drain');
+  expect(unsentBytes(socket)).toBe(0);
+  for (const end of [socket, other]) end.destroy();
+  server.close();
 });

@@ -51,7 +51,7 @@ export class Mesh {
   private readonly leaveListeners: ((id: number) => void)[] = [];
   /** Links from other workers. The value is the worker's id once its greeting has arrived. */
   private readonly incoming = new Map<Socket, number | undefined>();
-  private readonly slowPeers = new SlowPeerDetector<Socket>((link) => this.giveUp(link));
+  private readonly slowPeers = new SlowPeerDetector((link) => this.giveUp(link));
   private server: Server | undefined;
   /** Called when a message from another worker is dropped because it is malformed. */
   onMalformed: (kind: Kind, reason: string) => void = () => {};

@@ -1,4 +1,5 @@
-import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
+import { unsentBytes } from '../../compat/node-net.js';
 
 /** Bytes that may wait on a link for longer than a moment. By then a burst, or the longest payload, has been read. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -14,16 +15,16 @@ const MAX_TURN_MS = 300;
  * nor those in which less waits than before. So a worker that is itself held up blames no other worker, and one that reads a
  * burst slowly is not blamed.
  */
-export class SlowPeerDetector<Link extends Writable> {
-  private readonly watched = new Map<Link, { turns: number; waiting: number }>();
+export class SlowPeerDetector {
+  private readonly watched = new Map<Socket, { turns: number; waiting: number }>();
   private timer: NodeJS.Timeout | undefined;
   private lastTurn = 0;
 
   /** @param onStuck called with a link whose other end does not keep up */
-  constructor(private readonly onStuck: (link: Link) => void) {}
+  constructor(private readonly onStuck: (link: Socket) => void) {}
 
   /** Call this after each write. */
-  check(link: Link): void {
+  check(link: Socket): void {
     if (link.writableLength <= MAX_WAITING_BYTES || this.watched.has(link)) return;
     this.watched.set(link, { turns: 0, waiting: 0 });
     if (this.timer) return;
@@ -42,7 +43,7 @@ export class SlowPeerDetector<Link extends Writable> {
     this.lastTurn = now;
     if (isLate) return;
     for (const [link, seen] of this.watched) {
-      const waiting = link.writableLength;
+      const waiting = unsentBytes(link);
       if (waiting >= seen.waiting) seen.turns++;
       seen.waiting = waiting;
       if (link.destroyed || waiting <= MAX_WAITING_BYTES) {
