@@ -43,9 +43,7 @@ test('the configuration names every variable of the library', () => {
 });
 
 test('the table of limits has the defaults of the code', () => {
-  const rows = [
-    ...read('docs/guarantees.md').matchAll(/^\| [^|]+ \| (`\w+`|–) \| ([^|]+) \| (`\w+`|–) \| ([^|]+) \|/gm),
-  ];
+  const rows = [...read('docs/limits.md').matchAll(/^\| [^|]+ \| (`\w+`|–) \| ([^|]+) \| (`\w+`|–) \| ([^|]+) \|/gm)];
   const options = Object.values(allOptions);
   const library = libraryOptions();
   let compared = 0;

@@ -59,13 +59,13 @@ interface StreamHandle {
 }
 
 /**
- * The bytes of a socket that the kernel has not taken. `writableLength` tells no progress while one write of many
- * messages is under way.
+ * The bytes of a socket that the kernel has not taken. `writableLength` tells no progress during one write of many
+ * messages.
  */
 export function unsentBytes(socket: Socket): number {
   const handle = streamHandleOf(socket);
   if (!handle) return socket.writableLength;
-  // Also those that wait for the end of the write that is under way.
+  // Also those that wait for the end of the write in progress.
   return socket.bytesWritten - handle.bytesWritten + handle.writeQueueSize;
 }
 

@@ -157,7 +157,7 @@ export default defineConfig({
           page('Library options', '/docs/reference/library-options'),
           page('Compatibility', '/docs/compatibility'),
           page('Guarantees', '/docs/guarantees'),
-          page('Limits', '/docs/guarantees#limits-that-are-on-by-default'),
+          page('Limits', '/docs/limits'),
           page('Threat model', '/docs/threat-model'),
           page('Security policy', '/SECURITY'),
         ],
