@@ -11,7 +11,7 @@ const INTERVAL_MS = 2000;
 const MAX_MISSED = 3;
 /** How long the answers to a hello are waited for, in ms. */
 const TIMEOUT_MS = 1000;
-/** The same where the server does not say how many there will be. */
+/** The same, after each answer, where the server does not say how many there will be. */
 const UNCOUNTED_MS = 200;
 /** How long a worker that has said bye is remembered, in ms. What it said before may arrive later. */
 const MEMORY_MS = 10_000;
@@ -23,6 +23,8 @@ interface Hello {
   readonly answers: Set<string>;
   /** How many workers will answer. */
   expected: number;
+  /** Another worker has answered. */
+  answered(): void;
   end(): void;
 }
 
@@ -75,7 +77,12 @@ export class Presence {
   async begin(): Promise<void> {
     for (const worker of this.missed.keys()) this.events.onJoin(worker);
     this.hello?.end();
-    const hello: Hello = { answers: new Set(), expected: Number.POSITIVE_INFINITY, end: () => {} };
+    const hello: Hello = {
+      answers: new Set(),
+      expected: Number.POSITIVE_INFINITY,
+      answered: () => {},
+      end: () => {},
+    };
     const ended = new Promise<void>((resolve) => {
       hello.end = resolve;
     });
@@ -83,10 +90,13 @@ export class Presence {
     const count = await this.say(words.hello);
     // This worker has subscribed, too.
     if (count !== undefined) hello.expected = count - 1;
-    const timer = setTimeout(hello.end, count === undefined ? UNCOUNTED_MS : TIMEOUT_MS);
+    const timer = setTimeout(hello.end, TIMEOUT_MS);
+    const pause = count === undefined ? setTimeout(hello.end, UNCOUNTED_MS) : undefined;
+    hello.answered = () => pause?.refresh();
     this.review();
     await ended;
     clearTimeout(timer);
+    clearTimeout(pause);
     if (this.hello === hello) this.hello = undefined;
   }
 
@@ -104,7 +114,7 @@ export class Presence {
     this.admit(worker);
     this.missed.set(worker, 0);
     if (this.unproven.size > 0) this.prove(worker);
-    if (this.hello?.answers.add(worker)) this.review();
+    if (this.hello && !this.hello.answers.has(worker)) this.answered(this.hello, worker);
   }
 
   /** Frames from the worker or to it may have been lost. */
@@ -201,6 +211,12 @@ export class Presence {
   private hasWorkerOf(machine: string): boolean {
     for (const worker of this.missed.keys()) if (machineOf(worker) === machine) return true;
     return false;
+  }
+
+  private answered(hello: Hello, worker: string): void {
+    hello.answers.add(worker);
+    hello.answered();
+    this.review();
   }
 
   private review(): void {
