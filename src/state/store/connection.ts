@@ -12,6 +12,8 @@ const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 const CHECK_MS = 1000;
 const ROOMS_PER_CHECK = 200;
 const NOT_CONNECTED = 'not connected';
+/** How many checks the first connection has. A start on a busy machine takes seconds; an address without Redis is an error sooner. */
+const MAX_FIRST_CHECKS = 4;
 
 /** A room on a connection. */
 export interface ConnectedRoom {
@@ -36,6 +38,7 @@ export class StoreConnection implements MeasuredStateStore {
   /** Why there is no connection. Until the first one, undefined means that it is being made. */
   private reason: string | undefined;
   private wasReady = false;
+  private firstChecks = 0;
   private readonly end: () => void;
   private readonly timer: NodeJS.Timeout;
   private next: ConnectedRoom[] = [];
@@ -77,6 +80,11 @@ export class StoreConnection implements MeasuredStateStore {
   get figures(): StateStoreFigures {
     const { health, written, losses } = this;
     return { up: health.isUp ? 1 : 0, written, failures: health.failures, outages: health.outages, losses };
+  }
+
+  /** Whether it connects for the first time, which takes a moment and is no outage. */
+  get isConnecting(): boolean {
+    return !this.wasReady && this.reason === undefined && this.client?.status !== 'ready';
   }
 
   add(room: ConnectedRoom): void {
@@ -134,21 +142,25 @@ export class StoreConnection implements MeasuredStateStore {
   }
 
   private checkSome(): void {
-    // Connecting for the first time takes a moment, which is no outage.
-    if (!this.wasReady && this.reason === undefined && this.client?.status !== 'ready') {
-      this.reason = NOT_CONNECTED;
-      return;
-    }
+    if (this.isConnecting && ++this.firstChecks >= MAX_FIRST_CHECKS) this.reason = NOT_CONNECTED;
+    if (this.isConnecting) return;
     if (this.next.length === 0) this.next = [...this.rooms];
     for (const room of this.next.splice(0, ROOMS_PER_CHECK)) if (this.rooms.has(room)) room.check();
   }
 }
 
+let client: Promise<typeof import('./client.js')> | undefined;
+
 /** Only a process that stores rooms loads the client of Redis. */
+export function loadClient(): Promise<typeof import('./client.js')> {
+  client ??= import('./client.js');
+  return client;
+}
+
 function connect(url: string, events: ClientEvents): () => void {
   let end: (() => void) | undefined;
   let isEnded = false;
-  void import('./client.js').then(({ connectStore }) => {
+  void loadClient().then(({ connectStore }) => {
     if (!isEnded) end = connectStore(url, events);
   });
   return () => {

@@ -214,7 +214,7 @@ export class RoomStore implements ConnectedRoom, WritingStore {
 
   /** Does what is due, one thing after the other. */
   private work(): void {
-    if (this.isWorking || this.isClosed || this.timer || !this.hasBegun) return;
+    if (this.isWorking || this.isClosed || this.timer || !this.hasBegun || this.connection.isConnecting) return;
     if (this.isSyncDue) {
       this.isSyncDue = false;
       const { hasWaited } = this;

@@ -1,6 +1,10 @@
 import { test } from '@jest/globals';
+import { loadClient } from '../../../src/state/store/connection.js';
 import { RedisProcess } from '../../support/redis.js';
 import { StoredWorkers } from './stored.js';
+
+// Concurrent tests must not import anything.
+await loadClient();
 
 export interface Store {
   readonly redis: RedisProcess;
