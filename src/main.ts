@@ -2,6 +2,7 @@
 import module from 'node:module';
 import { parseArgs } from 'node:util';
 import { asksForHelp } from './cli/application-arguments.js';
+import { rememberSignals } from './cluster/primary/early-signals.js';
 import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';
@@ -9,6 +10,8 @@ import { version } from './version.js';
 /** By then, a worker has loaded what it needs to listen. */
 const FLUSH_AFTER_MS = 2000;
 
+// First of all. The tools end on these signals, as other programs do.
+if ([undefined, 'run'].includes(process.argv[2])) rememberSignals();
 // Stack traces name the lines of the sources.
 process.setSourceMapsEnabled(true);
 // Where Node.js has it: the next processes need not compile the code again. By itself, Node.js writes the cache when a

@@ -1,7 +1,7 @@
-import { closeSync, openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type BackplaneName, backplaneKindOf } from '../backplanes/index.js';
+import { hasLostTerminal, takeSignals } from '../cluster/primary/early-signals.js';
 import { onceOrphaned } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import { isInstalled } from '../compat/optional-packages.js';
@@ -140,7 +140,6 @@ function stopOnce(primary: Primary, admin: AdminServer | undefined): Stop {
 }
 
 function obeySignals(primary: Primary, stop: Stop): void {
-  const hadTerminal = hasTerminal();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stop.isStopping) primary.stopNow();
@@ -148,15 +147,7 @@ function obeySignals(primary: Primary, stop: Stop): void {
     });
   }
   // A closing terminal sends the same signal as a request to reload.
-  process.on('SIGHUP', () => void (hadTerminal && !hasTerminal() ? stop.now(0) : primary.reload()));
+  process.on('SIGHUP', () => void (hasLostTerminal() ? stop.now(0) : primary.reload()));
   process.on('SIGUSR2', () => primary.leave());
-}
-
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return true;
-  } catch {
-    return false;
-  }
+  for (const signal of takeSignals()) process.emit(signal, signal);
 }

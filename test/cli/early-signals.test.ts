@@ -1,0 +1,48 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { runApp, stopAll } from '../run/support/application.js';
+import { runToEnd, startServer } from '../support/server.js';
+
+const preload = new URL('support/signal-at-start.mjs', import.meta.url).href;
+const at = (signal: string) => ({ NODE_OPTIONS: `--import=${preload}`, SIGNAL_AT_START: signal });
+
+afterEach(stopAll);
+
+async function stateOf(url: string): Promise<unknown> {
+  const response = await fetch(`${url}/readyz`);
+  return ((await response.json()) as { state?: unknown }).state;
+}
+
+describe('a signal that arrives before the primary has loaded its modules is obeyed later', () => {
+  test('SIGHUP reloads the chat service', async () => {
+    const server = await startServer({ WORKERS: '1', ...at('SIGHUP') });
+    try {
+      await server.logged(({ msg }) => msg === 'reload finished');
+    } finally {
+      expect(await server.stop()).toBe(0);
+    }
+  });
+
+  test('SIGUSR2 drains the chat service', async () => {
+    const server = await startServer({ WORKERS: '1', ...at('SIGUSR2') });
+    try {
+      await server.logged(({ msg }) => msg?.startsWith('draining all clients to other machines') ?? false);
+      expect(await stateOf(server.url)).toBe('draining');
+    } finally {
+      expect(await server.stop()).toBe(0);
+    }
+  });
+
+  test('SIGHUP reloads an application', async () => {
+    const application = await runApp('chat.mjs', { env: { WORKERS: '1', ...at('SIGHUP') } });
+    await application.logged(({ msg }) => msg === 'reload finished');
+  });
+
+  test('SIGUSR2 drains an application', async () => {
+    const application = await runApp('chat.mjs', { env: { WORKERS: '1', ...at('SIGUSR2') } });
+    expect(await stateOf(application.admin)).toBe('draining');
+  });
+});
+
+test.each(['SIGHUP', 'SIGUSR2'])('%s ends a tool, as by default', async (signal) => {
+  expect(await runToEnd(['doctor'], at(signal))).toMatchObject({ code: null, stdout: '' });
+});
