@@ -4,6 +4,7 @@ import { backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
 import { requireNatsClient } from '../backplanes/nats/client.js';
 import { GjallarError } from '../errors.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
+import { checkAdminPort, checkServicePorts } from './ports.js';
 import { type RunConfig, runOptionKeys } from './run-options.js';
 
 /**
@@ -27,6 +28,8 @@ export function loadConfig(environment: Environment): Config {
 export function loadRunConfig(environment: Environment): RunConfig {
   const config = Object.freeze(withDefaults(parse(runOptionKeys, environment) as RunConfig, environment));
   checkWorkerPorts(config);
+  // The address of the workers' ports is the application's.
+  checkAdminPort(config);
   checkBus(config);
   checkAdmin(config);
   return config;
@@ -147,13 +150,7 @@ function checkAdmin({ adminUser, adminPassword }: RunConfig): void {
 
 /** Checks options of the chat service that depend on each other. */
 function checkService(config: Config): void {
-  const { port, workerPorts, workers } = config;
-  if (workerPorts !== undefined && port >= workerPorts && port < workerPorts + workers) {
-    throw new GjallarError(
-      'BAD_CONFIG',
-      `PORT=${port} is one of the ${workers} ports from WORKER_PORTS=${workerPorts}; set another`,
-    );
-  }
+  checkServicePorts(config);
   checkHistoryStore(config);
   if (config.archiveUrl && config.historyTtl === 0) {
     throw new GjallarError('BAD_CONFIG', 'ARCHIVE_URL requires a history; set HISTORY_TTL to more than 0');

@@ -15,7 +15,7 @@ import { windowOf } from '../server/server-window.js';
 import { onSessionAdvice } from '../server/session-advice.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
-import { warnOfLocalState } from './warnings.js';
+import { explainAdminPort, warnOfLocalState } from './warnings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
@@ -54,6 +54,7 @@ export async function startHostedWorker(): Promise<void> {
     },
     () => started(true),
     worker.ownPort === undefined ? undefined : { port: worker.ownPort, option: `WORKER_PORTS=${config.workerPorts}` },
+    explainAdminPort(config, log),
   );
   shareListening(listening);
   // Makes every copy of socket.io that the application loads run on gjallar.

@@ -1,5 +1,7 @@
 import Module from 'node:module';
 import type { Logger } from 'pino';
+import { canClash } from '../config/ports.js';
+import type { RunConfig } from '../config/run-options.js';
 
 type Load = (this: unknown, request: string, ...rest: unknown[]) => unknown;
 
@@ -55,5 +57,22 @@ function watchMemoryStore(exports: unknown, onUse: () => void): void {
   prototype.set = function (...values) {
     onUse();
     return set.apply(this, values);
+  };
+}
+
+/** Names the admin port as the reason why a server of the application cannot listen, which the error itself does not. */
+export function explainAdminPort(
+  { adminPort, adminHost }: Pick<RunConfig, 'adminPort' | 'adminHost'>,
+  log: Logger,
+): (error: NodeJS.ErrnoException) => void {
+  let isLogged = false;
+  return (error) => {
+    const { code, address = '::', port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+    if (isLogged || code !== 'EADDRINUSE' || port !== adminPort || !canClash(address, adminHost)) return;
+    isLogged = true;
+    log.error(
+      `the application cannot listen on port ${port}: ADMIN_PORT=${port} uses it. Set another ADMIN_PORT, or another port ` +
+        'of the application.',
+    );
   };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig, loadRunConfig } from '../../src/config/load.js';
 import { allOptions, type Config, type OptionSpec, options } from '../../src/config/options.js';
 import { runToEnd } from '../support/server.js';
 import { expectations, natsCreds } from './support/expectations.js';
@@ -77,6 +77,19 @@ describe('options that go together', () => {
       { REDIS_URL: 'redis://a,redis://b', BUS: 'redis' },
       'REDIS_URL lists several nodes, which BUS=redis does not use; set BUS=redis-frames, or list one node',
     ],
+    [{ PORT: '5100', ADMIN_PORT: '5100' }, 'PORT and ADMIN_PORT are both 5100; set another ADMIN_PORT'],
+    [
+      { PORT: '5100', ADMIN_PORT: '5100', HOST: 'a', ADMIN_HOST: '::' },
+      'PORT and ADMIN_PORT are both 5100; set another ADMIN_PORT',
+    ],
+    [
+      { PORT: '5100', WORKER_PORTS: '5099', WORKERS: '2' },
+      'PORT=5100 is one of the 2 ports from WORKER_PORTS=5099; set another',
+    ],
+    [
+      { ADMIN_PORT: '5100', WORKER_PORTS: '5099', WORKERS: '2' },
+      'ADMIN_PORT=5100 is one of the 2 ports from WORKER_PORTS=5099; set another',
+    ],
     [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
     [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
     [
@@ -85,6 +98,21 @@ describe('options that go together', () => {
     ],
   ])('%j is rejected', (environment, line) => {
     expect(() => loadConfig(environment as Record<string, string>)).toThrow(rejection(line));
+  });
+
+  test.each([
+    { PORT: '0', ADMIN_PORT: '0' },
+    { PORT: '5100', ADMIN_PORT: '5100', HOST: '127.0.0.2' },
+    { PORT: '5100', ADMIN_PORT: '5100', ADMIN_HOST: '::1' },
+    { ADMIN_PORT: '5101', WORKER_PORTS: '5099', WORKERS: '2' },
+  ])('%j is accepted', (environment) => {
+    expect(() => loadConfig(environment)).not.toThrow();
+  });
+
+  test('the ports of the workers of an application are none of the others', () => {
+    expect(() => loadRunConfig({ ADMIN_PORT: '5099', WORKER_PORTS: '5099', WORKERS: '1' })).toThrow(
+      rejection('ADMIN_PORT=5099 is the port from WORKER_PORTS=5099; set another'),
+    );
   });
 });
 

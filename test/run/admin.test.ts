@@ -1,13 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Overview } from '../../src/operations/overview/overview.js';
 import { get } from '../server/support/requests.js';
+import { writeCertificate } from '../support/certificate.js';
 import { connect, connected, disconnectAll } from '../support/clients.js';
+import { freePort } from '../support/ports.js';
 import { isAlive } from '../support/process.js';
-import { startServer } from '../support/server.js';
+import { runToEnd, startServer } from '../support/server.js';
 import { eventually, until } from '../support/until.js';
-import { type RunningApplication, runApp, stopAll } from './support/application.js';
+import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 import { account, authorization, post } from './support/operator.js';
 
 afterEach(disconnectAll);
@@ -234,4 +238,33 @@ test('the chat service has the same port', async () => {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   expect(metrics).toMatch(/^gjallar_history_/m);
   await server.stop();
+});
+
+describe('an application that wants to listen on the admin port is told so', () => {
+  test.each(['plain', 'secure'])('by a %s server', async (kind) => {
+    const port = String(await freePort());
+    const folder = mkdtempSync(join(tmpdir(), 'gjallar-ports-'));
+    try {
+      const [KEY, CERT] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+      writeCertificate(KEY, CERT);
+      const { code, stdout, stderr } =
+        kind === 'plain'
+          ? await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '1', ADMIN_PORT: port, APP_PORT: port })
+          : await runToEnd(['run', pathOf('secure.mjs')], {
+              WORKERS: '1',
+              ADMIN_PORT: port,
+              PLAIN_APP_PORT: port,
+              TLS_APP_PORT: port,
+              KEY,
+              CERT,
+            });
+      expect(code).toBe(1);
+      const why = `the application cannot listen on port ${port}: ADMIN_PORT=${port} uses it. Set another ADMIN_PORT, or`;
+      expect(stdout.split(why)).toHaveLength(2);
+      // The error itself is the application's.
+      expect(stderr).toMatch(/EADDRINUSE/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });

@@ -1,3 +1,4 @@
+import { type EventEmitter, errorMonitor } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
 import { handleOf } from '../../compat/node-net.js';
@@ -48,11 +49,13 @@ export class SharedListening {
    * @param onListening called with each server that listens
    * @param ownPort a port that no other process of the application listens on, and the option that names it; the first server
    *   with Socket.IO listens on it too
+   * @param onFailed called with each server's reason for not listening, before the application hears it
    */
   constructor(
     private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
     private readonly onListening: (server: NetServer) => void,
     private readonly ownPort?: { readonly port: number; readonly option: string },
+    private readonly onFailed: (error: NodeJS.ErrnoException) => void = () => {},
   ) {}
 
   /** Changes `listen()` of all servers that the application creates. */
@@ -127,6 +130,7 @@ export class SharedListening {
       this.onListening(server);
     } catch (error) {
       this.waiting.delete(server);
+      this.onFailed(error as NodeJS.ErrnoException);
       // An exception of a listener is the application's.
       process.nextTick(() => server.emit('error', error));
     }
@@ -165,7 +169,11 @@ export class SharedListening {
 
   private watch(server: NetServer): void {
     if (this.others.has(server)) return;
+    // A listener of `error` would hide the error of an application that has none.
+    const emitter: EventEmitter = server;
+    emitter.once(errorMonitor, this.onFailed);
     server.once('listening', () => {
+      emitter.off(errorMonitor, this.onFailed);
       this.others.add(server);
       // node:cluster reports the address to its primary in the same turn.
       setImmediate(() => this.onListening(server));
