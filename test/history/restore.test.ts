@@ -198,6 +198,7 @@ test.each([
   expect(code).toBe(1);
   expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
   expect(stderr).toContain(words);
+  expect(stderr).toContain(`"${file}"`);
 });
 
 describe('on a disk without room for the history', () => {

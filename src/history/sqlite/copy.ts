@@ -61,7 +61,7 @@ function replaceBy(file: string, target: string): BackupFacts {
   createEmpty(draft);
   try {
     copyFileSync(file, draft);
-    const facts = checkBackup(draft);
+    const facts = checkBackup(draft, file);
     requireUnused(target);
     sync(draft);
     // Without a mark, the database counts as restored. It goes first, in case the next steps fail.
@@ -74,8 +74,12 @@ function replaceBy(file: string, target: string): BackupFacts {
   }
 }
 
-/** Also makes sure that the file is marked as one that had a mark, which a backup of an earlier version is not. */
-function checkBackup(file: string): BackupFacts {
+/**
+ * Also makes sure that the file is marked as one that had a mark, which a backup of an earlier version is not.
+ *
+ * @param name the file that the user has named
+ */
+function checkBackup(file: string, name = file): BackupFacts {
   let db: Database.Database | undefined;
   try {
     db = new Database(file);
@@ -91,7 +95,7 @@ function checkBackup(file: string): BackupFacts {
       .get() as BackupFacts;
   } catch (error) {
     if (isFull(error)) throw error;
-    throw failure(`"${file}" is not a complete history of this version: ${(error as Error).message}`);
+    throw failure(`"${name}" is not a complete history of this version: ${(error as Error).message}`);
   } finally {
     db?.close();
   }
