@@ -85,7 +85,7 @@ test.each([
   ['a folder below /proc', { DATA_DIR: '/proc/1/data' }, /DATA_DIR must be a folder that can be written to/],
   ['a file', { DATA_DIR: text }, /: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/],
 ])('%s for what the server writes stops the start with one line', async (_what, environment, words) => {
-  const { code, stdout, stderr } = await runToEnd([], { PORT: '0', LOG_LEVEL: 'silent', WORKERS: '1', ...environment });
+  const { code, stdout, stderr } = await runToEnd([], { PORT: '0', LOG_LEVEL: 'info', WORKERS: '1', ...environment });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
   expect(stderr).toMatch(words);

@@ -204,7 +204,8 @@ async function openSqlite(
       return { store, outages, revocations: new SqliteRevocations(resolve(dataDir)), loss, isReady: () => true };
     } catch (error) {
       const { cause } = error as Error;
-      log.error({ error }, 'the history cannot be opened');
+      // The primary reports the reason. The stack matters only for a search in the code.
+      log.debug({ error }, 'the history cannot be opened');
       failed(`DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`);
       await sleep(RETRY_MS);
     }
