@@ -169,6 +169,9 @@ export class Entries {
   }
 }
 
+/** About how much memory a key takes besides its bytes and those of its value. */
+export const KEY_BYTES = 300;
+
 /** Bytes of a key and its value. */
 export function bytesOf(key: string, value: Encoded | undefined): number {
   return Buffer.byteLength(key) + (value === undefined ? 0 : Buffer.byteLength(value));

@@ -3,7 +3,7 @@ import type { Namespace } from 'socket.io';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
 import { RoomCore } from './core.js';
-import { bytesOf, type Change } from './entries.js';
+import { bytesOf, type Change, KEY_BYTES } from './entries.js';
 import { type AnySocket, forgetDisconnect, leaveAtDisconnect } from './members/disconnects.js';
 import { type StateFormat, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
@@ -23,8 +23,6 @@ import { RoomStore } from './store/store.js';
 import { decodeValue, type Encoded, encodeValue, merged } from './value.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** About how much memory a key takes besides its bytes and those of its value. */
-const KEY_BYTES = 300;
 const MIN_RATE = 0.01;
 const MAX_RATE = 1000;
 
@@ -68,7 +66,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
 
   /**
    * Sets some fields of a key whose value is an object, or that has none yet. The others keep the values that this worker
-   * knows; clients receive the whole value.
+   * knows ({@link caughtUp}); clients receive the whole value.
    * @throws GjallarError as set(), and BAD_STATE_VALUE if the value of the key or `fields` is no object
    */
   patch(key: string, fields: Record<string, unknown>): void {
@@ -171,6 +169,14 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    */
   ready(): Promise<void> {
     return new Promise((resolve) => this.core.whenReady(resolve));
+  }
+
+  /**
+   * Resolves once this worker has what the other workers had changed before the call. Await it before `patch()` or `get()`
+   * if the last change may have been made on another worker. A worker that does not answer is waited for a second.
+   */
+  caughtUp(): Promise<void> {
+    return this.hub.caughtUp();
   }
 
   /**

@@ -81,6 +81,27 @@ describe.each([
     expect(await apis[0]!.delete(room, 'gone')).toEqual({ ok: true, deleted: false });
   });
 
+  test('change and read what another worker has just changed', async () => {
+    const room = 'turns';
+    const one = () => apis[0]!;
+    const other = () => apis.at(-1)!;
+    const wrong: unknown[] = [];
+    for (let turn = 0; turn < 40; turn++) {
+      const key = `${turn}`;
+      await one().put(room, key, { a: 1 });
+      await other().patch(room, key, { b: 2 });
+      await one().patch(room, key, { c: 3 });
+      const { changes } = await other().get(room);
+      const value = Object.fromEntries((changes ?? []) as [])[key];
+      const { deleted } = await one().delete(room, key);
+      if (JSON.stringify([value, deleted]) !== '[{"a":1,"b":2,"c":3},true]') wrong.push([key, value, deleted]);
+    }
+    expect(wrong).toEqual([]);
+    await one().put(room, 'last', 1);
+    expect(await other().remove(room)).toEqual({ ok: true, deleted: true });
+    expect((await one().get(room)).code).toBe('NOT_FOUND');
+  });
+
   test('send a client that returns to any worker only what has changed since', async () => {
     const room = 'return';
     for (let key = 0; key < 50; key++) await apis[0]!.put(room, `${key}`, key);
@@ -189,12 +210,16 @@ describe('one server', () => {
     for (let key = 1; key < 5; key++) await api.put('b', `${key}`, 1);
     expect(await api.put('b', '5', 1)).toMatchObject({ code: 'STATE_FULL' });
     expect(await api.put('b', '4', 2)).toEqual({ ok: true });
-    for (const room of ['b', 'c', 'd']) await api.put(room, 'k', 'x'.repeat(800));
+    for (const room of ['b', 'c', 'd']) await api.put(room, 'k', 'x'.repeat(790));
     expect(await api.put('c', 'l', 'x')).toMatchObject({
       code: 'STATE_FULL',
       message: expect.stringMatching(/MAX_BYTES/),
     });
     expect(await api.put('c', 'k', 'y'.repeat(800))).toEqual({ ok: true });
+    // A key counts as much before it is there as afterwards.
+    await api.remove('b');
+    for (const key of ['k', 'l']) await until(async () => (await api.put('c', key, 'x'.repeat(970))).ok === true);
+    expect(await api.put('d', 'l', 'x'.repeat(600))).toMatchObject({ code: 'STATE_FULL' });
     expect(await api.put('c', 'k', 'y'.repeat(1200))).toMatchObject({ code: 'BODY_TOO_LARGE' });
   });
 

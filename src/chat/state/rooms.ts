@@ -1,4 +1,5 @@
 import { GjallarError } from '../../errors.js';
+import { KEY_BYTES } from '../../state/entries.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
@@ -55,6 +56,12 @@ export class StateRooms {
     this.isKnown = this.directory.ready();
   }
 
+  /** Resolves once this worker has what all workers had changed before the call, in any room. */
+  async caughtUp(): Promise<void> {
+    await this.isKnown;
+    await this.directory.caughtUp();
+  }
+
   /** The room, once this worker has its state; undefined if there is none. */
   async find(name: string): Promise<StateRoom | undefined> {
     await this.isKnown;
@@ -100,8 +107,9 @@ export class StateRooms {
     await this.write(name, (room) => {
       const before = room.get(key);
       const value = valueAfter(before);
-      const isFull = this.bytes >= this.limits.bytes;
-      if (isFull && sizeOf(value) > sizeOf(before)) {
+      const added = before === undefined ? KEY_BYTES + Buffer.byteLength(key) : 0;
+      const growth = sizeOf(value) - sizeOf(before) + added;
+      if (growth > 0 && this.bytes + growth > this.limits.bytes) {
         throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
       }
       room.set(key, value);

@@ -6,7 +6,7 @@ import { Channel } from './channel.js';
 import { Departures, MAX_SKEW } from './departures.js';
 import { closeGap } from './gaps.js';
 import { Incoming } from './incoming.js';
-import { ANSWER_MS, type Progress } from './messages.js';
+import { ANSWER_MS, type Answer, type Progress } from './messages.js';
 import { Opening } from './opening.js';
 import { Outgoing } from './outgoing.js';
 import { Peer, Peers } from './peer.js';
@@ -16,6 +16,8 @@ import { type Standing, Waiters } from './waiters.js';
 
 /** How often a worker tells the others how far it is, in ms. */
 const BEAT_MS = 1000;
+/** How long the answers of the others are waited for before a value is read that one of them may have changed, in ms. */
+const CATCH_UP_MS = 1000;
 /** After this time without a word, a worker counts as gone, in ms. */
 const MAX_SILENCE_MS = 6000;
 
@@ -45,6 +47,8 @@ export class Hub {
   private readonly waiters = new Waiters(() => this.ping());
   private readonly timer: NodeJS.Timeout;
   private lastBeat = performance.now();
+  private asking: Promise<unknown> = Promise.resolve();
+  private nextQuestion: Promise<void> | undefined;
 
   constructor(nsp: Namespace) {
     this.channel = new Channel(nsp);
@@ -114,6 +118,19 @@ export class Hub {
    */
   reach(room: Replica, version: ClientVersion, isWanted: () => boolean, done: (isReached: boolean) => void): void {
     this.waiters.add(() => this.standing(room, version), isWanted, done);
+  }
+
+  /** Resolves once this worker has what the others had changed before the call, those that answer within a second. */
+  caughtUp(): Promise<void> {
+    // Callers during a question share the next one.
+    this.nextQuestion ??= this.asking.then(async () => {
+      this.nextQuestion = undefined;
+      if (this.isAlone || this.peers.size === 0) return;
+      const answers = this.askAll(CATCH_UP_MS);
+      this.asking = answers;
+      await answers;
+    });
+    return this.nextQuestion;
   }
 
   /** A room has a change of this worker. */
@@ -191,14 +208,21 @@ export class Hub {
 
   private async ping(): Promise<void> {
     const asked = [...this.peers];
-    const answers = await this.channel.ask({ type: 'ping', node: this.node }, this.peers.keys(), ANSWER_MS);
+    const answers = await this.askAll(ANSWER_MS);
     if (this.isClosed) return;
-    for (const answer of answers) {
-      if (this.peers.has(answer.node) || !this.peers.isFull) this.peerOf(answer).claims(answer.sequence, answer.clock);
-    }
     const there = new Set(answers.map(({ node }) => node));
     const silent = asked.filter(([node, peer]) => !there.has(node) && this.peers.get(node) === peer);
     await Promise.all(silent.map(([node, peer]) => this.departures.lose(node, peer)));
     for (const [node, peer] of this.peers) if (peer.hasGap) void this.closeGap(node, peer);
+  }
+
+  /** Asks the others how far they are. Their answers come after everything that they had to send. */
+  private async askAll(maxWaitMs: number): Promise<readonly Answer[]> {
+    const answers = await this.channel.ask({ type: 'ping', node: this.node }, this.peers.keys(), maxWaitMs);
+    if (this.isClosed) return answers;
+    for (const answer of answers) {
+      if (this.peers.has(answer.node) || !this.peers.isFull) this.peerOf(answer).claims(answer.sequence, answer.clock);
+    }
+    return answers;
   }
 }
