@@ -43,7 +43,8 @@ export class HttpConnection {
 
   /** For a filter, which closes connections that are too many. */
   get closable(): HttpResponse {
-    return { close: () => this.socket.destroy() } as unknown as HttpResponse;
+    // Nothing reports the end of a connection without a request here.
+    return { close: () => this.socket.destroy(), onAborted: () => {} } as unknown as HttpResponse;
   }
 
   onRequest(message: IncomingMessage, response: ServerResponse): void {
