@@ -8,7 +8,7 @@ import type { RunConfig } from './run-options.js';
  */
 export function checkAdminPort(config: RunConfig): void {
   const { adminPort } = config;
-  if (adminPort !== undefined) checkWorkerPorts(config, `ADMIN_PORT=${adminPort}`, adminPort);
+  if (adminPort !== undefined) checkOutside(config, `ADMIN_PORT=${adminPort}`, adminPort);
 }
 
 /**
@@ -17,7 +17,7 @@ export function checkAdminPort(config: RunConfig): void {
  */
 export function checkServicePorts(config: Config): void {
   const { host, port, adminHost, adminPort } = config;
-  checkWorkerPorts(config, `PORT=${port}`, port);
+  checkOutside(config, `PORT=${port}`, port);
   if (!canClash(host, adminHost)) return;
   checkAdminPort(config);
   if (port > 0 && port === adminPort) {
@@ -25,7 +25,8 @@ export function checkServicePorts(config: Config): void {
   }
 }
 
-function checkWorkerPorts({ workerPorts, workers }: RunConfig, name: string, port: number): void {
+/** Checks that a port is none of the workers' ports. */
+function checkOutside({ workerPorts, workers }: RunConfig, name: string, port: number): void {
   if (workerPorts === undefined || port < workerPorts || port >= workerPorts + workers) return;
   const ports = workers === 1 ? 'the port' : `one of the ${workers} ports`;
   throw new GjallarError('BAD_CONFIG', `${name} is ${ports} from WORKER_PORTS=${workerPorts}; set another`);

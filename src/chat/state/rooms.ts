@@ -56,10 +56,12 @@ export class StateRooms {
     this.isKnown = this.directory.ready();
   }
 
-  /** Resolves once this worker has what all workers had changed before the call, in any room. */
-  async caughtUp(): Promise<void> {
+  /** Resolves once this worker has what all workers had changed before the call, in a room and of its existence. */
+  async caughtUp(name: string): Promise<void> {
     await this.isKnown;
     await this.directory.caughtUp();
+    // The directory reports its changes a moment later.
+    if (!this.isClosed) this.follow(name);
   }
 
   /** The room, once this worker has its state; undefined if there is none. */
@@ -108,9 +110,11 @@ export class StateRooms {
       const before = room.get(key);
       const value = valueAfter(before);
       const added = before === undefined ? KEY_BYTES + Buffer.byteLength(key) : 0;
-      const growth = sizeOf(value) - sizeOf(before) + added;
-      if (growth > 0 && this.bytes + growth > this.limits.bytes) {
-        throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
+      const left = this.limits.bytes - this.bytes;
+      // Most changes fit, whatever their size.
+      if (left < this.limits.valueBytes + added) {
+        const growth = sizeOf(value) - sizeOf(before) + added;
+        if (growth > Math.max(0, left)) throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
       }
       room.set(key, value);
     });

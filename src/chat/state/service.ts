@@ -50,7 +50,7 @@ export class StateService {
   ): Promise<void> {
     const name = this.writable(caller, room);
     const fields = readObject(await readInput());
-    await this.rooms.caughtUp();
+    await this.rooms.caughtUp(name);
     await this.rooms.set(name, key, (before = {}) => {
       if (typeof before === 'object' && before !== null && !Array.isArray(before)) return { ...before, ...fields };
       throw new GjallarError('BAD_STATE_VALUE', 'The value of this key is no object. Use PUT to replace it.');
@@ -60,7 +60,7 @@ export class StateService {
   /** Deletes a key. Resolves with whether it had a value. */
   async delete(caller: Identity | undefined, room: string, key: string): Promise<boolean> {
     const name = this.writable(caller, room);
-    await this.rooms.caughtUp();
+    await this.rooms.caughtUp(name);
     const found = await this.rooms.find(name);
     return found?.delete(key) ?? false;
   }
@@ -68,7 +68,7 @@ export class StateService {
   /** Removes a room with all its keys. Resolves with whether there was one. */
   async remove(caller: Identity | undefined, room: string): Promise<boolean> {
     const name = this.writable(caller, room);
-    await this.rooms.caughtUp();
+    await this.rooms.caughtUp(name);
     return this.rooms.remove(name);
   }
 
@@ -79,7 +79,7 @@ export class StateService {
   async *read(caller: Identity | undefined, room: string): AsyncGenerator<string> {
     const name = readRoom(room);
     if (caller) requireRoom(caller.grant, 'join', name);
-    await this.rooms.caughtUp();
+    await this.rooms.caughtUp(name);
     const found = await this.rooms.find(name);
     if (!found) throw new GjallarError('NOT_FOUND', 'There is no state room of this name. PUT a key to create it.');
     let unfollow = () => {};

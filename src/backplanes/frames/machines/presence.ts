@@ -23,8 +23,8 @@ interface Hello {
   readonly answers: Set<string>;
   /** How many workers will answer. */
   expected: number;
-  /** Another worker has answered. */
-  answered(): void;
+  /** Ends the wait some time after the last answer, where their number is not known. */
+  pause: NodeJS.Timeout | undefined;
   end(): void;
 }
 
@@ -80,7 +80,7 @@ export class Presence {
     const hello: Hello = {
       answers: new Set(),
       expected: Number.POSITIVE_INFINITY,
-      answered: () => {},
+      pause: undefined,
       end: () => {},
     };
     const ended = new Promise<void>((resolve) => {
@@ -91,12 +91,11 @@ export class Presence {
     // This worker has subscribed, too.
     if (count !== undefined) hello.expected = count - 1;
     const timer = setTimeout(hello.end, TIMEOUT_MS);
-    const pause = count === undefined ? setTimeout(hello.end, UNCOUNTED_MS) : undefined;
-    hello.answered = () => pause?.refresh();
+    if (count === undefined) hello.pause = setTimeout(hello.end, UNCOUNTED_MS);
     this.review();
     await ended;
     clearTimeout(timer);
-    clearTimeout(pause);
+    clearTimeout(hello.pause);
     if (this.hello === hello) this.hello = undefined;
   }
 
@@ -114,7 +113,11 @@ export class Presence {
     this.admit(worker);
     this.missed.set(worker, 0);
     if (this.unproven.size > 0) this.prove(worker);
-    if (this.hello && !this.hello.answers.has(worker)) this.answered(this.hello, worker);
+    const { hello } = this;
+    if (!hello || hello.answers.has(worker)) return;
+    hello.answers.add(worker);
+    hello.pause?.refresh();
+    this.review();
   }
 
   /** Frames from the worker or to it may have been lost. */
@@ -211,12 +214,6 @@ export class Presence {
   private hasWorkerOf(machine: string): boolean {
     for (const worker of this.missed.keys()) if (machineOf(worker) === machine) return true;
     return false;
-  }
-
-  private answered(hello: Hello, worker: string): void {
-    hello.answers.add(worker);
-    hello.answered();
-    this.review();
   }
 
   private review(): void {
