@@ -54,7 +54,7 @@ export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './com
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';
-export type { EngineOptions, PlaceBy } from './engine/options.js';
+export type { EngineOptions } from './engine/options.js';
 export type { CloseReason } from './engine/protocol/close-reasons.js';
 export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';

@@ -4,8 +4,6 @@ import type { Config } from './options.js';
 export const runOptionKeys = [
   'workers',
   'workerPorts',
-  'place',
-  'placeMoves',
   'redisUrl',
   'redisPrefix',
   'natsUrl',

@@ -66,15 +66,6 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['0', '65536', '3001-3004'],
   },
-  place: { default: undefined, good: [['room', 'room']], bad: ['two words', 'a-b', 'room='] },
-  placeMoves: {
-    default: false,
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['yes', '1'],
-  },
   redisUrl: {
     default: undefined,
     good: [
