@@ -3,6 +3,8 @@ import { GjallarError } from '../errors.js';
 /** Variables that earlier versions had, and what to use instead. */
 const removedVariables: Readonly<Record<string, string>> = {
   PLACE: 'set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
+  RELOAD_HOLD:
+    'unset it, because DRAIN_TIMEOUT spreads the reconnects, and connectionStateRecovery makes each of them lose nothing',
   PLACE_MOVES: 'unset it, because clients reach the worker that the proxy chooses when they reconnect',
 };
 

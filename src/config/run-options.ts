@@ -22,7 +22,6 @@ export const runOptionKeys = [
   'maxBuffered',
   'slowPolicy',
   'drainTimeout',
-  'reloadHold',
   'reloadSettle',
   'rateLimit',
   'maxConnectionsPerIp',

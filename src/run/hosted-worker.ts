@@ -94,6 +94,6 @@ export async function startHostedWorker(): Promise<void> {
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
   void departure
-    .untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'))
+    .untilStopped((clients, left) => log.info({ clients, left }, 'stopping'))
     .then(() => endApplication(servers));
 }

@@ -76,7 +76,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   departure.listening();
   sendToPrimary({ type: 'listening', isOnPort: true });
 
-  await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
+  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   running.stop();
   await stateStores.flushed(MAX_STORE_MS);
   await io.close();

@@ -225,15 +225,6 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['10', '-1s', '25h', 'soon'],
   },
-  reloadHold: {
-    default: 0,
-    good: [
-      ['0', 0],
-      ['90s', 90_000],
-      ['1h', 3_600_000],
-    ],
-    bad: ['10', '-1s', '25h', 'long'],
-  },
   reloadSettle: {
     default: 5000,
     good: [
