@@ -61,13 +61,6 @@ export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
 export { type ExpiredSession, onSessionExpired } from './recovery/session-expiry.js';
-export {
-  listServers,
-  type ReachableServers,
-  type ServerDescription,
-  type ServerTarget,
-  serverSideEmitTo,
-} from './rooms/cluster/servers.js';
 export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
   countSockets,

@@ -16,7 +16,6 @@ import { Engine, type EngineHost } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog, logOutput } from '../log.js';
-import { ClockWatch } from '../operations/clock-watch.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
@@ -102,8 +101,6 @@ export class MachineWorker implements EngineHost {
       () => this,
       (reason) => this.malformed.note('application', reason),
     );
-    const clock = new ClockWatch(this);
-    this.metrics.add(clock.metrics());
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = open.machines({ worker: mesh.id, machine }, this);
