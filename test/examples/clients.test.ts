@@ -106,10 +106,9 @@ describe.each(examples)('the example %s', (name) => {
     expect(tested).toMatchObject({ ...dependencies, ...devDependencies });
   });
 
-  test('has a README of about ten lines with its title and the commands', () => {
+  test('has a README with its title and the commands', () => {
     const readme = read('README.md');
     expect(readme).toMatch(/^# \S/);
-    expect(readme.split('\n').length).toBeLessThan(20);
     expect(readme).toMatch(/npm (install|start)/);
   });
 });
