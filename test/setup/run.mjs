@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { matching, parseArguments } from './arguments.mjs';
+import { describeFailure, failuresOf } from './failures.mjs';
 import { prepare } from './prepare.mjs';
 import { declaredIn, packagesFor, TIERS, testsByTier } from './tiers.mjs';
 
@@ -71,6 +72,8 @@ function merged(all) {
   return {
     ...Object.fromEntries(fields.map((field) => [field, sum(field)])),
     success: all.every(({ success }) => success),
+    // What stays open, or goes on after the tests, makes jest fail although they have passed.
+    broken: all.filter((each) => !each.success && failuresOf(each).length === 0).map(({ tier }) => tier),
     testResults: all.flatMap(({ testResults }) => testResults),
   };
 }
@@ -84,9 +87,12 @@ function documentation() {
 
 /** Says what has run, and what runs elsewhere. */
 function report() {
-  const { numPassedTests, numFailedTests, numRuntimeErrorTestSuites } = merged(results);
+  const { numPassedTests, testResults, broken } = merged(results);
   const seconds = Math.round((Date.now() - started) / 1000);
-  const failed = numFailedTests + numRuntimeErrorTestSuites;
+  const failures = failuresOf({ testResults });
+  for (const failure of failures) console.log(`\nFAILED ${describeFailure(failure)}`);
+  for (const tier of broken) console.log(`\nFAILED ${tier}: jest failed, but no test did; see its output above`);
+  const failed = failures.length + broken.length;
   console.log(
     `\n${results.map(({ tier }) => tier).join(', ')}: ${numPassedTests} passed, ${failed} failed, ${seconds} s`,
   );

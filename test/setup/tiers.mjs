@@ -41,6 +41,7 @@ export const LONG = [
   'test/run/place.test.ts',
   'test/run/run.test.ts',
   'test/run/worker-ports.test.ts',
+  'test/setup/rerun.test.ts',
   'test/state/deaths.test.ts',
   'test/telemetry/instrumentation.test.ts',
 ];
