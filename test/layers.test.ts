@@ -88,7 +88,7 @@ const environmentReaders = [
   join('cli', 'service.ts'),
   join('cli', 'tool.ts'),
   join('run', 'hosted-worker.ts'),
-  join('runtime', 'machine-worker.ts'),
+  join('runtime', 'surroundings.ts'),
   join('compat', 'uws', 'environment.ts'),
   join('server', 'environment.ts'),
 ];

@@ -11,7 +11,7 @@ import type { Health } from '../../operations/health.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
 import { type HandedOver, Handover } from './handover.js';
-import { type Orders, sendToPrimary } from './orders.js';
+import type { Orders } from './orders.js';
 
 /** The parts that a worker's clients are connected to. */
 export interface ServingParts {
@@ -53,7 +53,7 @@ export class Departure {
     });
     void this.orders.next('retire').then(async () => {
       await this.retire();
-      sendToPrimary({ type: 'retired' });
+      this.orders.send({ type: 'retired' });
     });
     void this.orders.next('stopNow').then(() => this.stopNow.abort());
   }
@@ -84,7 +84,7 @@ export class Departure {
     const signal = AbortSignal.any([released.signal, this.stopNow.signal]);
     const groups = [...this.handedOverBy(handover), ...application.drainGroups('restart')];
     await drain({ groups, over, isIdle: () => isIdle(this.parts), signal, minBatch: HANDOVER_BATCH });
-    sendToPrimary({ type: 'holding' });
+    this.orders.send({ type: 'holding' });
     const end = performance.now() + hold;
     while (!signal.aborted && performance.now() < end && relays.some((relay) => relay.receivedConnections.length > 0)) {
       await sleep(Math.min(hold, HOLD_CHECK_MS), undefined, { signal }).catch(() => {});
