@@ -5,6 +5,7 @@ import { Server } from 'socket.io';
 import { Manager } from 'socket.io-client';
 import { play } from '../../../src/cli/compare/drive/player.js';
 import type { Step } from '../../../src/record/steps.js';
+import { pass } from '../../support/until.js';
 
 let io: Server | undefined;
 afterEach(() => io?.close());
@@ -45,7 +46,7 @@ test('a client that was connected before another connects before it, however slo
   const address = await startServer(accepted);
   // If the other client did not wait, it would connect, and let the slow one in.
   io?.on('connection', () => accept());
-  io?.engine.once('connection', () => setTimeout(accept, 200));
+  io?.engine.once('connection', () => void pass(200).then(accept));
   const { observed } = await play(steps, address, options as never);
   expect(observed['client a on /']).toEqual([
     ['connect'],

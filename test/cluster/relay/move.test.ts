@@ -11,6 +11,7 @@ import {
   workersOf,
 } from '../../support/clients.js';
 import { type RunningServer, startServer } from '../../support/server.js';
+import { pass } from '../../support/until.js';
 
 let server: RunningServer;
 
@@ -83,7 +84,7 @@ test('a session outlives the WebSocket that it moves for', async () => {
         'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     );
     // The end goes out with the request or soon after it, before or after the session has moved.
-    await new Promise((resolve) => setTimeout(resolve, round % 3));
+    await pass(round % 3);
     socket.resetAndDestroy();
     const signal = AbortSignal.timeout(5_000);
     const post = await fetch(`${url}&sid=${sid}`, { method: 'POST', body: '40', signal });
