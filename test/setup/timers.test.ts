@@ -32,7 +32,9 @@ const hasOwnClock = (file: string) => /\buseFakeTimers\(/.test(readFileSync(join
 
 test('tests that need no other program wait for events, with timers and clocks only from support/until.ts', () => {
   const { unit, process: processes } = testsByTier();
-  const tests = [...unit!, ...processes!].filter((file) => file.startsWith('test/') && file !== OWN && !hasOwnClock(file));
+  const tests = [...unit!, ...processes!].filter(
+    (file) => file.startsWith('test/') && file !== OWN && !hasOwnClock(file),
+  );
   expect(tests.length).toBeGreaterThan(150);
   const found = tests.flatMap((file) =>
     codeOf(file)
