@@ -5,7 +5,7 @@ import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/soc
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/clients.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
 
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {

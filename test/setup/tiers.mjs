@@ -14,12 +14,12 @@ const cores = availableParallelism();
 export const TIERS = {
   unit: { about: 'starts no process', workers: Math.ceil(1.5 * cores) },
   process: { about: 'starts gjallar or an application', workers: Math.ceil(1.5 * cores) },
-  long: { about: 'the same, in more than 6 CPU seconds', workers: Math.ceil(1.5 * cores) },
+  long: { about: 'the same, for more than 4 CPU seconds a file', workers: Math.ceil(1.5 * cores) },
   system: { about: 'needs Redis, NATS, databases, proxies, browsers or namespaces', workers: Math.ceil(1.5 * cores) },
   nightly: { about: 'torture and fuzz', workers: cores },
 };
 
-/** Files that take more than 6 CPU seconds, or start what takes as much. */
+/** Files that take more than 4 CPU seconds, with the processes that they start. */
 export const LONG = [
   'load/test/commands.test.ts',
   'load/test/gallery.test.ts',
@@ -27,12 +27,19 @@ export const LONG = [
   'load/test/programs.test.ts',
   'test/cli/compare/compare.test.ts',
   'test/cli/compare/record.test.ts',
+  'test/cli/top.test.ts',
+  'test/client/recovery.test.ts',
+  'test/cluster/backlogs.test.ts',
   'test/cluster/lifecycle.test.ts',
   'test/cluster/reload/reload.test.ts',
   'test/config/binary.test.ts',
+  'test/guide/commands.test.ts',
   'test/guide/compare.test.ts',
+  'test/history/restore.test.ts',
+  'test/library/package.test.ts',
   'test/recovery/kept/memory.test.ts',
   'test/recovery/peers/deaths.test.ts',
+  'test/rooms/order.test.ts',
   'test/run/admin.test.ts',
   'test/run/killed.test.ts',
   'test/run/lifecycle/handover-killed.test.ts',
@@ -44,6 +51,7 @@ export const LONG = [
   'test/setup/rerun.test.ts',
   'test/state/deaths.test.ts',
   'test/telemetry/instrumentation.test.ts',
+  'test/telemetry/telemetry.test.ts',
 ];
 
 /** Whatever runs a scenario of torture, or fuzzes a server. */

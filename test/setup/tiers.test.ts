@@ -29,7 +29,7 @@ test('each test file is in one tier, by what it imports', () => {
   const all = Object.values(tiers).flat();
   expect(new Set(all).size).toBe(all.length);
   expect(tiers).toMatchObject({
-    unit: expect.arrayContaining(['test/setup/tiers.test.ts', 'test/rooms/order.test.ts']),
+    unit: expect.arrayContaining(['test/setup/tiers.test.ts', 'test/rooms/room-sets.test.ts']),
     process: expect.arrayContaining(['test/cluster/cluster.test.ts', 'test/setup/environment.test.ts']),
     long: expect.arrayContaining(['test/cluster/lifecycle.test.ts']),
     system: expect.arrayContaining(['test/emitter/emitter.test.ts', 'test/page/page.test.ts']),

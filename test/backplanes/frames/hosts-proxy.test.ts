@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { roundRobin } from '../../support/haproxy.js';
-import { until } from '../../support/redis.js';
+import { until } from '../../support/until.js';
 import { Guests, HostedServer } from '../support/host.js';
 import { Network, whyNoHosts } from '../support/network.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../../support/redis.js';
+import { until } from '../../support/until.js';
 import { Guests, HostedServer } from '../support/host.js';
 import { Network, whyNoHosts } from '../support/network.js';
 
