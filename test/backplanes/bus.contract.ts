@@ -257,11 +257,11 @@ export function busContract(
         client.on('ask', (value: unknown, reply: (answer: unknown) => void) => reply({ index, value }));
       }
       const value = Buffer.from([1, 2, 3]);
-      const answers = (await members[1]!.io.timeout(2000).emitWithAck('ask', value)) as { index: number }[];
+      const answers = (await members[1]!.io.timeout(20_000).emitWithAck('ask', value)) as { index: number }[];
       expect(answers.sort((a, b) => a.index - b.index)).toEqual([0, 1, 2].map((index) => ({ index, value })));
 
       const [remote] = await members[0]!.io.in(pairs[2]!.socket.id).fetchSockets();
-      const answer = await (remote as unknown as Remote).timeout(2000).emitWithAck('ask', 'one');
+      const answer = await (remote as unknown as Remote).timeout(20_000).emitWithAck('ask', 'one');
       expect(answer).toEqual({ index: 2, value: 'one' });
     });
 

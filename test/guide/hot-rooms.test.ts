@@ -138,7 +138,7 @@ describe('the clients of a room on one machine', () => {
     expect(await countsOf('polled')).toEqual([10, 10, 5]);
     await expectToHear(clients);
     await expectPlaces({ in: CLIENTS, out: 0, none: 0 });
-  }, 60_000);
+  });
 
   test('clients on polling stay on the first worker, and clients without a key count nowhere', async () => {
     const owner = await pidFor('still');
@@ -147,7 +147,7 @@ describe('the clients of a room on one machine', () => {
     const without = Array.from({ length: 2 * PLACE_MAX }, () => connect(proxy.url, webSocket));
     expect((await tally(without)).size).toBe(1);
     expect(await countsOf('')).toEqual([]);
-  }, 60_000);
+  });
 
   test('a client cannot choose its worker, nor move others, with a header of its own', async () => {
     const owner = await pidFor('forged');
@@ -155,7 +155,7 @@ describe('the clients of a room on one machine', () => {
     expect(await tally([...open(2, 'forged'), ...forged])).toEqual(new Map([[owner, 4]]));
     expect(await countsOf('forged')).toEqual([4]);
     await expectPlaces({ in: 4, out: 0, none: 0 });
-  }, 60_000);
+  });
 });
 
 test('the members on a machine that is gone come to the other one: the first of their room, or the second', async () => {
@@ -184,4 +184,4 @@ test('the members on a machine that is gone come to the other one: the first of 
   } finally {
     await stop();
   }
-}, 60_000);
+});

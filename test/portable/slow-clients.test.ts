@@ -162,7 +162,7 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
     const responded = until(() => ended.includes('response'));
     await whileActing(500, talk, Promise.all([slow.closed, headless.closed, silent.closed, responded]));
     expect(ended.sort()).toEqual(['body', 'response', 'silent 1006']);
-  }, 60_000);
+  });
 });
 
 async function connectTo(url: string): Promise<void> {

@@ -31,7 +31,7 @@ describe('with PLACE', () => {
   let urls: [string, string];
   beforeAll(async () => {
     ({ app, urls } = await start());
-  }, 60_000);
+  });
   afterAll(stopAll, 60_000);
 
   const expectPlaces = (expected: Record<string, number>) =>
@@ -40,7 +40,7 @@ describe('with PLACE', () => {
   afterEach(async () => {
     disconnectAll();
     await expectPlaces({ in: 0, out: 0, none: 0 });
-  }, 60_000);
+  });
 
   test('a client is in its place where the newest client of its key came to', async () => {
     const query = { room: 'doc-42' };
@@ -55,7 +55,7 @@ describe('with PLACE', () => {
     await expectPlaces({ in: 4, out: 1, none: 1 });
     stray.disconnect();
     await expectPlaces({ in: 4, out: 0, none: 1 });
-  }, 60_000);
+  });
 
   test('a client whose proxy has other workers in the middle of its handshake connects, and counts once', async () => {
     const handshake = async () => (JSON.parse((await pollAt(urls[0], '')).slice(1)) as { sid: string }).sid;
@@ -79,7 +79,7 @@ describe('with PLACE', () => {
     await until(async () => Object.values(await placesOf(app)).reduce((sum, count) => sum + count, 0) === 1);
     // The packet `close`: otherwise it would be there until it misses a heartbeat.
     await pollAt(urls[1], `&sid=${polling}`, '1');
-  }, 60_000);
+  });
 
   test('a client that names the room in a way that the proxy does not read has no key', async () => {
     await upgraded(connect(urls[0], { query: { room: 'doc-45' } }));
@@ -90,14 +90,14 @@ describe('with PLACE', () => {
     await Promise.all(sockets.map((socket) => once(socket, 'message')));
     await expectPlaces({ in: 1, out: 0, none: 4 });
     for (const socket of sockets) socket.terminate();
-  }, 60_000);
+  });
 });
 
 describe('with settings of its own', () => {
   afterEach(async () => {
     disconnectAll();
     await stopAll();
-  }, 60_000);
+  });
 
   test('PLACE_MOVES disconnects the clients that the proxy would send elsewhere now, and no others', async () => {
     const { app, urls } = await start({ PLACE_MOVES: 'true' });
@@ -111,14 +111,14 @@ describe('with settings of its own', () => {
     expect((await gone).map(([reason]) => reason)).toEqual(old.map(() => 'transport close'));
     expect([other.connected, newest.connected]).toEqual([true, true]);
     expect(await placesOf(app)).toEqual({ in: 2, out: 0, none: 0 });
-  }, 60_000);
+  });
 
   test('placeBy finds the key in code', async () => {
     const app = await runApp('parts/place-by.mjs', { env: { WORKERS: '1' } });
     const clients = ['x-room', 'x-other'].map((name) => connect(app.url, { extraHeaders: { [name]: 'doc-42' } }));
     await Promise.all(clients.map(connected));
     await until(async () => JSON.stringify(await placesOf(app, '')) === JSON.stringify({ in: 1, out: 0, none: 1 }));
-  }, 60_000);
+  });
 
   test('a session has no key if its WebSocket names another one, which the proxy sends to another worker', async () => {
     const { app, urls } = await start({ PLACE_MOVES: 'true' });
@@ -134,7 +134,7 @@ describe('with settings of its own', () => {
       socket.send('5');
     }
     await until(async () => JSON.stringify(await placesOf(app)) === JSON.stringify({ in: 1, out: 0, none: 2 }));
-  }, 60_000);
+  });
 });
 
 test.each([

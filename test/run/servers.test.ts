@@ -22,14 +22,14 @@ beforeAll(async () => {
   redis = await RedisProcess.start();
   alone = await runApp('parts/servers.mjs', { args: ['--workers', '3'] });
   onRedis = await runApp('parts/servers.mjs', { args: ['--workers', '3'], env: env() });
-}, 60_000);
+});
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.disconnect();
 });
 afterAll(async () => {
   await stopAll();
   await redis.remove();
-}, 60_000);
+});
 
 const listFor = (socket: Socket, name = '/'): Promise<ReachableServers> => socket.emitWithAck('servers', name);
 
@@ -99,7 +99,7 @@ test('a killed worker leaves the list, and the one after it has an id of its own
   expect(after.server.pid).not.toBe(two.server.pid);
   const heard = await told(seats, seats.find((seat) => seat !== after)!, [after.server, two.server]);
   expect(heard).toEqual(seats.map((seat) => (seat === after ? said() : [])));
-}, 60_000);
+});
 
 test('two machines on one Redis: a number of a worker means one on each, an id one alone', async () => {
   const second = await runApp('parts/servers.mjs', { args: ['--workers', '2'], env: env() });
@@ -111,4 +111,4 @@ test('two machines on one Redis: a number of a worker means one on each, an id o
   expect(other.server.worker).toBe(first.server.worker);
   expect(await told(seats, first, { worker: first.server.worker! })).toEqual([said(), [], [], said(), []]);
   expect(await told(seats, first, other.server)).toEqual([[], [], [], said(), []]);
-}, 60_000);
+});

@@ -26,12 +26,12 @@ describe('three workers under gjallar run', () => {
   beforeAll(async () => {
     ({ url } = await runApp('chain.mjs', { args: ['--workers', String(WORKERS)] }));
     await connectAll();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     for (const { socket } of clients) socket.disconnect();
     await stopAll();
-  }, 60_000);
+  });
 
   /** Connects a client to each worker. */
   async function connectAll(): Promise<void> {

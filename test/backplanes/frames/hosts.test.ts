@@ -50,7 +50,7 @@ type ServerName = (typeof SERVERS)[number];
       await guests[host].open(name, servers[name === 'guest' ? 'second' : host].url);
       expect(await guests[host].ask(name, 'join', 'hall')).toMatchObject({ ok: true });
     }
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await network?.remove();

@@ -65,7 +65,7 @@ test('a poll for a session that has moved and ended is answered', async () => {
     let status = 0;
     // Until the server has heard of the end, the session is one that has its WebSocket.
     do {
-      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
       status = response.status;
       if ((await response.text()).includes('Session ID unknown')) break;
     } while (status === 400);
@@ -86,7 +86,7 @@ test('a session outlives the WebSocket that it moves for', async () => {
     // The end goes out with the request or soon after it, before or after the session has moved.
     await pass(round % 3);
     socket.resetAndDestroy();
-    const signal = AbortSignal.timeout(5_000);
+    const signal = AbortSignal.timeout(30_000);
     const post = await fetch(`${url}&sid=${sid}`, { method: 'POST', body: '40', signal });
     expect([round, post.status, await post.text()]).toEqual([round, 200, 'ok']);
     const poll = await fetch(`${url}&sid=${sid}`, { signal });
