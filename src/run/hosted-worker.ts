@@ -5,10 +5,10 @@ import { setDefaultBus } from '../rooms/index.js';
 import { answerPrimary } from '../runtime/answers.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { Departure } from '../runtime/lifecycle/departure.js';
-import { sendToPrimary } from '../runtime/lifecycle/orders.js';
 import { stopListening } from '../runtime/lifecycle/stop-listening.js';
 import { MachineWorker } from '../runtime/machine-worker.js';
 import { namespaceMetrics } from '../runtime/overview/stats.js';
+import { forkedSurroundings } from '../runtime/surroundings.js';
 import { onServer } from '../server/install.js';
 import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
 import { windowOf } from '../server/server-window.js';
@@ -29,7 +29,7 @@ const NO_OWN_PORT =
 /** Makes this process a worker of `gjallar run`, before the application starts in it. */
 export async function startHostedWorker(): Promise<void> {
   const config = loadRunConfig(process.env);
-  const worker = await MachineWorker.join(config, version);
+  const worker = await MachineWorker.join(config, version, forkedSurroundings());
   const { orders, log, metrics, servers } = worker;
   holdSignals();
   const { redisUrl, natsUrl } = config;
@@ -78,7 +78,7 @@ export async function startHostedWorker(): Promise<void> {
     // By now, the application has loaded its packages.
     warnOfMemoryStore(log);
     departure.listening();
-    sendToPrimary({ type: 'listening', isOnPort });
+    orders.send({ type: 'listening', isOnPort });
     setTimeout(() => {
       if (worker.ownPort !== undefined && !listening.hasOwnPort) log.warn(NO_OWN_PORT);
     }, OWN_PORT_TIMEOUT_MS).unref();

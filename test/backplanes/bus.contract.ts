@@ -4,7 +4,7 @@ import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-soc
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/clients.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
 
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {
@@ -220,11 +220,11 @@ export function busContract(
         client.on('ask', (value: unknown, reply: (answer: unknown) => void) => reply({ index, value }));
       }
       const value = Buffer.from([1, 2, 3]);
-      const answers = (await members[1]!.io.timeout(2000).emitWithAck('ask', value)) as { index: number }[];
+      const answers = (await members[1]!.io.timeout(20_000).emitWithAck('ask', value)) as { index: number }[];
       expect(answers.sort((a, b) => a.index - b.index)).toEqual([0, 1, 2].map((index) => ({ index, value })));
 
       const [remote] = await members[0]!.io.in(pairs[2]!.socket.id).fetchSockets();
-      const answer = await (remote as unknown as Remote).timeout(2000).emitWithAck('ask', 'one');
+      const answer = await (remote as unknown as Remote).timeout(20_000).emitWithAck('ask', 'one');
       expect(answer).toEqual({ index: 2, value: 'one' });
     });
 

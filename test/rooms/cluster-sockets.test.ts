@@ -30,7 +30,7 @@ test('a worker that does not answer is left out', async () => {
     for (const member of members) await member.close();
     await machine.remove();
   }
-}, 60_000);
+});
 
 test('a server alone counts its own sockets, also of a namespace with an adapter set later', async () => {
   const node = await startNode(inMemory);

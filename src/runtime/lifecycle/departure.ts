@@ -9,7 +9,7 @@ import { connections } from '../../engine/uws/response.js';
 import type { Health } from '../../operations/health.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
-import { type Orders, sendToPrimary } from './orders.js';
+import type { Orders } from './orders.js';
 
 /** The parts that a worker's clients are connected to. */
 export interface ServingParts {
@@ -51,7 +51,7 @@ export class Departure {
     });
     void this.orders.next('retire').then(async () => {
       await this.retire();
-      sendToPrimary({ type: 'retired' });
+      this.orders.send({ type: 'retired' });
     });
     void this.orders.next('stopNow').then(() => this.stopNow.abort());
   }
