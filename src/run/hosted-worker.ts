@@ -1,7 +1,7 @@
 import type { Server } from 'socket.io';
+import { setDefaultBus } from '../backplanes/default-bus.js';
 import type { Backplane } from '../backplanes/index.js';
 import { loadRunConfig } from '../config/load.js';
-import { setDefaultBus } from '../rooms/index.js';
 import { answerPrimary } from '../runtime/answers.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { Departure } from '../runtime/lifecycle/departure.js';

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { alone } from '../../src/backplanes/alone.js';
 import { listServers, serverSideEmitTo } from '../../src/rooms/cluster/servers.js';
 import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
 import { Machine, startMember, startNode } from './support/node.js';
@@ -34,10 +34,10 @@ test('a worker that does not answer is left out', async () => {
 }, 60_000);
 
 test('a server alone counts its own sockets, also of a namespace with an adapter set later', async () => {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   try {
     node.io.of('/other');
-    node.io.adapter(inMemory as never);
+    node.io.adapter(alone as never);
     const { socket } = await pairOn(node, { namespace: '/other' });
     await socket.join(['a', 'b']);
     expect(await countSockets(node.io)).toEqual({ sockets: 0, isComplete: true });
@@ -50,7 +50,7 @@ test('a server alone counts its own sockets, also of a namespace with an adapter
 });
 
 test('serverSideEmitTo rejects what servers would take for something else', async () => {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   try {
     const [own] = (await listServers(node.io)).servers;
     const heard: unknown[] = [];

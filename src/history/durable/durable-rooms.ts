@@ -1,4 +1,5 @@
 import type { Namespace } from 'socket.io';
+import { seldomWarnings } from '../../base/warnings.js';
 import { reservedEvents } from '../../compat/socket-io-parser.js';
 import { GjallarError } from '../../errors.js';
 import type { Conversation } from '../conversations/conversation.js';
@@ -10,7 +11,6 @@ import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
-import { seldomWarnings } from './warnings.js';
 
 /** How often messages that are too old are removed, in ms. */
 const TRIM_INTERVAL_MS = 60_000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Namespace } from 'socket.io';
-import { Adapter } from 'socket.io-adapter';
+import { hasOthers } from '../../rooms/index.js';
 import type { AnnouncedMessages, AnnouncedPositions } from '../conversations/announcer.js';
 
 /** The event between workers. */
@@ -47,8 +47,7 @@ export class DurableLinks {
 
   send(notice: Notice): void {
     const { adapter } = this.nsp;
-    // Stock socket.io's own adapter has no other servers, and throws.
-    if (adapter.serverSideEmit !== Adapter.prototype.serverSideEmit) adapter.serverSideEmit([EVENT, notice]);
+    if (hasOthers(adapter)) adapter.serverSideEmit([EVENT, notice]);
   }
 
   close(): void {

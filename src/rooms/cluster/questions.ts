@@ -1,5 +1,5 @@
 import type { Namespace, Server } from 'socket.io';
-import { Adapter } from 'socket.io-adapter';
+import { hasOthers } from '../local-adapter.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;
@@ -13,11 +13,6 @@ export function namespaceOf(of: AnyServer | AnyNamespace): Namespace {
   return 'of' in of ? of.of('/') : of;
 }
 
-/** Stock socket.io's own adapter has no other servers, and throws. */
-export function hasOthers({ adapter }: AnyNamespace): boolean {
-  return adapter.serverSideEmit !== Adapter.prototype.serverSideEmit;
-}
-
 /**
  * Asks all other servers of a namespace.
  * @param isExpected whether an answer is one of those that servers of this version give
@@ -29,7 +24,7 @@ export async function askServers<Expected>(
   question: unknown,
   isExpected: (answer: unknown) => answer is Expected,
 ): Promise<{ answers: Expected[]; isComplete: boolean }> {
-  if (!hasOthers(nsp)) return { answers: [], isComplete: true };
+  if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: true };
   const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
     const onEnd = (error: unknown, responses: readonly unknown[] = []) => {
       clearTimeout(timer);

@@ -4,7 +4,8 @@ import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import type { Namespace } from 'socket.io';
 import { GjallarError } from '../../errors.js';
-import { type AnyNamespace, type AnyServer, askServers, hasOthers, listenOnce, namespaceOf } from './questions.js';
+import { hasOthers } from '../local-adapter.js';
+import { type AnyNamespace, type AnyServer, askServers, listenOnce, namespaceOf } from './questions.js';
 
 /** The event between servers. */
 const EVENT = 'gjallar:servers';
@@ -93,7 +94,7 @@ export function serverSideEmitTo(
   }
   const nsp = namespaceOf(of);
   const message: Message = { to: [to].flat().map(plain), event, values };
-  if (hasOthers(nsp)) (nsp as AnyNamespace).serverSideEmit(EVENT, message);
+  if (hasOthers(nsp.adapter)) (nsp as AnyNamespace).serverSideEmit(EVENT, message);
   if (isFor(nsp, message)) emit(nsp, message);
 }
 

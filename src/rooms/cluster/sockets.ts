@@ -1,6 +1,7 @@
 import type { Namespace, RemoteSocket, Socket } from 'socket.io';
 import type { Room } from 'socket.io-adapter';
-import { remoteSocketsOf, type SocketDetails } from '../../compat/socket-io.js';
+import { own } from '../../base/owner.js';
+import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../../compat/socket-io.js';
 import { type AnyNamespace, type AnyServer, askServers, listenOnce, namespaceOf } from './questions.js';
 
 /** The event between servers. */
@@ -83,7 +84,7 @@ function answer(this: Namespace, question: unknown, reply: unknown): void {
   // Other programs may publish on the backplane too.
   if (typeof reply !== 'function' || !isQuestion(question)) return;
   const { rooms, isDetailed } = question;
-  if (isDetailed) void socketsHere(this, rooms).then((sockets) => reply(sockets.map(detailsOf)));
+  if (isDetailed) own('describing the sockets of this worker', describeHere(this, rooms).then(reply as () => void));
   else reply(countHere(this, rooms));
 }
 
@@ -97,9 +98,8 @@ function socketsHere(nsp: Namespace, rooms: readonly Room[]): Promise<Socket[]> 
   return nsp.local.in([...rooms]).fetchSockets() as Promise<unknown> as Promise<Socket[]>;
 }
 
-function detailsOf({ id, handshake, rooms, data }: Socket): SocketDetails {
-  // Sessions of express refer to the request. socket.io omits their store for the same reason.
-  return { id, handshake: { ...handshake, sessionStore: undefined }, rooms: [...rooms], data };
+async function describeHere(nsp: Namespace, rooms: readonly Room[]): Promise<SocketDetails[]> {
+  return (await socketsHere(nsp, rooms)).map((socket) => sendableSocket(detailsOf(socket)));
 }
 
 function isQuestion(value: unknown): value is Question {
