@@ -2,6 +2,8 @@ import { warnOnce } from './warnings.js';
 
 /** JSON of applications is not nested as deep. Deeper walks could overflow the stack. */
 const MAX_DEPTH = 500;
+/** In place of what a getter throws instead of returning. Nothing can send it. */
+const UNREADABLE = 0n;
 const PLAIN: ReadonlySet<unknown> = new Set([Object.prototype, null]);
 
 /**
@@ -61,8 +63,9 @@ class Walk {
     const isPlain = depth === 1 || Array.isArray(value) || PLAIN.has(Object.getPrototypeOf(value));
     const parts: [name: string, part: unknown][] = [];
     let isWhole = true;
-    for (const [name, child] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       if (isPlain) this.path.push(name);
+      const child = this.read(value, name);
       const part = this.part(child, depth);
       if (isPlain) this.path.pop();
       if (!Object.is(part, child)) isWhole = false;
@@ -71,6 +74,14 @@ class Walk {
     }
     if (isWhole) return value;
     return Array.isArray(value) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+  }
+
+  private read(value: object, name: string): unknown {
+    try {
+      return (value as Record<string, unknown>)[name];
+    } catch {
+      return UNREADABLE;
+    }
   }
 
   private drop(): undefined {

@@ -1,6 +1,12 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
-import { completeOffsets, countAnswers, countConnecting, passEverything, recoveryTimesOf } from '../compat/socket-io.js';
+import {
+  completeOffsets,
+  countAnswers,
+  countConnecting,
+  passEverything,
+  recoveryTimesOf,
+} from '../compat/socket-io.js';
 import { isMember } from '../rooms/index.js';
 import { Broadcasting } from './broadcasting.js';
 import { OffsetWriter } from './encoding.js';

@@ -6,6 +6,7 @@ import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/c
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/redis.js';
+import { answersContract } from './answers.contract.js';
 
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {
@@ -264,6 +265,12 @@ export function busContract(
       const answer = await (remote as unknown as Remote).timeout(2000).emitWithAck('ask', 'one');
       expect(answer).toEqual({ index: 2, value: 'one' });
     });
+
+    answersContract(
+      name === 'redis',
+      () => members,
+      () => pairs,
+    );
 
     test('namespaces that are made when somebody comes are joined too', async () => {
       const namespace = '/dynamic-7';

@@ -176,7 +176,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     this.publish({ type: MessageType.BROADCAST, data: { packet, requestId, opts: plain(options) } });
     this.asked.set(requestId, new OthersAnswers(othersOf(this), onCount, onAnswer));
     // Socket.IO does not tell whether it still waits.
-    setTimeout(() => this.asked.delete(requestId), options.flags?.timeout);
+    setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
   }
 
   override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
