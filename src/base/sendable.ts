@@ -2,6 +2,8 @@ import { warnOnce } from './warnings.js';
 
 /** JSON of applications is not nested as deep. Deeper walks could overflow the stack. */
 const MAX_DEPTH = 500;
+/** Characters of the place that a report names. Clients may cause it. */
+const MAX_PATH = 200;
 /** In place of what a getter throws instead of returning. Nothing can send it. */
 const UNREADABLE = 0n;
 const PLAIN: ReadonlySet<unknown> = new Set([Object.prototype, null]);
@@ -20,7 +22,8 @@ export function sendable<T>(value: T, source: string): T {
     warnOnce(
       'GJALLAR_UNSENDABLE',
       `Other servers get ${source} without values that JSON cannot express, such as timers, BigInt and objects that ` +
-        `contain themselves. The first one is "${walk.dropped}". Keep only plain values there.`,
+        `contain themselves. The first one is "${walk.dropped.slice(0, MAX_PATH)}". Keep only plain values there.`,
+      source,
     );
   }
   return part as T;

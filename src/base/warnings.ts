@@ -5,10 +5,13 @@ const MAX_KINDS = 32;
 
 const given = new Set<string>();
 
-/** Emits a warning of the process once, with the page that explains it. */
-export function warnOnce(code: string, message: string, page = 'docs/compatibility.md'): void {
-  if (given.has(message)) return;
-  given.add(message);
+/**
+ * Emits a warning of the process once, with the page that explains it.
+ * @param key what it is about, if the message differs each time
+ */
+export function warnOnce(code: string, message: string, key = message, page = 'docs/compatibility.md'): void {
+  if (given.has(key)) return;
+  given.add(key);
   process.emitWarning(`${message} See ${page} of gjallar.`, { type: 'GjallarWarning', code });
 }
 
