@@ -4,8 +4,6 @@ import { seldomWarnings } from './warnings.js';
 /**
  * Owners of work that no caller waits for: timers, event handlers, and promises that run in the background. An error in one
  * of them would end the process, with all its clients. It is reported instead, and everything else goes on.
- *
- * What a listener of the application throws is not caught here: it reaches `uncaughtException`, as with stock socket.io.
  */
 
 /** A failure in the background. */
@@ -25,6 +23,16 @@ export function reportFailure(work: string, error: unknown): void {
   if (failures.hasSubscribers) return failures.publish(failure);
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   warn(Object.assign(new Error(`${work} failed: ${cause}`), { code: work }));
+}
+
+/**
+ * Raises what a listener of the application has thrown, where it cannot be thrown without harm to others. It reaches
+ * `uncaughtException`, as with stock socket.io.
+ */
+export function raise(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }
 
 /** Owns a promise. */

@@ -1,8 +1,10 @@
 import type { Server } from 'socket.io';
 import { setDefaultBus } from '../backplanes/default-bus.js';
 import type { Backplane } from '../backplanes/index.js';
+import { own } from '../base/owner.js';
 import { loadRunConfig } from '../config/load.js';
 import { answerPrimary } from '../runtime/answers.js';
+import { logFailures } from '../runtime/exceptions.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { Departure } from '../runtime/lifecycle/departure.js';
 import { sendToPrimary } from '../runtime/lifecycle/orders.js';
@@ -32,6 +34,7 @@ export async function startHostedWorker(): Promise<void> {
   const worker = await MachineWorker.join(config, version);
   const { orders, log, metrics, servers } = worker;
   holdSignals();
+  metrics.add(logFailures(log));
   warnOfLocalState(log);
   const { redisUrl, natsUrl } = config;
   onSessionAdvice((advice) => {
@@ -93,7 +96,9 @@ export async function startHostedWorker(): Promise<void> {
     health: () => worker.healthIn(departure.stateOf(true)),
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
-  void departure
-    .untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'))
-    .then(() => endApplication(servers));
+  const stopped = departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
+  own(
+    'stopping',
+    stopped.then(() => endApplication(servers)),
+  );
 }

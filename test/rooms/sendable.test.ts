@@ -40,9 +40,7 @@ test('leaves out what JSON cannot express, with one warning that names the first
   expect(sent.player).toBe(value.player);
   expect(JSON.stringify(sent)).toContain('"deep":{"list":[1,null,{"ok":true}]}');
   for (const name of ['big', 'other']) sendable({ [name]: 1n }, 'socket.data');
-  expect(emitWarning.mock.calls.map(([text]) => String(text))).toEqual([
-    expect.stringContaining('"playing"'),
-  ]);
+  expect(emitWarning.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining('"playing"')]);
   emitWarning.mockRestore();
 });
 

@@ -1,6 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
-import { own } from '../../base/owner.js';
+import { own, raise } from '../../base/owner.js';
 import { detailsOf, sendableSocket } from '../../compat/socket-io.js';
 import type { ClassicMessage } from './classic-message.js';
 
@@ -47,9 +47,7 @@ export class ClassicRequests {
       return own('describing the sockets of this worker', this.describe(adapter, request));
     }
     // A listener of the application has thrown it, such as one for `disconnect`.
-    queueMicrotask(() => {
-      throw error;
-    });
+    raise(error);
   }
 
   private async describe(adapter: AnsweringAdapter, request: Request): Promise<void> {

@@ -1,6 +1,6 @@
 import { captureRejectionSymbol, EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
-import { own, reportFailure } from '../../base/owner.js';
+import { own, owned, reportFailure } from '../../base/owner.js';
 import type { Rejections } from './rejections.js';
 
 type Channels = string | readonly string[];
@@ -8,7 +8,7 @@ type Channels = string | readonly string[];
 /** How long to wait until rejected requests are repeated, in ms. */
 const RETRY_INTERVAL_MS = 1000;
 
-/** Hands a message to the adapters: calls `emit` with what they shall get. Must not throw. */
+/** Hands a message to the adapters: calls `emit` with what they shall get. */
 export type Receiver = (channel: Buffer, bytes: Buffer, isPattern: boolean, emit: (message: unknown) => void) => void;
 
 export type RejectionListener = (error: unknown, channel: Buffer, message: unknown) => void;
@@ -41,12 +41,12 @@ export class Subscriptions extends EventEmitter {
     super({ captureRejections: true });
     // Each namespace listens.
     this.setMaxListeners(0);
-    redis.on('messageBuffer', (channel, bytes) =>
-      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message)),
-    );
-    redis.on('pmessageBuffer', (pattern, channel, bytes) =>
-      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message)),
-    );
+    const onMessage = (channel: Buffer, bytes: Buffer) =>
+      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message));
+    const onPatternMessage = (pattern: Buffer, channel: Buffer, bytes: Buffer) =>
+      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message));
+    redis.on('messageBuffer', owned('reading a message of Redis', onMessage));
+    redis.on('pmessageBuffer', owned('reading a message of Redis', onPatternMessage));
     redis.on('ready', () => this.renewNow());
     redis.on('close', () => {
       this.isRenewed = false;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { own } from '../../base/owner.js';
 import type { Config } from '../../config/options.js';
 import { GjallarError } from '../../errors.js';
 import { adminOf } from '../../http/guard.js';
@@ -84,7 +85,7 @@ async function watch(read: () => Promise<Overview>): Promise<void> {
       resolve();
     });
     const next = () => {
-      timer = setTimeout(() => void refresh(), INTERVAL_MS);
+      timer = setTimeout(() => own('reading the figures', refresh()), INTERVAL_MS);
     };
     const refresh = async () => {
       try {

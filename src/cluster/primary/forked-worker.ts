@@ -1,6 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
+import { own } from '../../base/owner.js';
 import { type Envelope, type FromPrimary, type FromWorker, type HandoverOrder, WORKER_PLACE } from '../protocol.js';
 import { closeUnconfirmed } from './handoffs.js';
 
@@ -121,11 +122,12 @@ export class ForkedWorker {
         over + (handover?.hold ?? 0) + STOP_TIMEOUT_MS,
       );
       timer.unref();
-      if (handover) void this.reported('holding').then(resolve);
-      void this.gone.then(() => {
+      if (handover) own('waiting for a worker to hand over', this.reported('holding').then(resolve));
+      const ended = this.gone.then(() => {
         clearTimeout(timer);
         resolve();
       });
+      own('waiting for a worker to end', ended);
       // A worker that is still starting has no clients, and may not read its messages yet.
       if (!this.isListening) return void process.kill('SIGKILL');
       this.send({ type: 'stop', over, handover });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Namespace } from 'socket.io';
+import { owned } from '../../base/owner.js';
 import { hasOthers } from '../../rooms/index.js';
 import type { AnnouncedMessages, AnnouncedPositions } from '../conversations/announcer.js';
 
@@ -41,7 +42,10 @@ export class DurableLinks {
     private readonly listener: Listener,
   ) {
     nsp.on(EVENT as never, this.onEvent as never);
-    this.timer = setInterval(() => this.turn(), BEAT_MS).unref();
+    this.timer = setInterval(
+      owned('announcing durable rooms', () => this.turn()),
+      BEAT_MS,
+    ).unref();
     this.turn();
   }
 
