@@ -308,10 +308,17 @@ export function busContract(
       expect(await members[0]!.io.fetchSockets()).toHaveLength(WORKERS + 1);
       let asked: Promise<unknown[]> | undefined;
       if (options.answersForTheDead) {
+        for (const { client } of pairs) client.on('late', (reply: (value: string) => void) => reply('here'));
+        guest.client.on('late', () => leaving.io.emit('asked'));
+        const heard = nextEvent(pairs[0]!.client, 'asked');
+        const answers = members[0]!.io.timeout(600_000).emitWithAck('late');
+        await heard;
         // It never answers, because it is gone before.
         leaving.io.on('sum', () => leaving.bus.close());
         asked = members[0]!.io.serverSideEmitWithAck('sum', 1, 1);
         expect(await asked).toEqual([2, 2]);
+        expect(await answers).toEqual(pairs.map(() => 'here'));
+        for (const { received } of pairs) received.length = 0;
       }
       const left = nextEvent(guest.client, 'disconnect');
       await leaving.close();
