@@ -1,4 +1,5 @@
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { openCluster, openRedis, storeOptions, watched } from '../../backplanes/redis/connection.js';
 import { CheckedStore, type EraseJob } from '../checked-store.js';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
@@ -18,7 +19,6 @@ import { readChanges } from './changes.js';
 import { messageOf } from './entry.js';
 import { withErased } from './erased.js';
 import { readError } from './errors.js';
-import { Hangs } from './hangs.js';
 import { BUCKETS, Keys } from './keys.js';
 import { readRange } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
@@ -45,16 +45,13 @@ const TIMEOUT_MS = 2000;
 /** How often a page is read whose log is replaced meanwhile. */
 const MAX_ATTEMPTS = 3;
 
-/** A client that rejects instead of waiting: an append must not arrive after its caller has stopped waiting. */
+/**
+ * The options of a client for {@link RedisHistoryStore}. It rejects instead of waiting: an append must not arrive after its
+ * caller has stopped waiting. A connection that stays silent for `timeoutMs` is closed and made again.
+ * @param timeoutMs how long Redis may take to answer, in ms. @default 2000
+ */
 export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
-  return {
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: timeoutMs,
-    connectTimeout: timeoutMs,
-    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1000),
-  };
+  return storeOptions(timeoutMs);
 }
 
 /**
@@ -69,7 +66,6 @@ export class RedisHistoryStore extends CheckedStore {
   private readonly owned: boolean;
   private readonly keys: Keys;
   private readonly appender: RedisAppender;
-  private readonly hangs: Hangs;
   private connectionError: Error | undefined;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
@@ -79,7 +75,6 @@ export class RedisHistoryStore extends CheckedStore {
     this.client = withScripts(client);
     this.owned = typeof options.redis === 'string';
     this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
-    this.hangs = new Hangs(this.client, this.keys);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 
@@ -98,7 +93,8 @@ export class RedisHistoryStore extends CheckedStore {
   /** Returns a store at once. As long as Redis cannot be reached, it rejects with `HISTORY_UNAVAILABLE`. */
   static connect(options: RedisHistoryOptions): RedisHistoryStore {
     const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
-    const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
+    const open = typeof redis === 'string' && redis.includes(',') ? openCluster : openRedis;
+    const client = typeof redis === 'string' ? open(redis, redisClientOptions(timeoutMs)) : watched(redis);
     const store = new RedisHistoryStore(client, options);
     if (typeof redis === 'string') {
       client.on('error', (error: Error) => {
@@ -123,14 +119,8 @@ export class RedisHistoryStore extends CheckedStore {
     });
   }
 
-  protected async keep(job: AppendJob): Promise<AppendResult[]> {
-    if (this.hangs.isAny) await this.hangs.pass(job.conversation);
-    try {
-      return await this.appender.append(job);
-    } catch (error) {
-      this.hangs.note(job.conversation, (error as Error).cause);
-      throw error;
-    }
+  protected keep(job: AppendJob): Promise<AppendResult[]> {
+    return this.appender.append(job);
   }
 
   protected async page(conversation: string, query: PageQuery): Promise<Page> {
@@ -178,7 +168,6 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected async end(): Promise<void> {
-    this.hangs.close();
     await this.appender.idle();
     // Not quit(): that would wait for a Redis that does not answer.
     if (this.owned) this.client.disconnect();
@@ -202,14 +191,10 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
-    if (this.hangs.isAny) await this.hangs.pass(conversation);
     const { meta, stream, seed, low, generation } = this.keys.of(conversation);
     const keys = [meta, stream, seed, low, generation];
     const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
-      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()).catch((error: unknown) => {
-        this.hangs.note(conversation, error);
-        throw error;
-      }),
+      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()),
     );
     const former = formers === '' ? [] : formers.split(',').map(parseFormer);
     return { epoch, offset, first, former, hasErased: hasErased === 1 };
