@@ -21,7 +21,7 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
-import { durableMetrics } from '../operations/metrics/durable.js';
+import { durableMetrics, lossMetrics } from '../operations/metrics/durable.js';
 import { counter } from '../operations/metrics/metric.js';
 import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
@@ -41,7 +41,7 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
-import { durableStoreHost, stateStoreHost } from './operator/stores.js';
+import { stateStoreHost } from './operator/stores.js';
 import { PlaceMover } from './placement/mover.js';
 import { Placement } from './placement/placement.js';
 
@@ -120,7 +120,7 @@ export class MachineWorker implements EngineHost {
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
-    durableStores.host = durableStoreHost(this);
+    durableStores.host = this;
     stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     // The cluster module ends this process right after the event.
     cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
@@ -228,6 +228,7 @@ export class MachineWorker implements EngineHost {
       ...recoveryMetrics(backplanes),
       ...stateMetrics(),
       ...durableMetrics(),
+      ...lossMetrics(),
     ]);
     this.metrics.add(placementMetrics(() => this.placementFigures));
   }

@@ -105,20 +105,20 @@ describe('Redis', () => {
       expect(await client.xlen(log)).toBeLessThanOrEqual(101);
     });
 
-    test('creates nothing for readers but a seed per bucket', async () => {
+    test('creates nothing for readers but a hash per bucket', async () => {
       for (let n = 0; n < 300; n++) {
         await store.head(`unknown ${n}`);
         await store.read(`unknown ${n}`, { after: 0, limit: 10 });
       }
       const keys = await client.keys('*unknown*');
       expect(keys).toEqual([]);
-      expect((await client.keys('*seed')).length).toBeLessThanOrEqual(BUCKETS);
-      // A seed may not outlive a conversation that got its epoch from it.
-      const { seed, meta } = new Keys('gjallar:').of('unknown 1');
+      expect((await client.keys('*begun')).length).toBeLessThanOrEqual(BUCKETS);
+      // It may not outlive a conversation that got its epoch from it.
+      const { begun, meta } = new Keys('gjallar:').of('unknown 1');
       const { epoch } = await store.head('unknown 1');
       expect(await store.append('unknown 1', [say('x')])).toEqual([{ epoch, offset: 1 }]);
-      expect(await client.pttl(seed)).toBeLessThanOrEqual(await client.pttl(meta));
-      await client.del(seed, meta);
+      expect(await client.pttl(begun)).toBeLessThanOrEqual(await client.pttl(meta));
+      await client.del(begun, meta);
       expect((await store.head('unknown 1')).epoch).not.toBe(epoch);
     });
 

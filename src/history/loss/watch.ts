@@ -1,3 +1,4 @@
+import { type LossFigures, lossyStores } from '../../rooms/stores.js';
 import type { OutageReports } from '../outage.js';
 import type { Finding } from './continuation.js';
 import { type LossNotice, type LossNotices, NOTICE_MS } from './notices.js';
@@ -12,8 +13,6 @@ export interface LossWatchOptions {
   name: string;
   notices: LossNotices;
   reports: OutageReports;
-  /** Whether the store has lost what it had confirmed since the last call. */
-  hasLost?(): Promise<boolean>;
 }
 
 /**
@@ -37,8 +36,14 @@ export class LossWatch {
 
   constructor(private readonly options: LossWatchOptions) {
     this.problem = `${options.name} has lost messages that it had confirmed`;
+    lossyStores.add(this);
     this.timer = setInterval(() => void this.look(), INTERVAL_MS).unref();
     void this.look();
+  }
+
+  get figures(): LossFigures {
+    const { continued = 0, uncertain = 0, lost = 0 } = Object.fromEntries(this.results);
+    return { up: 1, losses: this.found, continued, uncertain, lost };
   }
 
   /** A loss was found. */
@@ -69,7 +74,7 @@ export class LossWatch {
     this.take(notice, now);
   }
 
-  /** Looks for a loss, and for what other workers have found. */
+  /** Looks for what other workers have found. */
   async look(now = Date.now()): Promise<void> {
     if (!this.isLooking) {
       this.isLooking = true;
@@ -81,13 +86,13 @@ export class LossWatch {
   }
 
   private async ask(now: number): Promise<void> {
-    if (await this.options.hasLost?.()) this.report(now);
     const notice = await this.options.notices.read();
     if (notice && notice.at > (this.known?.at ?? 0)) this.take(notice, now);
   }
 
   close(): void {
     clearInterval(this.timer);
+    lossyStores.remove(this);
     this.options.reports.problems.delete(this.problem);
   }
 

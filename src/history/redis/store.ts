@@ -4,6 +4,7 @@ import { CheckedStore, type EraseJob } from '../checked-store.js';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
 import type { AppendJob } from '../input.js';
+import { type LossNotices, RedisLossNotices } from '../loss/notices.js';
 import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
@@ -13,9 +14,11 @@ import {
   type HistoryLimits,
   type Page,
   type PageQuery,
+  type StoreEvents,
 } from '../store.js';
 import { RedisAppender } from './append.js';
 import { readChanges } from './changes.js';
+import { ConnectionWatch } from './connection-watch.js';
 import { messageOf } from './entry.js';
 import { withErased } from './erased.js';
 import { readError } from './errors.js';
@@ -58,15 +61,17 @@ export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
  * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
  *
  * Messages are as safe as Redis keeps them. Set `appendonly yes`: without it a restart loses the messages since the last
- * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history, and `maxmemory-policy
- * noeviction`, with which Redis rejects appends when it is full.
+ * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history. `maxmemory-policy noeviction`
+ * is required: with it, Redis rejects appends when it is full. With another one it removes messages, which is told as a
+ * problem.
  */
 export class RedisHistoryStore extends CheckedStore {
   private readonly client: (Redis | Cluster) & Scripts;
   private readonly owned: boolean;
   private readonly keys: Keys;
   private readonly appender: RedisAppender;
-  private connectionError: Error | undefined;
+  private readonly watch: ConnectionWatch;
+  readonly lossNotices: LossNotices;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
     super(options);
@@ -74,7 +79,10 @@ export class RedisHistoryStore extends CheckedStore {
     const { maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
     this.client = withScripts(client);
     this.owned = typeof options.redis === 'string';
-    this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
+    const { keyPrefix = 'gjallar:' } = options;
+    this.keys = new Keys(keyPrefix);
+    this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
+    this.watch = new ConnectionWatch(client);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 
@@ -90,37 +98,41 @@ export class RedisHistoryStore extends CheckedStore {
     }
   }
 
-  /** Returns a store at once. As long as Redis cannot be reached, it rejects with `HISTORY_UNAVAILABLE`. */
+  /**
+   * Returns a store at once, which connects by itself. As long as Redis cannot be reached, it rejects with
+   * `HISTORY_UNAVAILABLE`.
+   */
   static connect(options: RedisHistoryOptions): RedisHistoryStore {
     const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
     const open = typeof redis === 'string' && redis.includes(',') ? openCluster : openRedis;
     const client = typeof redis === 'string' ? open(redis, redisClientOptions(timeoutMs)) : watched(redis);
-    const store = new RedisHistoryStore(client, options);
-    if (typeof redis === 'string') {
-      client.on('error', (error: Error) => {
-        store.connectionError = error;
-        onError(error);
-      });
-    }
-    return store;
+    if (typeof redis === 'string') client.on('error', onError);
+    return new RedisHistoryStore(client, options);
   }
 
-  /** Why there is no connection: a call fails with an error that does not say so. Only with a URL. */
-  get whyDown(): Error | undefined {
-    return this.client.status === 'ready' ? undefined : this.connectionError;
+  get isReady(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  listen(events: StoreEvents): void {
+    this.watch.listen(events);
   }
 
   /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */
   ready(signal?: AbortSignal): Promise<void> {
-    if (this.client.status === 'ready') return Promise.resolve();
+    if (this.isReady) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.client.once('ready', resolve);
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
   }
 
-  protected keep(job: AppendJob): Promise<AppendResult[]> {
-    return this.appender.append(job);
+  protected async keep(job: AppendJob): Promise<AppendResult[]> {
+    try {
+      return await this.appender.append(job);
+    } catch (error) {
+      throw this.explained(error as HistoryError);
+    }
   }
 
   protected async page(conversation: string, query: PageQuery): Promise<Page> {
@@ -148,9 +160,9 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected blank({ conversation, epoch, offsets }: EraseJob): Promise<number> {
-    const { meta, stream, seed, low, generation } = this.keys.of(conversation);
+    const { meta, stream, begun, low } = this.keys.of(conversation);
     const args = [conversation, freshEpoch(), epoch, ...offsets];
-    return this.ask(() => this.client.gjallarErase(5, meta, stream, seed, low, generation, ...args));
+    return this.ask(() => this.client.gjallarErase(4, meta, stream, begun, low, ...args));
   }
 
   protected async removeOld(now: number): Promise<number> {
@@ -169,6 +181,7 @@ export class RedisHistoryStore extends CheckedStore {
 
   protected async end(): Promise<void> {
     await this.appender.idle();
+    this.watch.close();
     // Not quit(): that would wait for a Redis that does not answer.
     if (this.owned) this.client.disconnect();
   }
@@ -191,8 +204,8 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
-    const { meta, stream, seed, low, generation } = this.keys.of(conversation);
-    const keys = [meta, stream, seed, low, generation];
+    const { meta, stream, begun, low } = this.keys.of(conversation);
+    const keys = [meta, stream, begun, low];
     const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
       this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()),
     );
@@ -205,8 +218,14 @@ export class RedisHistoryStore extends CheckedStore {
     try {
       return await command();
     } catch (error) {
-      throw readError(error);
+      throw this.explained(readError(error));
     }
+  }
+
+  /** Without a connection, ioredis does not say why. */
+  private explained(error: HistoryError): HistoryError {
+    const isDown = error.code === 'HISTORY_UNAVAILABLE' && !this.isReady;
+    return isDown ? new HistoryError('HISTORY_UNAVAILABLE', this.watch.reason) : error;
   }
 }
 
