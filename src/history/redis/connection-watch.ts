@@ -3,7 +3,7 @@ import { reasonOf } from '../../backplanes/redis-cause.js';
 import { reasonFor } from '../../backplanes/redis-greeting.js';
 import type { StoreEvents } from '../store.js';
 
-/** How long a connection may be away before that is told, in ms. One that breaks returns at once, unless Redis is down. */
+/** How long a connection may be down before that is told, in ms. One that breaks returns at once, unless Redis is down. */
 const GRACE_MS = 2000;
 /** How often Redis is asked again while its settings put messages at risk, in ms. */
 const RECHECK_MS = 10_000;
