@@ -8,6 +8,7 @@ import type { Backplane } from '../../src/backplanes/backplane.js';
 import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
 import { type DurableRooms, durableRooms, type HistoryStore, RedisHistoryStore } from '../../src/history/index.js';
+import { hasRemedy } from '../../src/operations/overview/remedies.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
 import { durableStores, lossyStores } from '../../src/rooms/stores.js';
 import { joinMesh } from '../recovery/support/recovering.js';
@@ -144,6 +145,21 @@ test('messages that are kept while only the backplane is down reach all members 
   await until(() => received.length === 4);
   expect(received.map(([, value]) => value)).toEqual([0, 1, 2, 3]);
 }, 60_000);
+
+test('a Redis that may remove messages is a problem until its policy is changed', async () => {
+  const operator = new Redis(redis.url);
+  ends.push(() => operator.disconnect());
+  await operator.config('SET', 'maxmemory', '100mb');
+  await operator.config('SET', 'maxmemory-policy', 'volatile-lru');
+  await durableOn(await startAlone(), storeAt(redis.port));
+  const problem = 'Redis removes messages when its memory is full (maxmemory-policy volatile-lru)';
+  await until(() => problems.has(problem));
+  expect(hasRemedy(problem)).toBe(true);
+  await operator.config('SET', 'maxmemory-policy', 'noeviction');
+  await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until(() => problems.size === 0);
+  expect(lines).toEqual([problem, `over: ${problem}`]);
+});
 
 describe('messages that are lost from the store of durable rooms', () => {
   const lossesSoFar = () => lossyStores.figures()?.losses ?? 0;

@@ -5,7 +5,7 @@ import type { RevocationStore } from '../../accounts/revocation-store.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
-import { StoreHealth } from '../../history/health.js';
+import { StoreHealth } from '../../history/loss/store-health.js';
 import type { LossWatch } from '../../history/loss/watch.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
 import type { OutageReports } from '../../history/outage.js';

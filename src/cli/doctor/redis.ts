@@ -62,7 +62,7 @@ function settings(name: string, info: string | undefined, { historyTtl, historyS
     );
   } else if (value('maxmemory_policy') !== 'noeviction') {
     const policy = value('maxmemory_policy');
-    findings.push(warn(`${name} drops keys when it is full (${policy}). Set maxmemory-policy noeviction.`));
+    findings.push(fail(`${name} removes messages when it is full (${policy}). Set maxmemory-policy noeviction.`));
   }
   return findings;
 }

@@ -1,5 +1,5 @@
 import { type DurableFigures, durableStores } from '../../rooms/stores.js';
-import { StoreHealth } from '../health.js';
+import { StoreHealth } from '../loss/store-health.js';
 import { MeasuredHistory } from '../metrics.js';
 import type { OutageReports } from '../outage.js';
 import { RedisHistoryStore } from '../redis/store.js';

@@ -43,14 +43,14 @@ end
 -- was removed never gets the same epoch again. The hash lives no longer than any conversation. Without it, the seed is
 -- another one.
 local function epoch_from(begun, fresh, run, line, conversation)
-  local seed = redis.call('HGET', begun, '')
+  local noted = redis.call('HMGET', begun, '', conversation)
+  local seed, mark = noted[1], noted[2] or ''
   if not seed then
     -- Where nothing can be written, as on a replica, the seed is empty: readers agree without it too.
     local written = redis.pcall('HSET', begun, '', fresh)
     seed = type(written) == 'table' and written.err and '' or fresh
     if seed ~= '' then redis.call('PEXPIRE', begun, 604800000) end
   end
-  local mark = redis.call('HGET', begun, conversation) or ''
   return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. line .. ' ' .. mark .. ' ' .. conversation), 1, 18)
 end
 

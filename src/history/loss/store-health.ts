@@ -1,9 +1,9 @@
-import { HistoryError } from './errors.js';
-import { MemoryLossNotices } from './loss/notices.js';
-import { LossWatch } from './loss/watch.js';
-import type { OutageReports } from './outage.js';
-import { HistoryOutages } from './outages.js';
-import type { HistoryStore } from './store.js';
+import { HistoryError } from '../errors.js';
+import type { OutageReports } from '../outage.js';
+import { HistoryOutages } from '../outages.js';
+import type { HistoryStore } from '../store.js';
+import { MemoryLossNotices } from './notices.js';
+import { LossWatch } from './watch.js';
 
 /** Tells the operator what a store cannot do, has lost, or may lose. */
 export class StoreHealth {
