@@ -18,7 +18,11 @@ export class ConnectionWatch {
   private risk: string | undefined;
   private readonly handlers: [event: string, handler: (error: Error) => void][];
 
-  constructor(private readonly client: Redis | Cluster) {
+  /** @param url names the nodes of a cluster */
+  constructor(
+    private readonly client: Redis | Cluster,
+    private readonly url: string | undefined,
+  ) {
     this.handlers = [
       ['error', (error) => void this.onError(error)],
       ['close', () => this.onClose()],
@@ -44,7 +48,8 @@ export class ConnectionWatch {
   }
 
   private async onError(error: Error): Promise<void> {
-    const reason = this.client instanceof Cluster ? reasonOf(error) : await reasonFor(this.client, error);
+    const isNameless = this.client instanceof Cluster && this.url === undefined;
+    const reason = isNameless ? reasonOf(error) : await reasonFor(this.client, error, this.url);
     this.reason = new Error(reason, { cause: error });
   }
 
