@@ -22,7 +22,7 @@ async function startWorkers(flushMs: number): Promise<[TestNode, TestNode]> {
         const early = ownWindow().share(flush);
         let hold: (() => void) | undefined;
         return () => {
-          if (nodes[index]) hold ??= nodes[index].engine.outbox.share(flush);
+          hold ??= nodes[index]?.engine.outbox.share(flush);
           (hold ?? early)();
         };
       },

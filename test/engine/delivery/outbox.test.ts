@@ -98,21 +98,23 @@ test('a message to one client leaves after what another sender was given before 
 });
 
 test('the response to a poll leaves after what another sender was given before it', async () => {
-  let isSent = false;
+  const sent: string[] = [];
   const { clock, url, opened, hold } = await startHolding(() => {
-    isSent = true;
+    sent.push('a frame');
   });
   const client = await openPolling(url);
   const session = await opened;
   const isWaiting = eventOf(session.transport as never, 'headers');
-  const poll = client.poll();
+  const poll = client.poll().then(([, body]) => sent.push(body));
   hold();
   session.send('reply');
   await isWaiting;
-  expect(isSent).toBe(false);
+  // A rejection does not wait. What was sent before it has arrived.
+  expect((await fetch(`${client.url}0`)).status).toBe(400);
+  expect(sent).toEqual([]);
   clock.advance(0);
-  expect(await poll).toEqual([200, '4reply']);
-  expect(isSent).toBe(true);
+  await poll;
+  expect(sent).toEqual(['a frame', '4reply']);
 });
 
 test('what misses the next flush of held messages may wait for the flush after it', () => {
