@@ -71,88 +71,12 @@ export function othersOf(adapter: ClusterAdapterWithHeartbeat): Iterable<string>
 
 /** The acknowledgement of a broadcast is not waited for any more. */
 export function forgetAcknowledgement(socket: Socket | undefined, { id }: BroadcastPacket): void {
-  if (socket && id !== undefined) (socket as unknown as AnsweringSocket).acks.delete(id);
+  if (socket && id !== undefined) (socket as unknown as { acks: Map<number, unknown> }).acks.delete(id);
 }
 
-interface AnsweringSocket {
-  /** Acknowledgements that the server waits for. */
-  readonly acks: Map<number, unknown>;
-  /** Creates the function that answers an event of the client. */
-  ack(id: number): (...values: unknown[]) => void;
-}
-
-/** Counts what has begun and not ended, by what it belongs to. */
-class Unfinished {
-  private readonly counts = new WeakMap<object, number>();
-
-  /** @returns what ends it. Further calls have no effect. */
-  begin(owner: object): () => void {
-    const add = (change: number) => this.counts.set(owner, (this.counts.get(owner) ?? 0) + change);
-    let isOver = false;
-    add(1);
-    return () => {
-      if (!isOver) add(-1);
-      isOver = true;
-    };
-  }
-
-  has(owner: object): boolean {
-    return (this.counts.get(owner) ?? 0) > 0;
-  }
-}
-
-/** Events that wait for their answer, by socket. */
-const unanswered = new Unfinished();
-
-/** Counts the events of a socket that wait for their answer. */
-export function countAnswers(socket: Socket): void {
-  const answering = socket as unknown as AnsweringSocket;
-  const { ack } = answering;
-  answering.ack = (id) => {
-    const answer = ack.call(answering, id);
-    const end = unanswered.begin(socket);
-    return (...values) => {
-      end();
-      answer(...values);
-    };
-  };
-}
-
-/**
- * Whether an exchange with a client has begun and not ended: one of the two waits for an acknowledgement, or the server
- * for the attachments of a packet.
- */
-export function isMidExchange(socket: Socket): boolean {
-  const { acks } = socket as unknown as AnsweringSocket;
-  return acks.size > 0 || unanswered.has(socket) || Boolean(clientOf(socket).decoder.reconstructor);
-}
-
-/** The steps in which socket.io connects a client to a namespace. */
-interface ConnectingSteps {
-  /** Looks the session of a returning client up, and then begins with the middlewares. */
-  _add(client: { conn: object }, auth: object, ...values: unknown[]): Promise<void>;
-  /** Calls `done` after the middlewares. The client is connected, or rejected, in the next tick. */
-  run(socket: { conn: object }, done: (error: unknown) => void): void;
-}
-
-/** Such steps, by session. */
-const connecting = new Unfinished();
-
-/** Counts the clients that connect to a namespace from now on. */
-export function countConnecting(nsp: Namespace): void {
-  const steps = nsp as unknown as ConnectingSteps;
-  const { _add, run } = steps;
-  steps._add = async (client, auth, ...values) => {
-    const end = connecting.begin(client.conn);
-    await _add.call(nsp, client, auth, ...values).finally(end);
-  };
-  steps.run = (socket, done) => {
-    const end = connecting.begin(socket.conn);
-    run.call(nsp, socket, (error) => {
-      done(error);
-      process.nextTick(end);
-    });
-  };
+/** The step in which socket.io looks the session of a returning client up, and begins with the middlewares. */
+interface ConnectingStep {
+  _add(client: object, auth: object, ...values: unknown[]): Promise<void>;
 }
 
 /**
@@ -160,33 +84,13 @@ export function countConnecting(nsp: Namespace): void {
  * sessions.
  */
 export function completeOffsets(nsp: Namespace, offset: string): void {
-  const steps = nsp as unknown as ConnectingSteps;
+  const steps = nsp as unknown as ConnectingStep;
   const { _add } = steps;
   steps._add = (client, auth, ...values) => {
     const { pid, offset: named } = auth as { pid?: unknown; offset?: unknown };
     const lacksOffset = typeof pid === 'string' && named === undefined;
     return _add.call(nsp, client, lacksOffset ? { ...auth, offset } : auth, ...values);
   };
-}
-
-/** Whether a client waits for the answer to a CONNECT packet, to a namespace whose clients are counted. */
-export function isConnecting(session: object): boolean {
-  return connecting.has(session);
-}
-
-interface ClientParts {
-  readonly nsps: ReadonlyMap<string, Socket>;
-  /** `reconstructor` is set while attachments are missing. */
-  readonly decoder: { readonly reconstructor?: unknown };
-}
-
-function clientOf(socket: Socket): ClientParts {
-  return socket.client as unknown as ClientParts;
-}
-
-/** The sockets of the same client, by namespace. */
-export function socketsOfClient(socket: Socket): ReadonlyMap<string, Socket> {
-  return clientOf(socket).nsps;
 }
 
 /**

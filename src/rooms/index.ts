@@ -13,7 +13,7 @@
  *   local-adapter.ts       the adapter of a server without other workers
  *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
  *   lost-state.ts          warns of adapters that cannot recover connections
- *   cluster/               counts and lists of sockets that do not wait for a worker that is stuck
+ *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   state-figures.ts       what the metrics report about state rooms
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
@@ -24,7 +24,7 @@ export {
   fetchReachableSockets,
   type ReachableSockets,
   type SocketCount,
-} from './cluster/sockets.js';
+} from './cluster-sockets.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 export { hasOthers, LocalAdapter } from './local-adapter.js';
 export { withoutLostState } from './lost-state.js';

@@ -17,7 +17,7 @@ import { windowOf } from '../server/server-window.js';
 import { onSessionAdvice } from '../server/session-advice.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
-import { explainAdminPort, warnOfLocalState } from './warnings.js';
+import { explainAdminPort, warnOfMemoryStore } from './warnings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
@@ -35,7 +35,6 @@ export async function startHostedWorker(): Promise<void> {
   const { orders, log, metrics, servers } = worker;
   holdSignals();
   metrics.add(logFailures(log));
-  warnOfLocalState(log);
   const { redisUrl, natsUrl } = config;
   onSessionAdvice((advice) => {
     if (!redisUrl && !natsUrl) log.warn(advice);
@@ -79,6 +78,8 @@ export async function startHostedWorker(): Promise<void> {
   const started = (isOnPort: boolean) => {
     if (isStarted) return;
     isStarted = true;
+    // By now, the application has loaded its packages.
+    warnOfMemoryStore(log);
     departure.listening();
     sendToPrimary({ type: 'listening', isOnPort });
     setTimeout(() => {
@@ -96,7 +97,7 @@ export async function startHostedWorker(): Promise<void> {
     health: () => worker.healthIn(departure.stateOf(true)),
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
-  const stopped = departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
+  const stopped = departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   own(
     'stopping',
     stopped.then(() => endApplication(servers)),

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
+import { fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import type { Pair } from '../rooms/support/clients.js';
 import type { TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';

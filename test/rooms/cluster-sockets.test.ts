@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { alone } from '../../src/backplanes/alone.js';
-import { listServers, serverSideEmitTo } from '../../src/rooms/cluster/servers.js';
-import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
@@ -67,24 +66,6 @@ test('a server alone gets no answers of other servers, and none of clients that 
     expect((staying!.socket as unknown as { acks: Map<number, unknown> }).acks.size).toBe(0);
   } finally {
     disconnectAll();
-    await node.close();
-  }
-});
-
-test('serverSideEmitTo rejects what servers would take for something else', async () => {
-  const node = await startNode(alone);
-  try {
-    const [own] = (await listServers(node.io)).servers;
-    const heard: unknown[] = [];
-    node.io.on('connection', (value) => heard.push(value));
-    node.io.on('hint', (value) => heard.push(value));
-    for (const event of ['connect', 'connection', 'new_namespace']) {
-      expect(() => serverSideEmitTo(node.io, own!, event, 1)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }));
-    }
-    expect(() => serverSideEmitTo(node.io, own!, 'hint', () => {})).toThrow('serverSideEmit()');
-    serverSideEmitTo(node.io, own!, 'hint', 2);
-    expect(heard).toEqual([2]);
-  } finally {
     await node.close();
   }
 });
