@@ -18,6 +18,7 @@
  * ```
  */
 import './compat/uws/environment.js';
+import * as stock from 'socket.io';
 import type { Engine } from './engine/engine.js';
 import {
   type AdapterClass,
@@ -36,7 +37,8 @@ export type {
   RemoteSocket,
   ServerOptions,
 } from 'socket.io';
-export { Namespace, Socket } from 'socket.io';
+export import Namespace = stock.Namespace;
+export import Socket = stock.Socket;
 export type {
   AcknowledgedEvents,
   ChatMessage,

@@ -44,12 +44,11 @@ const layers: Record<string, readonly string[]> = {
   presence: [],
   state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
-  telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
-  history: ['backplanes', 'compat', 'errors', 'operations', 'rooms', 'telemetry'],
+  history: ['backplanes', 'compat', 'errors', 'operations', 'rooms'],
   plain: ['accounts', 'engine', 'errors', 'http'],
-  api: ['package', 'accounts', 'engine', 'errors', 'http', 'telemetry'],
+  api: ['package', 'accounts', 'engine', 'errors', 'http'],
   chat: [
     ...[
       'accounts',
@@ -67,7 +66,6 @@ const layers: Record<string, readonly string[]> = {
     ],
     'runtime',
     'state',
-    'telemetry',
   ],
   cli: [
     ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'runtime'],
