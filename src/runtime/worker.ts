@@ -1,7 +1,6 @@
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
-import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import { stateStores } from '../rooms/stores.js';
@@ -23,7 +22,6 @@ export async function runWorker(config: Config, version: string, application: Ap
   const worker = await MachineWorker.join(config, version);
   const { mesh, orders, log, metrics, problems } = worker;
   metrics.add(surviveExceptions(log));
-  metrics.add(certificateMetrics(config.tlsCert ? new CertificateWatch(config.tlsCert, worker) : undefined));
   const { app, secure, engine } = buildEngine(config);
   const io = await buildServer(worker, engine);
   const failed = (reason: string) => sendToPrimary({ type: 'failed', reason });
@@ -76,7 +74,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   departure.listening();
   sendToPrimary({ type: 'listening', isOnPort: true });
 
-  await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
+  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   running.stop();
   await stateStores.flushed(MAX_STORE_MS);
   await io.close();

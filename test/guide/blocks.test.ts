@@ -32,7 +32,8 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/deploy-your-application.md': { node: 'test/guide/commands.test.ts' },
   'docs/guide/compare.md': {
     'npm install': 'test/guide/compare.test.ts',
-    'npx gjallar record': 'test/guide/compare.test.ts',
+    '// steps.mjs': 'test/guide/compare.test.ts',
+    'npx gjallar compare server.js --driver': 'test/guide/compare.test.ts',
   },
   'docs/guide/several-workers.md': { '': 'test/guide/several-workers.test.ts' },
   'docs/guide/testing.md': { '': 'test/guide/testing.test.ts' },
@@ -42,7 +43,6 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/emitter.md': { '': 'test/emitter/emitter.test.ts' },
   'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },
   'docs/guide/proxies.md': { '': 'test/guide/proxies.test.ts' },
-  'docs/guide/placement.md': { 'npx gjallar doctor': 'test/guide/placement.test.ts' },
 };
 
 const REASON = /Not executed by a test, because \w/;

@@ -159,7 +159,8 @@ test('a Redis that is full, read-only or has another password is told by its nam
   expect(Object.keys(third)).toEqual(Object.keys(readOnly));
   await again.room.stored();
   expect(await storedIn(redis.url)).toEqual({ before: '1', ...third });
-  await until(() => told.at(-1)!.startsWith('-'));
+  await until(() => !told.at(-1)!.startsWith('+'));
+  expect(dropped).toMatchObject([{ rooms: 1, room: 'quotes', changes: 21 }]);
   told = [];
 
   await ask(['CONFIG', 'SET', 'requirepass', 'secret'], ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
