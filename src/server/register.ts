@@ -4,10 +4,10 @@
  */
 import '../compat/uws/environment.js';
 import Module from 'node:module';
+import { warnOnce } from '../base/warnings.js';
 import { methodsOf, missingInServer } from '../compat/socket-io-server.js';
 import { copyOf, versionProblem } from '../compat/socket-io-version.js';
 import { install } from './install.js';
-import { warnOnce } from './warn.js';
 
 type Load = (this: unknown, request: string, ...rest: unknown[]) => unknown;
 

@@ -4,7 +4,8 @@ import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-soc
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/clients.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
-import { until } from '../support/redis.js';
+import { until } from '../support/until.js';
+import { answersContract } from './answers.contract.js';
 
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {
@@ -220,13 +221,19 @@ export function busContract(
         client.on('ask', (value: unknown, reply: (answer: unknown) => void) => reply({ index, value }));
       }
       const value = Buffer.from([1, 2, 3]);
-      const answers = (await members[1]!.io.timeout(2000).emitWithAck('ask', value)) as { index: number }[];
+      const answers = (await members[1]!.io.timeout(20_000).emitWithAck('ask', value)) as { index: number }[];
       expect(answers.sort((a, b) => a.index - b.index)).toEqual([0, 1, 2].map((index) => ({ index, value })));
 
       const [remote] = await members[0]!.io.in(pairs[2]!.socket.id).fetchSockets();
-      const answer = await (remote as unknown as Remote).timeout(2000).emitWithAck('ask', 'one');
+      const answer = await (remote as unknown as Remote).timeout(20_000).emitWithAck('ask', 'one');
       expect(answer).toEqual({ index: 2, value: 'one' });
     });
+
+    answersContract(
+      name === 'redis',
+      () => members,
+      () => pairs,
+    );
 
     test('namespaces that are made when somebody comes are joined too', async () => {
       const namespace = '/dynamic-7';
@@ -264,10 +271,17 @@ export function busContract(
       expect(await members[0]!.io.fetchSockets()).toHaveLength(WORKERS + 1);
       let asked: Promise<unknown[]> | undefined;
       if (options.answersForTheDead) {
+        for (const { client } of pairs) client.on('late', (reply: (value: string) => void) => reply('here'));
+        guest.client.on('late', () => leaving.io.emit('asked'));
+        const heard = nextEvent(pairs[0]!.client, 'asked');
+        const answers = members[0]!.io.timeout(600_000).emitWithAck('late');
+        await heard;
         // It never answers, because it is gone before.
         leaving.io.on('sum', () => leaving.bus.close());
         asked = members[0]!.io.serverSideEmitWithAck('sum', 1, 1);
         expect(await asked).toEqual([2, 2]);
+        expect(await answers).toEqual(pairs.map(() => 'here'));
+        for (const { received } of pairs) received.length = 0;
       }
       const left = nextEvent(guest.client, 'disconnect');
       await leaving.close();

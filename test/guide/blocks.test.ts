@@ -5,8 +5,7 @@ import { root } from '../server/support/package.js';
 import { blocksOf } from './support/blocks.js';
 
 /**
- * What executes the blocks of the pages, by the page and the beginning of a block; '' stands for all blocks of a page. The
- * other blocks are listed in docs/internals/unexecuted-blocks.md with the reason.
+ * What executes the blocks of the pages, by the page and the beginning of a block; '' stands for all blocks of a page.
  */
 const executed: Record<string, Record<string, string>> = {
   'README.md': {
@@ -45,8 +44,6 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/proxies.md': { '': 'test/guide/proxies.test.ts' },
 };
 
-const REASON = /Not executed by a test, because \w/;
-const listed = readFileSync(join(root, 'docs/internals/unexecuted-blocks.md'), 'utf8');
 const pages = [
   'README.md',
   'docs/run.md',
@@ -56,16 +53,6 @@ const pages = [
 
 describe.each(pages)('the blocks of %s', (page) => {
   const known = Object.entries(executed[page] ?? {});
-
-  test('are executed, or listed with the reason', () => {
-    const open = blocksOf(page).filter(
-      ({ first, section }) =>
-        !known.some(([start]) => first.startsWith(start)) &&
-        !listed.includes(`| ${page} | \`${first}\` |`) &&
-        !REASON.test(section.replace(/\s+/g, ' ')),
-    );
-    expect(open.map(({ first }) => first)).toEqual([]);
-  });
 
   test('are there, and what executes them names the page', () => {
     const firsts = blocksOf(page).map(({ first }) => first);
@@ -80,11 +67,4 @@ describe.each(pages)('the blocks of %s', (page) => {
       }
     }
   });
-});
-
-test('the list of blocks that no test executes has only such blocks', () => {
-  const rows = [...listed.matchAll(/^\| (\S+\.md) \| `(.+)` \| (\w.+) \|$/gm)];
-  expect(rows.length).toBeGreaterThan(5);
-  const gone = rows.filter(([, page, first]) => !blocksOf(page!).some((block) => block.first === first));
-  expect(gone.map(([row]) => row)).toEqual([]);
 });

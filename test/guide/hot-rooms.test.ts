@@ -129,7 +129,7 @@ describe('the clients of a room on one machine', () => {
     await Promise.all(clients.map(upgraded));
     expect(await countsOf('polled')).toEqual([10, 10, 5]);
     await expectToHear(clients);
-  }, 60_000);
+  });
 
   test('clients on polling stay on the first worker, and clients without a key count nowhere', async () => {
     const owner = await pidFor('still');
@@ -138,7 +138,7 @@ describe('the clients of a room on one machine', () => {
     const without = Array.from({ length: 2 * PLACE_MAX }, () => connect(proxy.url, webSocket));
     expect((await tally(without)).size).toBe(1);
     expect(await countsOf('')).toEqual([]);
-  }, 60_000);
+  });
 });
 
 test('the members on a machine that is gone come to the other one: the first of their room, or the second', async () => {
@@ -167,4 +167,4 @@ test('the members on a machine that is gone come to the other one: the first of 
   } finally {
     await stop();
   }
-}, 60_000);
+});

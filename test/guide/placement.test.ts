@@ -36,7 +36,7 @@ afterEach(disconnectAll);
 afterAll(async () => {
   for (const proxy of running.values()) await proxy.stop();
   await stopAll();
-}, 60_000);
+});
 
 if (!proxies.envoy) console.warn('Envoy cannot be had here: its configuration is not tested.');
 

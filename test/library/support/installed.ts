@@ -31,7 +31,7 @@ export class InstalledPackage {
 
   /** Runs a program to its end. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-    const options = { cwd: this.folder, env: { ...cleanEnvironment(), ...env }, timeout: 20_000 };
+    const options = { cwd: this.folder, env: { ...cleanEnvironment(), ...env }, timeout: 60_000 };
     return new Promise((resolve) => {
       execFile(process.execPath, args, options, (failure, out, error) =>
         resolve({ code: Number(failure?.code ?? 0), out, error }),
