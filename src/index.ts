@@ -18,14 +18,10 @@
  * ```
  */
 import './compat/uws/environment.js';
+import { defaultBus } from './backplanes/default-bus.js';
+import { withoutLostState } from './backplanes/lost-state.js';
 import type { Engine } from './engine/engine.js';
-import {
-  type AdapterClass,
-  type AdapterFactory,
-  defaultBus,
-  withNativeRooms,
-  withoutLostState,
-} from './rooms/index.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/index.js';
 
 export type {
   BroadcastOperator,

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type DurableMessage, DurableRooms as Helper } from '../../public/gjallar-client.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
 import { type DurableRooms, durableRooms, type HistoryStore, RedisHistoryStore } from '../../src/history/index.js';
 import { hasRemedy } from '../../src/operations/overview/remedies.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { durableStores, lossyStores } from '../../src/rooms/stores.js';
 import { joinMesh } from '../recovery/support/recovering.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
@@ -56,7 +56,7 @@ async function durableOn(node: TestNode, store: HistoryStore): Promise<DurableRo
 }
 
 async function startAlone(): Promise<TestNode> {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   ends.push(() => node.close());
   return node;
 }
@@ -218,7 +218,7 @@ describe('messages that are lost from the store of durable rooms', () => {
     const copy = `${dataDir}-copy`;
     ends.push(() => Promise.all([dataDir, copy].map((folder) => rm(folder, { recursive: true, force: true }))));
     const using = async (work: (durable: DurableRooms) => Promise<unknown>) => {
-      const node = await startNode(inMemory);
+      const node = await startNode(alone);
       const durable = await durableRooms(node.io, { rooms, dataDir });
       await work(durable);
       await durable.close();
@@ -239,7 +239,7 @@ describe('messages that are lost from the store of durable rooms', () => {
 });
 
 describe.each<[what: string, start: () => Promise<TestNode[]>]>([
-  ['alone', async () => [await startNode(inMemory, recovering)]],
+  ['alone', async () => [await startNode(alone, recovering)]],
   [
     'with others',
     async () => {

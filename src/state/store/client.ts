@@ -3,6 +3,7 @@ import { connectOnce, openCluster, openRedis } from '../../backplanes/redis/conn
 import { isClusterNode } from '../../backplanes/redis/topology.js';
 import { reasonOf } from '../../backplanes/redis-cause.js';
 import { reasonFor } from '../../backplanes/redis-greeting.js';
+import { owned } from '../../base/owner.js';
 
 /** How often Redis is asked what it is, if it did not say, in ms. */
 const RETRY_MS = 1000;
@@ -29,10 +30,11 @@ export function connectStore(url: string, events: ClientEvents): () => void {
     if (isClosed) return;
     if (isCluster === undefined) {
       events.onError(await whyNot(url));
-      timer = setTimeout(connect, RETRY_MS).unref();
+      timer = setTimeout(connectNow, RETRY_MS).unref();
     } else end = use(isCluster ? openCluster(url) : openRedis(url), url, events);
   };
-  void connect();
+  const connectNow = owned('connecting the state rooms with Redis', connect);
+  connectNow();
   return () => {
     isClosed = true;
     clearTimeout(timer);
@@ -42,7 +44,8 @@ export function connectStore(url: string, events: ClientEvents): () => void {
 
 /** Listens to a client, and hands it over. */
 function use(client: Redis | Cluster, url: string, events: ClientEvents): () => void {
-  client.on('error', async (error: Error) => events.onError(await reasonFor(client, error, url)));
+  const onError = async (error: Error) => events.onError(await reasonFor(client, error, url));
+  client.on('error', owned('reading why Redis is unreachable', onError));
   client.on('node error', (error: Error) => events.onError(reasonOf(error)));
   for (const event of ['ready', '+node']) client.on(event, events.onReady);
   if (client instanceof Redis) outlivesNothing(client);

@@ -1,9 +1,20 @@
-import type { Namespace } from 'socket.io';
+import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
-import { inMemory } from './in-memory.js';
-import type { AdapterFactory } from './native-rooms.js';
+import { wantsRecovery } from '../compat/socket-io.js';
+import { openRecovery, type Recovery } from '../recovery/index.js';
+import { type AdapterFactory, LocalAdapter } from '../rooms/index.js';
 
-let bus: AdapterFactory = inMemory;
+const recoveries = new WeakMap<Server, Recovery>();
+
+/** The adapter of a server without other workers. */
+export function alone(nsp: Namespace): Adapter {
+  if (!wantsRecovery(nsp)) return new LocalAdapter(nsp);
+  const recovery = recoveries.get(nsp.server) ?? openRecovery();
+  recoveries.set(nsp.server, recovery);
+  return recovery.wrap((of) => new LocalAdapter(of))(nsp);
+}
+
+let bus: AdapterFactory = alone;
 
 /** Connects all servers whose application sets no adapter with those of other workers. Call it before they are made. */
 export function setDefaultBus(factory: AdapterFactory): void {
