@@ -47,7 +47,7 @@ const layers: Record<string, readonly string[]> = {
   telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
-  history: ['backplanes', 'compat', 'errors', 'operations', 'rooms', 'telemetry'],
+  history: ['backplanes', 'compat', 'engine', 'errors', 'operations', 'rooms', 'telemetry'],
   plain: ['accounts', 'engine', 'errors', 'http'],
   api: ['package', 'accounts', 'engine', 'errors', 'http', 'telemetry'],
   chat: [

@@ -1,6 +1,6 @@
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
-import { adminOf } from '../http/guard.js';
+import { adminGuardOf } from '../http/guard.js';
 import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
@@ -63,7 +63,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   serveHealth(app, engine, { secure, health });
   serveMetrics(app, engine, {
     secure,
-    admin: adminOf(config),
+    admin: adminGuardOf(config, log),
     metrics: scrape,
     onError: (error) => log.error({ error }, 'a request failed'),
   });

@@ -3,7 +3,9 @@ const MAX_WAIT_MS = 5000;
 /** How long changes that were announced are waited for before the others are asked again, in ms. */
 const ASK_AGAIN_MS = 200;
 /** More clients than this do not wait: they get a snapshot. */
-const MAX_WAITERS = 10_000;
+const MAX_WAITERS = 1000;
+/** How often the clients that wait are looked at, at most, in ms: each message of another worker may let them in. */
+const CHECK_MS = 20;
 
 /** Whether this worker has what a client has seen: yes, not yet, or never. */
 export type Standing = 'reached' | 'open' | 'lost';
@@ -21,6 +23,8 @@ export class Waiters {
   private list: Waiter[] = [];
   private isAsking = false;
   private timer: NodeJS.Timeout | undefined;
+  private checking: NodeJS.Timeout | undefined;
+  private checkedAt = 0;
 
   /** @param askOthers asks the other workers how far they are */
   constructor(private readonly askOthers: () => Promise<void>) {}
@@ -32,10 +36,20 @@ export class Waiters {
     void this.ask();
   }
 
-  /** Call it when more has arrived. */
+  /** Call it when more has arrived. All who wait are looked at now, or in a moment. */
   check(): void {
-    if (this.list.length === 0) return;
+    if (this.list.length === 0 || this.checking) return;
+    const wait = this.checkedAt + CHECK_MS - performance.now();
+    if (wait <= 0) return this.checkNow();
+    this.checking = setTimeout(() => {
+      this.checking = undefined;
+      this.checkNow();
+    }, wait);
+  }
+
+  private checkNow(): void {
     const now = performance.now();
+    this.checkedAt = now;
     const left: Waiter[] = [];
     for (const waiter of this.list.splice(0)) {
       // A client that joins again and again waits once.
@@ -50,6 +64,7 @@ export class Waiters {
 
   close(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.checking);
     for (const { done } of this.list.splice(0)) done(false);
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { BufferBudget, type Buffering } from '../../../src/engine/delivery/buffer-budget.js';
-import { IncomingHolder } from '../../../src/engine/incoming/incoming-bytes.js';
+import { Holder } from '../../../src/engine/delivery/held-bytes.js';
 import { TestClock } from '../support/clock.js';
 
 const MIB = 1024 * 1024;
@@ -96,7 +96,7 @@ test('clients with little waiting are never closed, and 0 is no limit', () => {
 });
 
 /** Input of a client. */
-class Input extends IncomingHolder {
+class Input extends Holder {
   isDropped = false;
 
   add(bytes: number): void {
