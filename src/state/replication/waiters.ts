@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from '../../engine/clock.js';
+
 /** How long a client that has seen more than this worker waits for it, in ms. */
 const MAX_WAIT_MS = 5000;
 /** How long changes that were announced are waited for before the others are asked again, in ms. */
@@ -22,33 +24,36 @@ interface Waiter {
 export class Waiters {
   private list: Waiter[] = [];
   private isAsking = false;
-  private timer: NodeJS.Timeout | undefined;
-  private checking: NodeJS.Timeout | undefined;
-  private checkedAt = 0;
+  private timer: unknown;
+  private checking: unknown;
+  private checkedAt = Number.NEGATIVE_INFINITY;
 
   /** @param askOthers asks the other workers how far they are */
-  constructor(private readonly askOthers: () => Promise<void>) {}
+  constructor(
+    private readonly askOthers: () => Promise<void>,
+    private readonly clock: Clock = systemClock,
+  ) {}
 
   add(standing: () => Standing, isWanted: () => boolean, done: (isReached: boolean) => void): void {
     const now = standing();
     if (now !== 'open' || this.list.length >= MAX_WAITERS) return done(now === 'reached');
-    this.list.push({ standing, isWanted, done, until: performance.now() + MAX_WAIT_MS });
+    this.list.push({ standing, isWanted, done, until: this.clock.now() + MAX_WAIT_MS });
     void this.ask();
   }
 
   /** Call it when more has arrived. All who wait are looked at now, or in a moment. */
   check(): void {
     if (this.list.length === 0 || this.checking) return;
-    const wait = this.checkedAt + CHECK_MS - performance.now();
+    const wait = this.checkedAt + CHECK_MS - this.clock.now();
     if (wait <= 0) return this.checkNow();
-    this.checking = setTimeout(() => {
+    this.checking = this.clock.setTimeout(() => {
       this.checking = undefined;
       this.checkNow();
     }, wait);
   }
 
   private checkNow(): void {
-    const now = performance.now();
+    const now = this.clock.now();
     this.checkedAt = now;
     const left: Waiter[] = [];
     for (const waiter of this.list.splice(0)) {
@@ -59,12 +64,12 @@ export class Waiters {
       else waiter.done(standing === 'reached');
     }
     this.list.push(...left);
-    if (this.list.length > 0) this.timer ??= setTimeout(this.again, ASK_AGAIN_MS);
+    if (this.list.length > 0) this.timer ??= this.clock.setTimeout(this.again, ASK_AGAIN_MS);
   }
 
   close(): void {
-    clearTimeout(this.timer);
-    clearTimeout(this.checking);
+    this.clock.clearTimeout(this.timer);
+    this.clock.clearTimeout(this.checking);
     for (const { done } of this.list.splice(0)) done(false);
   }
 

@@ -1,5 +1,6 @@
-import { frame, opcodes, request } from '../../../harness/connection.js';
+import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
 import { filled } from '../attacker/kit.js';
+import { RawConnection } from '../attacker/raw-connection.js';
 import { API_KEY } from './pipelines.js';
 
 // State rooms: short requests that concern much of what is stored, and readers that do not read it.
@@ -96,6 +97,7 @@ const watched = {
 };
 
 const MEMBERS = 2000;
+const AT_ONCE = 100;
 
 /** A version of a time that comes soon: the worker could have to wait for it. */
 const future = {
@@ -108,19 +110,28 @@ const future = {
     return (await response.json()).version;
   },
   run: async (attacker, version) => {
+    const path = `${ROOM}?name=m&version=${encodeURIComponent(soon(version))}`;
     const connections = [];
-    for (let member = 0; member < MEMBERS && !attacker.isOver; member++) {
-      const query = `version=${encodeURIComponent(soon(version))}`;
-      const options = { address: addressOf(member) };
-      connections.push((await attacker.dial.plain(attacker.target, `${ROOM}?name=m&${query}`, options)).discard());
-      if (member % 20 === 0) await put(attacker, 'key', `${member}`);
-    }
-    await attacker.again(() => put(attacker, 'key', '2'));
+    const join = async () => {
+      const connection = new RawConnection(attacker.port, addressOf(connections.push(undefined)));
+      connections[connections.length - 1] = connection;
+      attacker.dial.opened++;
+      await attacker.send(connection, upgradeRequest(path));
+      await connection.response(Math.max(1, attacker.left));
+      connection.discard();
+    };
+    while (connections.length < MEMBERS && !attacker.isOver) await Promise.all(Array.from({ length: AT_ONCE }, join));
+    const change = request('PUT', `${ROOM}/key`, headers, '2');
+    await attacker.again(async () => {
+      const connection = await attacker.http();
+      while (await attacker.send(connection, change)) await connection.response(Math.max(1, attacker.left));
+      connection.close();
+    });
     for (const connection of connections) connection.close();
   },
 };
 
-/** The same version, two seconds later. Its clock counts 1/1024 of a millisecond or more. */
+/** The same version, four seconds later: the clocks of two workers may differ by five. */
 function soon(version) {
   const [epoch, complete, , ...writer] = version.split('.');
   const now = Number.parseInt(complete, 36);
@@ -128,7 +139,7 @@ function soon(version) {
 }
 
 const fragments = {
-  name: 'state: fragments of one byte that never end',
+  name: 'framing: fragments of one byte that never end',
   about: 'messages in continuation frames of one byte, on many WebSockets',
   run: (attacker) =>
     attacker.again(async () => {
@@ -141,11 +152,4 @@ const fragments = {
 };
 
 /** @type {import('../attacks.js').Attack[]} */
-export const stateAttacks = [
-  patches('60 KB', 60_000),
-  patches('900 KB', 900_000),
-  unread,
-  watched,
-  future,
-  { ...fragments, name: 'framing: fragments of one byte that never end' },
-];
+export const stateAttacks = [patches('60 KB', 60_000), patches('900 KB', 900_000), unread, watched, future, fragments];
