@@ -1,8 +1,8 @@
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import type { NewMessage, Page } from '../../history/store.js';
-import { callerOf } from '../callers.js';
 import type { ChatContext } from '../context.js';
+import { callerOf } from '../identify.js';
 import { readBatch, readName, readPage, readPostKey, readRoom, readText } from '../input.js';
 import type { ChatMessage, PostReply } from '../protocol.js';
 import { asChatMessage, postToRoom } from './post.js';

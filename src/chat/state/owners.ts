@@ -1,6 +1,6 @@
 import { GjallarError } from '../../errors.js';
 
-/** Who has created each state room, and how many each user has. Rooms of the API key count for no user. */
+/** The user that has created each state room, and the number of rooms of each user. Rooms of the API key count for no user. */
 export class RoomOwners {
   private readonly byRoom = new Map<string, string>();
   private readonly counts = new Map<string, number>();

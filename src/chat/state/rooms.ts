@@ -30,7 +30,7 @@ export interface StateLimits {
 
 /** What changes a room. */
 export interface Writer {
-  /** The user who owns a room that the change creates; undefined for a room of nobody. */
+  /** The user who owns a room that the change creates; undefined for a room that belongs to no user. */
   readonly user: string | undefined;
   /** Does the work when it is the writer's turn. */
   turn<T>(work: () => Promise<T>): Promise<T>;

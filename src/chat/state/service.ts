@@ -7,7 +7,7 @@ import { GjallarError } from '../../errors.js';
 import { parseJson } from '../../http/json.js';
 import type { StateRoom } from '../../state/index.js';
 import { encodeValue } from '../../state/value.js';
-import { callerOf } from '../callers.js';
+import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 import { DEMO_ROOM, DemoQuotes } from './demo.js';

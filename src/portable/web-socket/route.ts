@@ -11,7 +11,7 @@ import type { Writer } from './writer.js';
 /** Bytes of a message, where a route sets no limit. */
 const DEFAULT_MAX_PAYLOAD = 16_384;
 const DEFAULT_IDLE_SECONDS = 120;
-/** A message may have so many fragments and reads, and one more for each of these numbers of bytes that it may have. */
+/** A message may have 256 fragments and 256 reads, and one more for each of these numbers of bytes that it may have. */
 const MIN_PARTS = 256;
 const BYTES_OF_FRAGMENT = 1024;
 const BYTES_OF_CHUNK = 512;

