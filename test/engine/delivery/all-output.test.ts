@@ -168,7 +168,6 @@ const writers: Readonly<Record<string, string>> = {
   'api/actions.ts': 'a streamed response',
   'api/state.ts': 'a streamed response',
   'chat/application.ts': 'ends plain WebSockets',
-  'cluster/relay/held.ts': 'a WebSocket whose session is on another worker, which counts it',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',
   'engine/delivery/closing.ts': 'frames of a session that is closing',
   'engine/delivery/outbox.ts': 'frames of a session on WebSocket',
