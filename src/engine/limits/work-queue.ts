@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import type { RequestCosts } from './request-costs.js';
 
@@ -80,7 +81,7 @@ export class WorkQueue {
       this.running++;
       this.clients.get(client)!.isBusy = true;
       // A request may be synchronous, so the event loop gets its turn first.
-      setImmediate(() => void this.next(client));
+      setImmediate(() => own(this.what, this.next(client)));
     }
   }
 

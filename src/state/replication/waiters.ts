@@ -1,3 +1,4 @@
+import { own, owned } from '../../base/owner.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
 
 /** How long a client that has seen more than this worker waits for it, in ms. */
@@ -38,7 +39,7 @@ export class Waiters {
     const now = standing();
     if (now !== 'open' || this.list.length >= MAX_WAITERS) return done(now === 'reached');
     this.list.push({ standing, isWanted, done, until: this.clock.now() + MAX_WAIT_MS });
-    void this.ask();
+    own('asking the other workers how far they are', this.ask());
   }
 
   /** Call it when more has arrived. All who wait are looked at now, or in a moment. */
@@ -46,11 +47,13 @@ export class Waiters {
     if (this.list.length === 0 || this.checking) return;
     const wait = this.checkedAt + CHECK_MS - this.clock.now();
     if (wait <= 0) return this.checkNow();
-    this.checking = this.clock.setTimeout(() => {
-      this.checking = undefined;
-      this.checkNow();
-    }, wait);
+    this.checking = this.clock.setTimeout(this.checkLater, wait);
   }
+
+  private readonly checkLater = owned('letting members of state rooms in', () => {
+    this.checking = undefined;
+    this.checkNow();
+  });
 
   private checkNow(): void {
     const now = this.clock.now();
@@ -76,14 +79,15 @@ export class Waiters {
   private readonly again = (): void => {
     this.timer = undefined;
     this.check();
-    void this.ask();
+    own('asking the other workers how far they are', this.ask());
   };
 
   private async ask(): Promise<void> {
     if (this.isAsking || this.list.length === 0) return;
     this.isAsking = true;
-    await this.askOthers();
-    this.isAsking = false;
+    await this.askOthers().finally(() => {
+      this.isAsking = false;
+    });
     this.check();
   }
 }
