@@ -210,6 +210,11 @@ const list = {
     message:
       'The value of a state room is not JSON or bytes, or is too large. Set a value that JSON.stringify() accepts.',
   },
+  STATE_PATCH_SIZE: {
+    status: 413,
+    message:
+      'The value of the key is too large to change single fields (chat service: STATE_MAX_PATCH_BYTES; library: maxPatchBytes). Set the whole value, or spread its fields over several keys.',
+  },
   STATE_FULL: {
     status: 507,
     message:

@@ -48,7 +48,7 @@ const layers: Record<string, readonly string[]> = {
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
   // Nothing above this line knows the chat, which is one application on the runtime.
   accounts: ['errors'],
-  history: ['backplanes', 'compat', 'errors', 'operations', 'rooms'],
+  history: ['backplanes', 'compat', 'engine', 'errors', 'operations', 'rooms'],
   plain: ['accounts', 'engine', 'errors', 'http'],
   api: ['package', 'accounts', 'engine', 'errors', 'http'],
   chat: [

@@ -29,31 +29,31 @@ export interface ActionsOptions extends OperatorOptions {
 const MAX_LOGGED_CHARACTERS = 200;
 
 const actsOn = (type: 'disconnect' | 'close-room') => async (call: Call, options: ActionsOptions) =>
-  options.act(requireOperator(call, options), type, await readJson(call.exchange));
+  options.act(await requireOperator(call, options), type, await readJson(call.exchange));
 
 export const disconnect = actsOn('disconnect');
 export const closeRoom = actsOn('close-room');
 
 export async function revokeTokens(call: Call, options: ActionsOptions): Promise<object> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   const input = await readJson(call.exchange);
   return options.audit(caller, 'revoke-tokens', asTarget(input), () => options.tokens.revoke(input));
 }
 
 export async function listRevocations(call: Call, options: ActionsOptions): Promise<object> {
-  requireOperator(call, options);
+  await requireOperator(call, options);
   return options.tokens.list();
 }
 
 export async function liftRevocation(call: Call, options: ActionsOptions): Promise<object> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   const id = segmentOf(call, 0);
   return options.audit(caller, 'lift-revocation', { id }, () => options.tokens.lift(id));
 }
 
 /** Acknowledges that the history has lost messages: the problem disappears from all workers and machines. */
 export async function acknowledgeLoss(call: Call, options: ActionsOptions): Promise<object> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   return options.audit(caller, 'acknowledge-loss', {}, async () => {
     await options.acknowledgeLoss().catch((error: unknown) => {
       throw error instanceof GjallarError
@@ -65,7 +65,7 @@ export async function acknowledgeLoss(call: Call, options: ActionsOptions): Prom
 }
 
 export async function deleteMessage(call: Call, options: ActionsOptions): Promise<object> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   const room = segmentOf(call, 0);
   const offset = call.parameters[1]!;
   if (!/^\d{1,15}$/.test(offset)) throw new GjallarError('NOT_FOUND', 'The offset of a message is a number from 1.');
@@ -75,20 +75,20 @@ export async function deleteMessage(call: Call, options: ActionsOptions): Promis
 }
 
 export async function deleteRoomMessages(call: Call, options: ActionsOptions): Promise<object> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   const room = segmentOf(call, 0);
   return options.audit(caller, 'delete-room-messages', { room }, () => options.deletion.room(room));
 }
 
 export async function deleteUserMessages(call: Call, options: ActionsOptions): Promise<object> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   const user = segmentOf(call, 0);
   return options.audit(caller, 'delete-user-messages', { user }, () => options.deletion.user(user));
 }
 
 /** Streams what the server has of a user, one JSON object in each line. The last line has `end`. */
 export async function exportUser(call: Call, options: ActionsOptions): Promise<undefined> {
-  const caller = requireOperator(call, options);
+  const caller = await requireOperator(call, options);
   const user = segmentOf(call, 0);
   await options.audit(caller, 'export-user', { user }, async () => {
     const pages = options.exportOf(user);

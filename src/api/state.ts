@@ -1,20 +1,27 @@
 import type { Identity } from '../accounts/identity.js';
 import type { HttpExchange } from '../engine/http/exchange.js';
 import { GjallarError } from '../errors.js';
-import { readJson } from '../http/json.js';
+import { readBody } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';
 import type { Call } from './call.js';
 import { authorize, type RoomsOptions } from './rooms.js';
 
+/** A part of the response to a read. */
+export interface StatePart {
+  text: string;
+  /** Bytes of the parts that follow, as far as they are in memory already. */
+  ahead: number;
+}
+
 /** The state rooms as the API uses them. A caller is undefined if it has the API key. Rooms and keys are unchecked. */
 export interface States {
-  /** @param readInput called once the caller is allowed to change the room */
-  set(caller: Identity | undefined, room: string, key: string, readInput: () => Promise<unknown>): Promise<void>;
-  patch(caller: Identity | undefined, room: string, key: string, readInput: () => Promise<unknown>): Promise<void>;
+  /** @param readBody called once the caller is allowed to change the room; resolves with JSON */
+  set(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void>;
+  patch(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void>;
   delete(caller: Identity | undefined, room: string, key: string): Promise<boolean>;
   remove(caller: Identity | undefined, room: string): Promise<boolean>;
   /** The parts of the response. */
-  read(caller: Identity | undefined, room: string): AsyncGenerator<string>;
+  read(caller: Identity | undefined, room: string): AsyncGenerator<StatePart>;
 }
 
 export interface StateOptions extends RoomsOptions {
@@ -24,13 +31,13 @@ export interface StateOptions extends RoomsOptions {
 
 export async function setState(call: Call, options: StateOptions): Promise<object> {
   const { caller, states, room } = await admit(call, options);
-  await states.set(caller, room, keyOf(call), () => readJson(call.exchange));
+  await states.set(caller, room, keyOf(call), () => readBody(call.exchange));
   return {};
 }
 
 export async function patchState(call: Call, options: StateOptions): Promise<object> {
   const { caller, states, room } = await admit(call, options);
-  await states.patch(caller, room, keyOf(call), () => readJson(call.exchange));
+  await states.patch(caller, room, keyOf(call), () => readBody(call.exchange));
   return {};
 }
 
@@ -65,13 +72,13 @@ export async function readState(call: Call, options: StateOptions): Promise<unde
 async function stream(
   exchange: Required<HttpExchange>,
   headers: Record<string, string>,
-  first: IteratorResult<string>,
-  parts: AsyncGenerator<string>,
+  first: IteratorResult<StatePart>,
+  parts: AsyncGenerator<StatePart>,
 ): Promise<void> {
   const body = exchange.stream(200, headers);
   try {
     for (let part = first; !part.done; part = await parts.next()) {
-      if (!(await body.write(part.value))) return;
+      if (!(await body.write(part.value.text, part.value.ahead))) return;
     }
     body.end();
   } catch {

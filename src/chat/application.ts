@@ -5,7 +5,7 @@ import type { Config } from '../config/options.js';
 import type { Session } from '../engine/session/session.js';
 import { GjallarError } from '../errors.js';
 import { Cors } from '../http/cors.js';
-import { adminOf } from '../http/guard.js';
+import { adminGuardOf } from '../http/guard.js';
 import { audited } from '../operations/audit.js';
 import type { PlainSocket } from '../plain/plain-socket.js';
 import { PlainWebSockets } from '../plain/plain-websockets.js';
@@ -21,9 +21,6 @@ import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
 import { watchRevocations } from './revocations/watch.js';
 import type { StateLimits } from './state/rooms.js';
-
-/** How many bytes of history count as much against `RATE_LIMIT` as one event. */
-const HISTORY_BYTES_PER_EVENT = 65_536;
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
 export function chatApplication(config: Config): Application {
@@ -65,10 +62,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     onRefused: (code, request) => engine.onRefused?.(code, request),
     onMalformed: (reason) => worker.onMalformed(reason),
     isOverloaded: () => engine.load.level >= 3,
-    onHistoryRead: (client, { bytes }) => {
-      const events = Math.floor(bytes / HISTORY_BYTES_PER_EVENT);
-      if (typeof client === 'object' && client !== null) engine.messageLimits?.charge(client, events);
-    },
+    costs: engine.costs,
     onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
     state: stateLimits(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
@@ -79,7 +73,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   serveApi(app, engine, {
     cors,
     secure,
-    admin: adminOf(config),
+    admin: adminGuardOf(config, log),
     onError: (error) => log.error({ error }, 'a request failed'),
     apiKey: config.apiKey,
     rooms: chat,
@@ -87,6 +81,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     // If rooms require a token, their names are not public.
     namesRooms: !accounts,
     stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
+    costs: engine.costs,
     isProxied: config.trustProxy > 0,
     audit: (caller, action, target, work) => audited(log, caller, action, target, work),
     act: (caller, type, input) => {
@@ -124,8 +119,10 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
 }
 
 function stateLimits(config: Config): StateLimits | undefined {
-  const { stateMaxRooms: rooms, stateMaxKeys: keys, stateMaxBytes: bytes, maxPayload: valueBytes } = config;
-  return rooms === 0 ? undefined : { rooms, keys, bytes, valueBytes, hasDemo: config.demoPage === 'on' };
+  const { stateMaxRooms: rooms, stateMaxRoomsPerUser: roomsPerUser, stateMaxKeys: keys, stateMaxBytes: bytes } = config;
+  const { stateMaxPatchBytes: patchBytes, maxPayload: valueBytes } = config;
+  const hasDemo = config.demoPage === 'on';
+  return rooms === 0 ? undefined : { rooms, roomsPerUser, keys, bytes, valueBytes, patchBytes, hasDemo };
 }
 
 async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {

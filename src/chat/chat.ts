@@ -5,10 +5,11 @@ import type { RevokedTokens } from '../accounts/revocations.js';
 import { own } from '../base/owner.js';
 import { systemClock } from '../engine/clock.js';
 import type { EngineRequest } from '../engine/http/request.js';
+import type { RequestCosts } from '../engine/limits/request-costs.js';
 import { TopKeys } from '../engine/top-keys.js';
 import type { ArchiveErasure, ArchiveReader } from '../history/archive/archive.js';
 import type { Said } from '../history/conversations/conversation.js';
-import { Conversations, type ReadCost } from '../history/conversations/conversations.js';
+import { Conversations } from '../history/conversations/conversations.js';
 import type { Finding } from '../history/loss/continuation.js';
 import type { HistoryStore } from '../history/store.js';
 import type { Member } from '../plain/plain-socket.js';
@@ -101,8 +102,8 @@ export interface ChatOptions {
   isOverloaded?: () => boolean;
   /** Whether presence events wait because the worker is busy. */
   isBusy?: () => boolean;
-  /** Called with the cost of each history read, and the connection (or other sign) of the client that asked for it. */
-  onHistoryRead?: (client: unknown, cost: ReadCost) => void;
+  /** Charges clients for requests that cost the worker more than they send. */
+  costs?: RequestCosts;
   /** Called when a conversation has a new epoch; see `ConversationEvents`. */
   onNewEpoch?: (finding: Finding, lastUsed: number) => void;
   /** The bounds of the state rooms. Without them, there are none. */
@@ -130,7 +131,7 @@ export function startChat(
     isOverLimit,
     isOverloaded = () => false,
     isBusy,
-    onHistoryRead,
+    costs,
     onNewEpoch,
     state,
     volatilePresence = false,
@@ -169,10 +170,10 @@ export function startChat(
       deliver: (conversation, message) => deliverHere(context, conversation, message),
       hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
       hasUser: (name) => hasRoom(ioRoomOfUser(name)),
-      onRead: (client, cost) => {
-        if (cost.lacks) counters.incomplete[cost.lacks]++;
-        onHistoryRead?.(client, cost);
+      onRead: ({ lacks }) => {
+        if (lacks) counters.incomplete[lacks]++;
       },
+      costs,
       onNewEpoch: (...what) => onNewEpoch?.(...what),
     });
   const plainMembers = new PlainMembers(plain, io.of('/').adapter);
@@ -190,9 +191,10 @@ export function startChat(
     expiry: new Expiry(),
     revoked,
     inFlight: new InFlightEvents(),
-    states: state && new StateService(io, state, isOverloaded),
+    states: state && new StateService(io, state, isOverloaded, costs),
     isOverloaded,
     counters,
+    costs,
     talkers,
   };
 

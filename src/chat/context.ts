@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
+import type { RequestCosts } from '../engine/limits/request-costs.js';
 import type { TopKeys } from '../engine/top-keys.js';
 import type { Said } from '../history/conversations/conversation.js';
 import type { Conversations } from '../history/conversations/conversations.js';
@@ -30,6 +31,8 @@ export interface ChatContext {
   /** The state rooms; undefined if the server has none. */
   readonly states: StateService | undefined;
   readonly counters: ChatCounters;
+  /** Charges clients for requests that cost the worker more than they send; undefined for no charge. */
+  readonly costs: RequestCosts | undefined;
   /** The users that send the most events and messages. */
   readonly talkers: TopKeys;
   /** Whether new messages are refused because the worker is overloaded. */

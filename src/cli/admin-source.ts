@@ -4,7 +4,7 @@ import { memoryLimit } from '../cgroup.js';
 import type { Primary } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
-import { adminOf } from '../http/guard.js';
+import { adminGuardOf } from '../http/guard.js';
 import { logOutput } from '../log.js';
 import { AdminServer, type AdminSource } from '../operations/admin/admin-server.js';
 import { machineHealth } from '../operations/admin/machine-health.js';
@@ -39,7 +39,7 @@ export function adminServer(
     host,
     port,
     allowedHosts,
-    admin: adminOf(config),
+    admin: adminGuardOf(config, log),
     onError,
   });
 }

@@ -5,15 +5,16 @@ import { EngineCounters } from './counters.js';
 import { DeadlineQueue } from './deadlines.js';
 import { BufferBudget, type Buffering } from './delivery/buffer-budget.js';
 import { Closing } from './delivery/closing.js';
+import type { HeldBytes } from './delivery/held-bytes.js';
 import { Apps, Outbox } from './delivery/outbox.js';
 import { SlowClients } from './delivery/slow-clients.js';
-import type { IncomingBytes } from './incoming/incoming-bytes.js';
 import { IncompletePackets } from './incoming/incomplete-packets.js';
 import { AddressLimits } from './limits/address-limits.js';
 import { ConnectionGuard } from './limits/connection-guard.js';
 import { FrameGuard } from './limits/frame-guard.js';
 import { LoadMonitor } from './limits/load-monitor.js';
 import { MessageLimits } from './limits/message-limits.js';
+import { RequestCosts } from './limits/request-costs.js';
 import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { RoundTrips } from './round-trips.js';
@@ -42,6 +43,8 @@ export abstract class EngineParts extends EventEmitter {
   readonly requestGuard: RequestGuard;
   /** Limits the messages of each client; undefined without limits. */
   readonly messageLimits: MessageLimits | undefined;
+  /** Charges clients for requests that cost the worker more than they send. */
+  readonly costs: RequestCosts;
   /** Limits the connections of each address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
   /** The addresses that send the most messages. */
@@ -95,18 +98,25 @@ export abstract class EngineParts extends EventEmitter {
     this.roundTrips = new RoundTrips(clock);
     this.unused = new UnusedSessions(clock);
     this.latePolls = new LatePolls(clock);
-    this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow);
+    this.outbox = new Outbox(new Apps(this.apps), flushMs, clock, this.slow, this.bufferBudget);
     this.messageLimits = MessageLimits.of(rateLimit, clock);
+    this.costs = new RequestCosts(rateLimit.bytes, clock);
     this.addresses = AddressLimits.of(maxConnectionsPerIp, rateLimit.connections, clock);
   }
 
   /** The bytes that came in and wait. */
-  get incoming(): IncomingBytes {
+  get incoming(): HeldBytes {
     return this.bufferBudget.incoming;
+  }
+
+  /** The bytes of responses that wait for their clients. */
+  get outgoing(): HeldBytes {
+    return this.bufferBudget.outgoing;
   }
 
   private *bufferingClients(): Iterable<Buffering> {
     yield* this.sessions.values();
+    yield* this.closing.clients();
     for (const clients of this.otherClients) yield* clients();
   }
 

@@ -51,10 +51,14 @@ const bodyErrors: Record<BodyError, ErrorCode> = {
 
 /** @throws GjallarError BAD_JSON, BODY_TOO_LARGE, OVERLOADED */
 export async function readJson(exchange: HttpExchange): Promise<unknown> {
-  const body = await new Promise<Buffer>((resolve, reject) => {
+  return parseJson(await readBody(exchange));
+}
+
+/** @throws GjallarError BAD_JSON, BODY_TOO_LARGE, OVERLOADED */
+export function readBody(exchange: HttpExchange): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
     exchange.readBody((error, bytes) => (error ? reject(new GjallarError(bodyErrors[error])) : resolve(bytes)));
   });
-  return parseJson(body);
 }
 
 /** @throws GjallarError BAD_JSON */

@@ -1,13 +1,13 @@
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
-import { type Admin, requireAdmin } from '../http/guard.js';
+import type { AdminGuard } from '../http/guard.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendError } from '../http/json.js';
 import type { TemplatedApp } from '../sockets.js';
 
 export interface MetricsOptions {
   /** The account that may read the metrics; undefined makes them public. */
-  admin: Admin | undefined;
+  admin: AdminGuard | undefined;
   /** The metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
   /** Whether the app is an SSLApp. */
@@ -26,7 +26,8 @@ export function serveMetrics(app: TemplatedApp, host: HttpHost, options: Metrics
     isReadOnly: true,
     handle: async (exchange) => {
       try {
-        requireAdmin(exchange.request, admin);
+        const { headers: sent, connection } = exchange.request;
+        await admin?.require({ headers: sent, address: connection.remoteAddress });
         const text = await metrics();
         exchange.send(200, { ...headers, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }, text);
       } catch (error) {

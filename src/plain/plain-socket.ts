@@ -145,7 +145,8 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
   }
 
   get bufferedAmount(): number {
-    return this.webSocket?.getBufferedAmount() ?? 0;
+    const { webSocket } = this;
+    return webSocket ? webSocket.getBufferedAmount() + this.host.engine.outbox.heldFor(webSocket) : 0;
   }
 
   get topicSocket(): NativeWebSocket | undefined {

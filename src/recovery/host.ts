@@ -13,8 +13,12 @@ export interface RecoveryBounds {
   readonly maxSessions: number;
   /** The rooms of a session that can be recovered. */
   readonly maxRooms: number;
-  /** The packets that a client may have missed. */
+  /** The packets that a client may have missed, and their bytes. */
   readonly maxMissed: number;
+  readonly maxMissedBytes: number;
+  /** The packets that all clients together may be sent in ten seconds because they had missed them, and their bytes. */
+  readonly maxReplayed: number;
+  readonly maxReplayedBytes: number;
   /** The recoveries in progress on a worker. */
   readonly maxRecovering: number;
 }

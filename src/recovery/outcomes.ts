@@ -13,6 +13,8 @@ export const outcomes = [
   'too many rooms',
   /** The client has missed more packets than a recovery may send. */
   'too much missed',
+  /** All clients together have been sent as much as a worker replays in ten seconds. */
+  'too much replayed',
   /** Too many recoveries are in progress on this worker, or of this session. */
   'too many recoveries',
 ] as const;
@@ -24,6 +26,7 @@ export type RecoveryCounts = Record<RecoveryOutcome, number>;
 export const bounded: ReadonlySet<RecoveryOutcome> = new Set([
   'too many rooms',
   'too much missed',
+  'too much replayed',
   'too many recoveries',
 ]);
 

@@ -45,6 +45,9 @@ const defaults: RecoveryBounds = {
   maxSessions: 100_000,
   maxRooms: 2000,
   maxMissed: 10_000,
+  maxMissedBytes: 4 * 1024 * 1024,
+  maxReplayed: 200_000,
+  maxReplayedBytes: 64 * 1024 * 1024,
   maxRecovering: 10_000,
 };
 const SWEEP_INTERVAL_MS = 5000;
@@ -125,7 +128,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     this.spansMachines = spansMachines;
     this.slackMs = slackMs;
     this.bounds = { ...defaults, ...options };
-    this.gate = new Gate(this.bounds.maxRecovering);
+    this.gate = new Gate(this.bounds);
     this.memory = new PacketMemory(this.bounds.maxBytes);
     this.sessionMemory = new SessionMemory<KeptSession>(this.bounds.maxBytes);
     this.naming = { userOf: (data) => options.userOf?.(data ?? {}), canonical: canonicalAddress };

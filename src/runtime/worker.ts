@@ -1,6 +1,6 @@
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
-import { adminOf } from '../http/guard.js';
+import { adminGuardOf } from '../http/guard.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import { stateStores } from '../rooms/stores.js';
@@ -67,7 +67,7 @@ export async function runWorker(
   serveHealth(app, engine, { secure, health });
   serveMetrics(app, engine, {
     secure,
-    admin: adminOf(config),
+    admin: adminGuardOf(config, log),
     metrics: scrape,
     onError: (error) => log.error({ error }, 'a request failed'),
   });

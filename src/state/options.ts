@@ -17,6 +17,11 @@ export interface StateRoomOptions {
    * How many bytes one encoded value may have, from 1. Beyond it, `set()` throws BAD_STATE_VALUE. @default 1,000,000
    */
   maxValueBytes?: number;
+  /**
+   * How many bytes an encoded value may have before and after `patch()`, from 1. Beyond it, `patch()` throws
+   * STATE_PATCH_SIZE; `set()` sets such values. @default 65,536
+   */
+  maxPatchBytes?: number;
   /** How many bytes a key may have in UTF-8, from 1. Beyond it, `set()` throws BAD_STATE_KEY. @default 256 */
   maxKeyLength?: number;
   /**
@@ -118,6 +123,7 @@ const DEFAULTS = {
   maxKeys: 10_000,
   maxBytes: 64_000_000,
   maxValueBytes: 1_000_000,
+  maxPatchBytes: 65_536,
   maxKeyLength: 256,
   maxBehind: 100_000,
 };

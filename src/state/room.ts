@@ -60,18 +60,40 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, or STATE_FULL; the key then keeps the value that it has
    */
   set(key: string, value: unknown): void {
-    this.checkKey(key);
-    this.put(key, encodeValue(value));
+    this.setEncoded(key, encodeValue(value));
   }
 
   /**
    * Sets some fields of a key whose value is an object, or that has none yet. The others keep the values that this worker
    * knows ({@link caughtUp}); clients receive the whole value.
-   * @throws GjallarError as set(), and BAD_STATE_VALUE if the value of the key or `fields` is no object
+   * @throws GjallarError as set(), BAD_STATE_VALUE if the value of the key or `fields` is no object, and STATE_PATCH_SIZE if
+   *   the value is larger than `maxPatchBytes` before or after the change
    */
   patch(key: string, fields: Record<string, unknown>): void {
     this.checkKey(key);
-    this.put(key, encodeValue(merged(this.core.entries.get(key)?.value, fields)));
+    this.setEncoded(key, this.patched(key, fields));
+  }
+
+  /** The encoded value that patch() would set. @internal */
+  patched(key: string, fields: unknown): Encoded {
+    const { maxPatchBytes } = this.settings;
+    const before = this.core.entries.get(key)?.value;
+    // A short request must not have a worker read and write a value of a megabyte.
+    const checked = (value: Encoded) => {
+      if (Buffer.byteLength(value) <= maxPatchBytes) return value;
+      throw new GjallarError(
+        'STATE_PATCH_SIZE',
+        `The value of the key is larger than ${maxPatchBytes} bytes, the most that a patch changes. Set the whole value, or ` +
+          'spread its fields over several keys.',
+      );
+    };
+    return checked(encodeValue(merged(before && checked(before), fields)));
+  }
+
+  /** Bytes of the encoded value of a key; undefined if it has none. @internal */
+  sizeOf(key: string): number | undefined {
+    const value = this.core.entries.get(key)?.value;
+    return value === undefined ? undefined : Buffer.byteLength(value);
   }
 
   /** Deletes a key. Returns whether this worker knew it. */
@@ -273,8 +295,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     }
   }
 
-  /** Sets a key if the bounds allow it. */
-  private put(key: string, value: Encoded): void {
+  /** Sets a key if the bounds allow it. @internal @throws GjallarError as set() */
+  setEncoded(key: string, value: Encoded): void {
+    this.checkKey(key);
     const { maxKeys, maxBytes, maxValueBytes } = this.settings;
     const { name } = this;
     const { entries } = this.core;

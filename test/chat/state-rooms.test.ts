@@ -5,6 +5,7 @@ import { SocketWatchers } from '../../src/chat/state/socket-watchers.js';
 import type { Watcher } from '../../src/chat/state/watchers.js';
 import type { GjallarError } from '../../src/errors.js';
 import { type StateRoom, stateRoom } from '../../src/state/index.js';
+import { encodeValue } from '../../src/state/value.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
 import { View } from '../state/support/view.js';
@@ -27,7 +28,15 @@ afterEach(async () => {
 /** The state rooms of this number of workers. */
 async function start(workers: number, limits: Partial<StateLimits> = {}): Promise<StateRooms[]> {
   for (let worker = 0; worker < workers; worker++) nodes.push(await startMember(await machine.openBackplane()));
-  const all = { rooms: 10, keys: 1000, bytes: 1_000_000, valueBytes: 10_000, ...limits };
+  const all = {
+    rooms: 10,
+    roomsPerUser: 10,
+    keys: 1000,
+    bytes: 1_000_000,
+    valueBytes: 10_000,
+    patchBytes: 5000,
+    ...limits,
+  };
   services = nodes.map(({ io }) => new StateRooms(io as never, all));
   await Promise.all(services.map((rooms) => rooms.find('none')));
   return services;
@@ -39,7 +48,7 @@ const outcome = (result: Promise<unknown>) =>
     ({ code }: GjallarError) => code,
   );
 const put = (rooms: StateRooms, name: string, key = 'k', value: unknown = 1) =>
-  outcome(rooms.set(name, key, () => value));
+  outcome(rooms.set(name, key, () => encodeValue(value)));
 
 test('at the bound of rooms, the first of two new rooms stays', async () => {
   const [rooms] = await start(2, { rooms: 1 });

@@ -299,6 +299,11 @@ describe.each([
       const key = { Authorization: 'Bearer key' };
       const body = method === 'POST' ? {} : undefined;
       expect([path, await call(method, path, body, key)]).toMatchObject([path, { status: 401, code: 'ADMIN_ONLY' }]);
+      // A link or a form of another page names no origin. What the operator opens is not from a page.
+      for (const site of ['cross-site', 'same-site']) {
+        const linked = await call(method, path, body, { ...operator, 'Sec-Fetch-Site': site });
+        expect([path, linked]).toMatchObject([path, { status: 403, code: 'ORIGIN_FORBIDDEN' }]);
+      }
       const foreign = { ...operator, Origin: 'https://evil.example' };
       const refused = await call(method, path, body, foreign);
       expect([path, refused]).toMatchObject([path, { status: 403, code: 'ORIGIN_FORBIDDEN' }]);

@@ -170,3 +170,28 @@ async function connectTo(url: string): Promise<void> {
   clients.add(client);
   await once(client, 'open');
 }
+
+test('fragments of one byte end their connection before they take more memory than a message', async () => {
+  const [, sockets] = sources.find(([name]) => name === 'portable')!;
+  const { port } = await start(sockets, (made) => made.ws('/*', { maxPayloadLength: 100_000 }));
+  const client = await RawWebSocket.to(port);
+  const byte = Buffer.from('x');
+  const fragment = (opcode: number) => {
+    const bytes = clientFrame(opcode, byte);
+    bytes[0]! &= 0x7f;
+    return bytes;
+  };
+  // 256, and one for each KiB of the longest message, 98.
+  const parts = Array.from({ length: 352 }, () => fragment(opcodes.continuation));
+  client.send(
+    fragment(opcodes.text),
+    ...parts,
+    clientFrame(opcodes.continuation, byte),
+    clientFrame(opcodes.ping, byte),
+  );
+  expect((await client.next()).opcode).toBe(opcodes.pong);
+  client.send(fragment(opcodes.text), ...parts, fragment(opcodes.continuation), fragment(opcodes.continuation));
+  const { opcode, payload } = await client.next();
+  expect([opcode, payload.readUInt16BE(0)]).toEqual([opcodes.close, 1008]);
+  await client.closed;
+});

@@ -104,6 +104,24 @@ test('a client that has missed too much gets a new session', async () => {
   expect(buses[0]!.recovery!.outcomes['too much missed']).toBe(1);
 });
 
+test('all clients together are sent so much of what they missed, and further ones get a new session', async () => {
+  await start({ maxReplayed: 25, maxReplayedBytes: 100_000, maxMissedBytes: 10_000 });
+  const back = async (count: number, text = 'many') => {
+    const wanderer = await client();
+    await wanderer.socket.emitWithAck('join', [`room ${clients.length}`]);
+    await away(wanderer);
+    for (let number = 0; number < count; number++) nodes[0]!.io.to(`room ${clients.length}`).emit('n', text, number);
+    await wanderer.comeBack(nodes[0]!.url);
+    return wanderer.recovered;
+  };
+  expect([await back(12), await back(12)]).toEqual([[true], [true]]);
+  expect(await back(12)).toEqual([false]);
+  expect(await back(1)).toEqual([true]);
+  expect(await back(1, 'x'.repeat(11_000))).toEqual([false]);
+  expect(buses[0]!.recovery!.outcomes).toMatchObject({ recovered: 3, 'too much replayed': 1, 'too much missed': 1 });
+  expect(bounds).toEqual(['too much replayed', 'too much missed']);
+});
+
 test('more recoveries at once than a worker allows end in new sessions', async () => {
   await start({ maxRecovering: 5 });
   const witness = await client();
@@ -226,7 +244,7 @@ test('work is done in the order of its requests, and others are served for as lo
 });
 
 test('a session is recovered by a few attempts at once, and all offsets that wait have a bound', () => {
-  const gate = new Gate(1000);
+  const gate = new Gate({ maxRecovering: 1000, maxReplayed: 1, maxReplayedBytes: 1 });
   const enter = (pid: string, offset = '') => gate.enter(pid, offset);
   expect([1, 2, 3, 4, 5].map(() => enter('a'))).toEqual([true, true, true, true, false]);
   gate.leave('a', '');

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { Logger } from 'pino';
+import { type HeldBytes, Holder } from '../../src/engine/delivery/held-bytes.js';
 import { Engine } from '../../src/engine/engine.js';
-import { type IncomingBytes, IncomingHolder } from '../../src/engine/incoming/incoming-bytes.js';
 import { Warnings } from '../../src/operations/warnings.js';
 import { reportBuffers } from '../../src/runtime/engine-events.js';
 
-class Holder extends IncomingHolder {
-  static hold(all: IncomingBytes, bytes: number): void {
-    new Holder(all).hold(bytes);
+class HeldInput extends Holder {
+  static hold(all: HeldBytes, bytes: number): void {
+    new HeldInput(all).hold(bytes);
   }
 
   onOverflow(): void {
@@ -21,7 +21,7 @@ test('a full buffer is a warning, and one line in the log however often it is fu
   const warnings = new Warnings();
   const engine = new Engine({ maxBuffered: 1_000_000 });
   reportBuffers(engine, warnings, log);
-  for (let times = 0; times < 100; times++) Holder.hold(engine.incoming, 400_000);
+  for (let times = 0; times < 100; times++) HeldInput.hold(engine.incoming, 400_000);
   expect(engine.bufferBudget.closedIncoming).toBeGreaterThan(30);
   const message = expect.stringContaining('too many bytes waited for and from clients (MAX_BUFFERED)');
   expect(lines).toEqual([{ clients: 2, bytes: 1_200_000, message }]);

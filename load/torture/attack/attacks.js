@@ -10,6 +10,7 @@ import { plainFloods } from './attacks/plain-floods.js';
 import { readers } from './attacks/readers.js';
 import { recoveryAttacks } from './attacks/recovery.js';
 import { relayed } from './attacks/relayed.js';
+import { stateAttacks } from './attacks/state.js';
 import { heldInput } from './memory/held-input.js';
 
 /**
@@ -41,4 +42,5 @@ export const attacks = [
   ...relayed,
   ...heldInput,
   ...recoveryAttacks,
+  ...stateAttacks,
 ];

@@ -2,6 +2,7 @@ import { type Identity, requireRoom } from '../../accounts/identity.js';
 import { GjallarError } from '../../errors.js';
 import type { NewMessage, Page } from '../../history/store.js';
 import type { ChatContext } from '../context.js';
+import { callerOf } from '../identify.js';
 import { readBatch, readName, readPage, readPostKey, readRoom, readText } from '../input.js';
 import type { ChatMessage, PostReply } from '../protocol.js';
 import { asChatMessage, postToRoom } from './post.js';
@@ -46,7 +47,7 @@ export async function publish(
   const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));
   // Each caller has its own keys.
   const storeKey = postKey === undefined ? undefined : `http\n${caller?.name ?? ''}\n${postKey}\n`;
-  const published = await postToRoom(context, name, messages, { key: storeKey, client: clientOf(caller) });
+  const published = await postToRoom(context, name, messages, { key: storeKey, client: callerOf(caller) });
   if (published[0]!.duplicate) await requireSame(context, caller, name, messages, published[0]!);
   return batch ? { messages: published } : published[0]!;
 }
@@ -65,7 +66,7 @@ export async function readRoomPage(
   if (caller) requireRoom(caller.grant, 'join', name);
   const page = readPage(query);
   if (!conversations) throw new GjallarError('HISTORY_OFF');
-  const { messages, ...rest } = await conversations.read({ room: name }, page, clientOf(caller));
+  const { messages, ...rest } = await conversations.read({ room: name }, page, callerOf(caller));
   return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };
 }
 
@@ -85,7 +86,7 @@ async function requireSame(
   const end = first + messages.length;
   for (let next = first; next < end; ) {
     const query = { epoch, after: next - 1, before: end, limit: end - next };
-    const page = await conversations!.read({ room }, query, clientOf(caller));
+    const page = await conversations!.read({ room }, query, callerOf(caller));
     if (page.epoch !== epoch) return;
     for (const { offset, from, text } of page.messages) {
       // A deleted message cannot be compared.
@@ -98,9 +99,6 @@ async function requireSame(
     next = last.offset + 1;
   }
 }
-
-/** Tells callers apart where they take turns. Requests with the API key are the operator's, so each counts by itself. */
-const clientOf = (caller: Identity | undefined): unknown => (caller ? `http ${caller.name}` : {});
 
 function toMessage(input: unknown, caller: Identity | undefined): Pick<NewMessage, 'from' | 'text'> {
   const { text, from = caller?.name ?? DEFAULT_SENDER } = input as Record<string, unknown>;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { encodeValue } from '../../state/value.js';
 import type { StateRooms } from './rooms.js';
 
 /** The state room that the page `live.html` shows. */
@@ -49,7 +50,9 @@ export class DemoQuotes {
       for (let change = 0; change < CHANGES_PER_TICK; change++) {
         // Each key at most once, so that a fast client need not skip anything.
         const symbol = SYMBOLS[(first + 5 * change) % SYMBOLS.length]!;
-        await this.rooms.set(DEMO_ROOM, symbol, (before) => this.next(before as Quote | undefined));
+        await this.rooms.set(DEMO_ROOM, symbol, (room) =>
+          encodeValue(this.next(room.get(symbol) as Quote | undefined)),
+        );
       }
     } catch {
       // The operator's own state has filled the bounds: the page then shows what there is.

@@ -2,8 +2,10 @@ import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import { KEY_BYTES } from '../../state/entries.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
+import type { Encoded } from '../../state/value.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
+import { RoomOwners } from './owners.js';
 import { type Watcher, Watchers } from './watchers.js';
 import { Writers } from './writers.js';
 
@@ -11,17 +13,31 @@ import { Writers } from './writers.js';
 export interface StateLimits {
   /** Of all workers and machines together. */
   rooms: number;
+  /** Of those that the same user has created. */
+  roomsPerUser: number;
   /** Of each room. */
   keys: number;
   /** Of memory that all rooms together may take; see {@link StateRoom.footprint}. */
   bytes: number;
   /** Of one value. */
   valueBytes: number;
+  /** Of a value that is patched. */
+  patchBytes: number;
   /** Of the members of a room that are behind, on each worker. @default that of state rooms */
   behind?: number;
   /** Whether the room of the demo page changes by itself while it is watched. */
   hasDemo?: boolean;
 }
+
+/** What changes a room. */
+export interface Writer {
+  /** The user who owns a room that the change creates; undefined for a room that belongs to no user. */
+  readonly user: string | undefined;
+  /** Does the work when it is the writer's turn. */
+  turn<T>(work: () => Promise<T>): Promise<T>;
+}
+
+const AT_ONCE: Writer = { user: undefined, turn: (work) => work() };
 
 /** No room of a user has a control character in its name. Warnings name the directory if it is nearly full. */
 const DIRECTORY = 'the list of state rooms\x1f';
@@ -42,6 +58,7 @@ export class StateRooms {
   private readonly directory: StateRoom;
   private readonly isKnown: Promise<void>;
   private readonly writers = new Writers();
+  private readonly owners: RoomOwners;
   private isClosed = false;
 
   /** @param onWatched called with the name of a room whose first watcher on this worker has come */
@@ -50,6 +67,7 @@ export class StateRooms {
     private readonly limits: StateLimits,
     private readonly onWatched: (name: string) => void = () => {},
   ) {
+    this.owners = new RoomOwners(limits.roomsPerUser);
     this.directory = stateRoom(io, DIRECTORY, { maxKeys: limits.rooms, maxKeyLength: MAX_NAME_BYTES });
     this.directory.on('change', (names) => {
       for (const name of names) this.follow(name);
@@ -81,20 +99,23 @@ export class StateRooms {
    * @param change is done in one turn, on a room that has its state
    * @throws GjallarError STATE_FULL if there are too many rooms, OVERLOADED if the worker stops, and what `change` throws
    */
-  async write(name: string, change: (room: StateRoom) => void): Promise<void> {
+  async write(name: string, change: (room: StateRoom) => void, { user, turn } = AT_ONCE): Promise<void> {
     await this.isKnown;
     this.writers.begin(name);
     try {
       for (let isFirst = true; ; isFirst = false) {
         // Two workers whose rooms make way for each other's would never come to an end.
-        const room = this.listed(name) ?? this.create(name, isFirst);
+        const room = this.listed(name) ?? this.create(name, isFirst, user);
         await room.ready();
-        // It may have been removed meanwhile.
-        if (this.open.get(name) !== room) continue;
-        change(room);
-        this.writers.changed(name);
-        if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
-        return;
+        const isDone = await turn(async () => {
+          // It may have been removed meanwhile.
+          if (this.open.get(name) !== room) return false;
+          change(room);
+          this.writers.changed(name);
+          if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
+          return true;
+        });
+        if (isDone) return;
       }
     } finally {
       if (this.writers.end(name)) this.withdraw(name);
@@ -103,31 +124,33 @@ export class StateRooms {
 
   /**
    * Sets a key within the bounds of the room, and of all rooms together.
-   * @param valueAfter the new value, given the present one
+   * @param encode the new value
    * @throws GjallarError STATE_FULL, BAD_STATE_KEY, BAD_STATE_VALUE
    */
-  async set(name: string, key: string, valueAfter: (before: unknown) => unknown): Promise<void> {
-    await this.write(name, (room) => {
-      const before = room.get(key);
-      const value = valueAfter(before);
-      const added = before === undefined ? KEY_BYTES + Buffer.byteLength(key) : 0;
-      const left = this.limits.bytes - this.bytes;
-      // Most changes fit, whatever their size.
-      if (left < this.limits.valueBytes + added) {
-        const growth = sizeOf(value) - sizeOf(before) + added;
-        if (growth > Math.max(0, left)) throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
+  async set(name: string, key: string, encode: (room: StateRoom) => Encoded, writer = AT_ONCE): Promise<void> {
+    const change = (room: StateRoom) => {
+      const value = encode(room);
+      const before = room.sizeOf(key);
+      const added = before === undefined ? KEY_BYTES + Buffer.byteLength(key) : -before;
+      const growth = Buffer.byteLength(value) + added;
+      if (growth > 0 && growth > this.limits.bytes - this.bytes) {
+        throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
       }
-      room.set(key, value);
-    });
+      room.setEncoded(key, value);
+    };
+    await this.write(name, change, writer);
   }
 
   /** Deletes all keys of a room, and the room. Returns whether there was one. */
-  async remove(name: string): Promise<boolean> {
+  async remove(name: string, { turn } = AT_ONCE): Promise<boolean> {
     const room = await this.find(name);
     if (!room) return false;
-    for (const key of [...room.keys()]) room.delete(key);
-    this.directory.delete(name);
-    return true;
+    return turn(async () => {
+      if (this.open.get(name) !== room) return false;
+      for (const key of [...room.keys()]) room.delete(key);
+      this.directory.delete(name);
+      return true;
+    });
   }
 
   /**
@@ -179,12 +202,13 @@ export class StateRooms {
   }
 
   /** @param mayReplace whether rooms without keys may make way for it */
-  private create(name: string, mayReplace: boolean): StateRoom {
+  private create(name: string, mayReplace: boolean, user: string | undefined): StateRoom {
     if (this.isClosed) throw new GjallarError('OVERLOADED', 'This worker is about to stop. Send the request again.');
     if (mayReplace && this.directory.size >= this.limits.rooms) this.removeEmpty();
     if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
+    this.owners.requirePlace(user);
     this.writers.created(name);
-    this.directory.set(name, 1);
+    this.list(name, user);
     return this.openHere(name);
   }
 
@@ -206,7 +230,12 @@ export class StateRooms {
   private relist(name: string): void {
     if (this.directory.size >= this.limits.rooms) this.removeEmpty();
     // At the bound, the room stays as it is, and is listed with its next key.
-    if (this.directory.size < this.limits.rooms) this.directory.set(name, 1);
+    if (this.directory.size < this.limits.rooms) this.list(name, this.owners.of(name));
+  }
+
+  private list(name: string, owner: string | undefined): void {
+    this.directory.set(name, owner === undefined ? 1 : { by: owner });
+    this.owners.set(name, owner);
   }
 
   private full(what: string): GjallarError {
@@ -214,8 +243,14 @@ export class StateRooms {
   }
 
   private openHere(name: string): StateRoom {
-    const { keys: maxKeys, bytes: maxBytes, valueBytes: maxValueBytes, behind } = this.limits;
-    const bounds = { maxKeys, maxBytes, maxValueBytes, ...(behind && { maxBehind: behind }) };
+    const {
+      keys: maxKeys,
+      bytes: maxBytes,
+      valueBytes: maxValueBytes,
+      patchBytes: maxPatchBytes,
+      behind,
+    } = this.limits;
+    const bounds = { maxKeys, maxBytes, maxValueBytes, maxPatchBytes, ...(behind && { maxBehind: behind }) };
     const room = stateRoom(this.io, name, { event: eventOf(name), ...bounds });
     this.open.set(name, room);
     this.watchers.opened(name, room);
@@ -225,10 +260,14 @@ export class StateRooms {
   /** Opens or closes a room as the directory says. */
   private follow(name: string): void {
     const room = this.open.get(name);
-    if (this.directory.get(name) !== undefined) {
+    const listed = this.directory.get(name);
+    if (listed !== undefined) {
+      this.owners.set(name, ownerIn(listed));
       if (!room && isRoom(name)) this.openHere(name);
     } else if (room && room.size > 0) this.relist(name);
-    else if (room) {
+    else {
+      this.owners.set(name, undefined);
+      if (!room) return;
       this.open.delete(name);
       own('closing a state room', room.close());
       this.watchers.closed(name);
@@ -245,8 +284,10 @@ function isRoom(name: string): boolean {
   }
 }
 
-function sizeOf(value: unknown): number {
-  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+/** The owner in an entry of the directory. Older servers, and rooms of the API key, have none. */
+function ownerIn(entry: unknown): string | undefined {
+  const { by } = (typeof entry === 'object' && entry !== null ? entry : {}) as { by?: unknown };
+  return typeof by === 'string' ? by : undefined;
 }
 
 /** The event with which clients of Socket.IO receive the changes of a room. */

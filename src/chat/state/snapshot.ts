@@ -4,13 +4,26 @@ import { pairsOf } from './pairs.js';
 
 /** A part of a snapshot, and the version after it. */
 interface Part {
+  /** A comma before each. */
   pairs: string;
   version: string;
   isLast: boolean;
+  /** Bytes of the parts that are encoded already and follow. */
+  ahead: number;
 }
 
-/** How many parts are encoded ahead of the reader. */
-const MAX_PARTS = 8;
+/** How many bytes are encoded ahead of the reader; more if a single value has more. */
+const MAX_AHEAD_BYTES = 262_144;
+
+/** Readers of the same room that are equally far share what is encoded. */
+const snapshotFormat: StateFormat = {
+  name: 'snapshot',
+  prefix: '',
+  encode: (chunk, { version, more }) => {
+    const pairs = pairsOf(chunk);
+    return [pairs && `,${pairs}`, version, more ? `${chunk.to}` : ''];
+  },
+};
 
 /**
  * Reads the state of a room in parts, as fast as they are taken: the changes as JSON, and the version at the end. A key
@@ -19,27 +32,25 @@ const MAX_PARTS = 8;
  * @throws GjallarError NOT_FOUND if the room is removed meanwhile
  */
 export async function* snapshotOf(room: StateRoom, onEnd: (listener: () => void) => void): AsyncGenerator<Part> {
-  const parts: Part[] = [];
+  const parts: Omit<Part, 'ahead'>[] = [];
+  let ahead = 0;
   let isRemoved = false;
   let wake = (): void => {};
   // The room may change faster than the reader reads.
   const goal = room.stats().changes;
-  const format: StateFormat = {
-    name: 'snapshot',
-    prefix: '',
-    encode(chunk, { version, more }) {
-      parts.push({ pairs: pairsOf(chunk), version, isLast: !more || chunk.to >= goal });
-      return [];
-    },
-  };
   const reader: StateReader = {
     topicSocket: undefined,
     get bufferedAmount() {
-      return parts.length < MAX_PARTS ? 0 : 1;
+      return ahead < MAX_AHEAD_BYTES ? 0 : ahead;
     },
-    send: () => wake(),
+    send: (messages) => {
+      const [pairs, version, next] = messages as [string, string, string];
+      ahead += pairs.length;
+      parts.push({ pairs, version, isLast: next === '' || Number(next) >= goal });
+      wake();
+    },
   };
-  const leave = room.joinReader(reader, format);
+  const leave = room.joinReader(reader, snapshotFormat);
   onEnd(() => {
     isRemoved = true;
     wake();
@@ -53,7 +64,8 @@ export async function* snapshotOf(room: StateRoom, onEnd: (listener: () => void)
       }
       const part = parts.shift();
       if (!part) throw new GjallarError('NOT_FOUND', 'The state room was removed meanwhile.');
-      yield part;
+      ahead -= part.pairs.length;
+      yield { ...part, ahead };
       if (part.isLast) return;
     }
   } finally {

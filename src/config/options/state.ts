@@ -10,12 +10,29 @@ export const state = {
     accepts: 'an integer from 0 to 100000',
     schema: integer(0, 100_000, 1000),
   }),
+  stateMaxRoomsPerUser: option({
+    name: 'STATE_MAX_ROOMS_PER_USER',
+    description:
+      'Maximum number of state rooms that exist because the same user has created them. It does not apply to API_KEY.',
+    default: '100',
+    accepts: 'an integer from 1 to 100000',
+    schema: integer(1, 100_000, 100),
+  }),
   stateMaxKeys: option({
     name: 'STATE_MAX_KEYS',
     description: 'Maximum number of keys in a state room. Beyond it, a new key gets STATE_FULL.',
     default: '10000',
     accepts: 'an integer from 1 to 10000000',
     schema: integer(1, 10_000_000, 10_000),
+  }),
+  stateMaxPatchBytes: option({
+    name: 'STATE_MAX_PATCH_BYTES',
+    description:
+      'Largest value of a key that PATCH changes, in bytes, before and after the change. Beyond it, PATCH gets ' +
+      'STATE_PATCH_SIZE, and PUT sets the value.',
+    default: '65536',
+    accepts: 'an integer from 1024 to 134217728 (bytes)',
+    schema: integer(1024, 134_217_728, 65_536),
   }),
   stateMaxBytes: option({
     name: 'STATE_MAX_BYTES',

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { IncomingBytes } from '../incoming/incoming-bytes.js';
+import { HeldBytes } from './held-bytes.js';
 
 /** A client for which output may wait, or whose input waits. */
 export interface Buffering {
@@ -24,11 +24,10 @@ const SMALL = 65_536;
  * clients take a thousand times as much. When the budget is exceeded, the clients with the most waiting bytes are closed
  * until half of the budget is free.
  *
- * Output is measured in turns, because uWebSockets.js holds most of it. Input is counted as it arrives.
+ * Output to WebSockets is measured in turns, because uWebSockets.js holds most of it, and again after much was sent.
+ * Input and responses are counted as they begin to wait.
  */
 export class BufferBudget {
-  /** Bytes that waited for all clients when they were last measured. */
-  buffered = 0;
   /** Clients that were closed because of their output. */
   closed = 0;
   /** Incomplete packets, bodies and queues of messages that were dropped. */
@@ -36,7 +35,13 @@ export class BufferBudget {
   /** Called after clients were closed, with their number and the bytes that waited before. */
   onFreed: ((clients: number, bytes: number) => void) | undefined;
   /** The bytes that came in and wait. */
-  readonly incoming = new IncomingBytes();
+  readonly incoming = new HeldBytes();
+  /** The bytes of responses that wait for their clients. */
+  readonly outgoing = new HeldBytes();
+  /** Bytes that waited for all WebSockets and sessions when they were last measured. */
+  private measured = 0;
+  /** Bytes that were sent since then. */
+  private sentSince = 0;
   private timer: unknown;
   private pass: Iterator<Buffering> | undefined;
   private sum = 0;
@@ -57,6 +62,18 @@ export class BufferBudget {
     private readonly maxIncoming = max,
   ) {
     this.incoming.onGrowth = () => this.check();
+    this.outgoing.onGrowth = () => this.check();
+  }
+
+  /** Bytes of output that wait for all clients, as far as they are known. */
+  get buffered(): number {
+    return this.measured + this.outgoing.total;
+  }
+
+  /** Bytes are about to be sent to clients, which may not read them. */
+  sending(bytes: number): void {
+    this.sentSince += bytes;
+    if (this.max > 0 && this.sentSince > this.max * LITTLE) this.measureNow();
   }
 
   start(): void {
@@ -91,32 +108,37 @@ export class BufferBudget {
 
   private finish(): void {
     const { sum, large, max } = this;
-    this.buffered = sum;
+    this.measured = sum;
+    this.sentSince = 0;
     this.pass = undefined;
     this.sum = 0;
     this.large = [];
-    const all = sum + this.incoming.total;
+    const all = this.buffered + this.incoming.total;
     // Each client costs a call into uWebSockets.js. Mostly, nothing waits for any of them.
     if (all <= max * LITTLE) this.pauseMs = REST_MS;
-    if (max > 0 && all > max) this.free(all - max / 2, [...large, ...this.incoming.holders]);
+    if (max > 0 && all > max) this.free(all - max / 2, [...large, ...this.outgoing.holders, ...this.incoming.holders]);
   }
 
-  /** Called when more bytes have come in. */
+  /** Called when more bytes wait. */
   private check(): void {
     const { incoming, max, maxIncoming } = this;
     if (this.isFreeing) return;
     if (maxIncoming > 0 && incoming.total > maxIncoming) {
       this.free(incoming.total - maxIncoming / 2, [...incoming.holders]);
     } else if (max > 0 && this.buffered + incoming.total > max) {
-      // Small output is never dropped: it alone could exceed the budget, and each part of a body would measure it.
-      const now = this.clock.now();
-      if (now - this.measuredAt < TURN_MS) return;
-      this.measuredAt = now;
-      this.pass = undefined;
-      this.sum = 0;
-      this.large = [];
-      this.measure(Number.POSITIVE_INFINITY);
+      this.measureNow();
     }
+  }
+
+  /** Measures all clients, unless that has just been done: small output is never dropped, and could alone exceed the budget. */
+  private measureNow(): void {
+    const now = this.clock.now();
+    if (now - this.measuredAt < TURN_MS) return;
+    this.measuredAt = now;
+    this.pass = undefined;
+    this.sum = 0;
+    this.large = [];
+    this.measure(Number.POSITIVE_INFINITY);
   }
 
   private free(bytes: number, candidates: Buffering[]): void {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.js';
 import { DeadlineEntry, DeadlineQueue } from '../deadlines.js';
 import { isNative, type NativeWebSocket, type WebSocketConnection } from '../http/exchange.js';
+import type { Buffering } from './buffer-budget.js';
 
 /** How long a client may take to read the waiting bytes, or to answer a ping, before it is disconnected, in ms. */
 const GRACE_MS = 10_000;
@@ -38,6 +39,11 @@ export class Closing {
   /** The number of WebSockets whose clients have not read everything yet. */
   get size(): number {
     return this.webSockets.size;
+  }
+
+  /** Those WebSockets: their bytes wait as those of other clients do. */
+  clients(): Iterable<Buffering> {
+    return this.webSockets.values();
   }
 
   /** Closes a WebSocket gracefully. Do not send over it afterwards. */
@@ -92,7 +98,7 @@ export class Closing {
   }
 }
 
-class ClosingWebSocket extends DeadlineEntry<ClosingWebSocket> {
+class ClosingWebSocket extends DeadlineEntry<ClosingWebSocket> implements Buffering {
   constructor(
     readonly webSocket: NativeWebSocket,
     readonly ending: Ending,
@@ -100,5 +106,13 @@ class ClosingWebSocket extends DeadlineEntry<ClosingWebSocket> {
     readonly reason: string | undefined,
   ) {
     super();
+  }
+
+  get bufferedAmount(): number {
+    return this.webSocket.getBufferedAmount();
+  }
+
+  onOverflow(): void {
+    this.webSocket.close();
   }
 }

@@ -1,6 +1,7 @@
 import { attempt, reportFailure } from '../../base/owner.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
+import type { BufferBudget } from './buffer-budget.js';
 import type { SlowClients } from './slow-clients.js';
 
 /** The methods of a uWebSockets.js app that broadcasting needs. */
@@ -71,12 +72,14 @@ export class Outbox {
   /**
    * @param longest the longest time that a message is held, in ms; 0 sends each message at once
    * @param slow what it knows of clients that are too slow
+   * @param budget is told how much is sent
    */
   constructor(
     private readonly publisher: Publisher,
     private readonly longest: number,
     private readonly clock: Clock = systemClock,
     private readonly slow?: Pick<SlowClients, 'skipped' | 'muted'>,
+    private readonly budget?: Pick<BufferBudget, 'sending'>,
   ) {}
 
   /** The number of held messages. */
@@ -128,8 +131,10 @@ export class Outbox {
   /** Sends to one WebSocket, after the held messages. */
   send(webSocket: WebSocketConnection, message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
     if (this.isMuted(webSocket)) return;
-    if (!this.isHolding) webSocket.send(message, isBinary, compress);
-    else {
+    if (!this.isHolding) {
+      this.budget?.sending(message.length);
+      webSocket.send(message, isBinary, compress);
+    } else {
       this.entries.push({ topic: undefined, except: [], webSocket, message, isBinary, compress });
       this.heldBytes.set(webSocket, (this.heldBytes.get(webSocket) ?? 0) + message.length);
     }
@@ -178,11 +183,14 @@ export class Outbox {
     this.entries = [];
     this.actions = [];
     let writes = 0;
+    const subscribersOf = new Map<string, number>();
     for (const [topic, messages] of this.held) {
       const subscribers = this.publisher.numSubscribers(topic);
+      subscribersOf.set(topic, subscribers);
       writes += subscribers;
       this.deliveries += subscribers * messages;
     }
+    this.budget?.sending(bytesOf(entries, subscribersOf));
     this.held.clear();
     this.heldBytes.clear();
     const singles = new Map<WebSocketConnection, Entry[]>();
@@ -262,6 +270,15 @@ export class Outbox {
     this.deliveries -= left.length;
     slow?.skipped?.published(topic, message, except);
   }
+}
+
+/** About how many bytes the entries are on the wire, for all who get them. */
+function bytesOf(entries: readonly Entry[], subscribersOf: ReadonlyMap<string, number>): number {
+  let bytes = 0;
+  for (const { topic, message } of entries) {
+    bytes += message.length * (topic === undefined ? 1 : subscribersOf.get(topic)!);
+  }
+  return bytes;
 }
 
 /** Sends the messages to single WebSockets with one write each. Returns the number of writes. */

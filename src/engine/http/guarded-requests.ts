@@ -1,4 +1,4 @@
-import type { IncomingBytes } from '../incoming/incoming-bytes.js';
+import type { HeldBytes } from '../delivery/held-bytes.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import { isExpectedHost } from '../limits/origin.js';
 import type { RequestGuard } from '../limits/request-guard.js';
@@ -11,7 +11,9 @@ export interface HttpHost {
   readonly settings: Pick<EngineSettings, 'trustProxy' | 'allowedHosts' | 'keepAlive'>;
   readonly requestGuard: RequestGuard;
   /** Counts the bodies of which a part is missing. */
-  readonly incoming?: IncomingBytes;
+  readonly incoming?: HeldBytes;
+  /** Counts the responses that their clients have not read. */
+  readonly outgoing?: HeldBytes;
   /** Limits the waiting requests of one address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
   /** Called with the error code of each request that is rejected before or outside of a session. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { DeadlineQueue, type Waiting } from '../deadlines.js';
+import { type HeldBytes, Holder } from '../delivery/held-bytes.js';
 import type { CloseReason } from '../protocol/close-reasons.js';
-import { type IncomingBytes, IncomingHolder } from './incoming-bytes.js';
 
 /** The session whose packet is incomplete. */
 export interface PacketOwner {
@@ -38,7 +38,7 @@ export class IncompletePackets {
   constructor(
     limits: { readonly maxPacketSize: number; readonly maxAttachments: number },
     delay: number,
-    readonly incoming: IncomingBytes,
+    readonly incoming: HeldBytes,
     clock: Clock,
   ) {
     this.maxBytes = limits.maxPacketSize;
@@ -53,7 +53,7 @@ export class IncompletePackets {
 }
 
 /** A packet of which some attachments are missing. */
-export class IncompletePacket extends IncomingHolder implements Waiting<IncompletePacket> {
+export class IncompletePacket extends Holder implements Waiting<IncompletePacket> {
   queue: DeadlineQueue<IncompletePacket> | undefined;
   due = 0;
   previous: IncompletePacket | undefined;

@@ -1,11 +1,8 @@
 import type { WorkerLinks } from '../../worker-links.js';
 import type { Clock } from '../clock.js';
 import { addressKey } from './client-address.js';
-import { Allowance, type Rate } from './rates.js';
+import { Allowances, type Rate } from './rates.js';
 import { SharedCounts } from './shared-counts.js';
-
-/** With fewer addresses than this, full allowances are not removed. */
-const SWEEP_FROM = 1024;
 
 /**
  * Limits the clients that one address may have at the same time, and its rate of new ones. If several workers share a
@@ -13,17 +10,17 @@ const SWEEP_FROM = 1024;
  */
 export class AddressLimits {
   private readonly counts: SharedCounts;
-  private readonly rates = new Map<string, Allowance>();
+  private readonly rates: Allowances | undefined;
   private readonly entered = new Map<object, string>();
   /** Requests on this worker that wait for their responses, by address. */
   private readonly requests = new Map<string, number>();
-  private sweepAt = SWEEP_FROM;
 
   private constructor(
     private readonly maxClients: number,
-    private readonly rate: Rate | undefined,
+    rate: Rate | undefined,
     private readonly clock: Clock,
   ) {
+    this.rates = rate && new Allowances(rate);
     this.counts = new SharedCounts(clock, (key, consumed) => this.consume(key, consumed));
   }
 
@@ -41,7 +38,7 @@ export class AddressLimits {
   checkConnectionRate(address: string): 'RATE_LIMITED' | 'TOO_MANY_CONNECTIONS' | undefined {
     const key = addressKey(address);
     if (this.isFull(key)) return 'TOO_MANY_CONNECTIONS';
-    if (!this.rate) return undefined;
+    if (!this.rates) return undefined;
     // A rejected attempt costs nothing, so a client that keeps trying connects as often as the limit allows.
     const allowance = this.rates.get(key);
     if (allowance && !allowance.has(1, this.clock.now())) return 'RATE_LIMITED';
@@ -100,21 +97,7 @@ export class AddressLimits {
   }
 
   private consume(key: string, cost: number): void {
-    if (!this.rate) return;
     const now = this.clock.now();
-    let allowance = this.rates.get(key);
-    if (!allowance) {
-      this.sweep(now);
-      allowance = new Allowance(this.rate, now);
-      this.rates.set(key, allowance);
-    }
-    allowance.consume(cost, now);
-  }
-
-  /** Removes addresses whose allowance is full again. */
-  private sweep(now: number): void {
-    if (this.rates.size < this.sweepAt) return;
-    for (const [key, allowance] of this.rates) if (allowance.isWhole(now)) this.rates.delete(key);
-    this.sweepAt = Math.max(SWEEP_FROM, 2 * this.rates.size);
+    this.rates?.of(key, now).consume(cost, now);
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
+import { HeldBytes, Holder } from '../delivery/held-bytes.js';
 import type { FrameReceiver } from '../http/exchange.js';
-import { IncomingBytes, IncomingHolder } from '../incoming/incoming-bytes.js';
 
 /** How long the frames of one WebSocket are handled in one turn of the event loop, in ms. Further frames wait. */
 const SLICE_MS = 20;
@@ -20,7 +20,7 @@ export const MAX_QUEUED_BYTES_IN_ALL = 64 * 1024 * 1024;
 const FRAME_OVERHEAD = 128;
 
 /** The waiting frames of one WebSocket. */
-class Queue extends IncomingHolder {
+class Queue extends Holder {
   frames: { data: Buffer; isBinary: boolean }[] = [];
   /** The index of the first waiting frame. */
   at = 0;
@@ -30,7 +30,7 @@ class Queue extends IncomingHolder {
   /** @param onOverflow called when all clients together send more than the process can hold */
   constructor(
     readonly receiver: FrameReceiver,
-    all: IncomingBytes,
+    all: HeldBytes,
     readonly onOverflow: () => void,
   ) {
     super(all);
@@ -83,7 +83,7 @@ export class FrameGuard {
   /** @param incoming counts the waiting frames, among everything that came in and waits */
   constructor(
     private readonly clock: Clock,
-    private readonly incoming = new IncomingBytes(),
+    private readonly incoming = new HeldBytes(),
   ) {}
 
   /** The number of waiting bytes. */

@@ -30,12 +30,6 @@ export class MessageLimits {
     return events?.isOver(now) || bytes?.isOver(now) ? 'over' : 'within';
   }
 
-  /** Charges a client for work that one of its messages has caused. It may use up its limit, but never exceeds it so. */
-  charge(client: object, events: number): void {
-    const now = this.clock.now();
-    this.of(client, now).events?.drain(events, now);
-  }
-
   /** Whether the client is over its limit, so its last message must not be handled. */
   isOver(client: object): boolean {
     const known = this.allowances.get(client);

@@ -39,3 +39,12 @@ export function isForeign(request: EngineRequest, allowed: readonly string[], is
   if (own === undefined) return true;
   return own !== host?.toLowerCase() && !(isProxied && own === forwardedHost?.toLowerCase());
 }
+
+/**
+ * Whether a browser sends the request for a page of another origin, and says so although it names no origin: with a link,
+ * an image or a form. Programs send no `Sec-Fetch-Site`, and neither do browsers from before 2023.
+ */
+export function isCrossSite(headers: { readonly [name: string]: string | string[] | undefined }): boolean {
+  const site = headers['sec-fetch-site'];
+  return headers.origin === undefined && site !== undefined && site !== 'same-origin' && site !== 'none';
+}

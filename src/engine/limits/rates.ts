@@ -34,9 +34,14 @@ export class Allowance {
     this.at = now;
   }
 
-  /** Takes what is left of the cost, without overdrawing. */
-  drain(cost: number, now: number): void {
-    this.consume(Math.min(cost, Math.max(0, this.leftAt(now))), now);
+  /** Overdraws it if necessary, but by no more than its amount: it is whole again after twice its interval. */
+  owe(cost: number, now: number): void {
+    this.consume(Math.min(cost, this.leftAt(now) + this.rate.amount), now);
+  }
+
+  /** How long it takes until it is no longer overdrawn, in ms. */
+  msToPay(now: number): number {
+    return Math.max(0, (-this.leftAt(now) * this.rate.per) / this.rate.amount);
   }
 
   has(cost: number, now: number): boolean {
@@ -59,5 +64,37 @@ export class Allowance {
   private leftAt(now: number): number {
     const { amount, per } = this.rate;
     return Math.min(amount, this.left + ((now - this.at) * amount) / per);
+  }
+}
+
+/** With fewer names than this, full allowances are not removed. */
+const SWEEP_FROM = 1024;
+
+/** Allowances by name. Those that are full again are forgotten. */
+export class Allowances {
+  private readonly byName = new Map<string, Allowance>();
+  private sweepAt = SWEEP_FROM;
+
+  constructor(private readonly rate: Rate) {}
+
+  /** The allowance of a name that has used some of it. */
+  get(name: string): Allowance | undefined {
+    return this.byName.get(name);
+  }
+
+  of(name: string, now: number): Allowance {
+    let allowance = this.byName.get(name);
+    if (!allowance) {
+      this.sweep(now);
+      allowance = new Allowance(this.rate, now);
+      this.byName.set(name, allowance);
+    }
+    return allowance;
+  }
+
+  private sweep(now: number): void {
+    if (this.byName.size < this.sweepAt) return;
+    for (const [name, allowance] of this.byName) if (allowance.isWhole(now)) this.byName.delete(name);
+    this.sweepAt = Math.max(SWEEP_FROM, 2 * this.byName.size);
   }
 }

@@ -1,21 +1,21 @@
 import type { HttpResponse } from '../../sockets.js';
+import { type HeldBytes, Holder } from '../delivery/held-bytes.js';
 import type { BodyCallback, BodyError } from '../http/exchange.js';
 import type { EngineRequest } from '../http/request.js';
-import { type IncomingBytes, IncomingHolder } from '../incoming/incoming-bytes.js';
 import { PartsOfBody } from '../incoming/parts-of-body.js';
 
 /**
  * Collects a body from the start of the request, because uWebSockets.js does not keep its bytes. `res.pause()` is not
  * used: it saves its state once for all sockets. After a partial write, it can leave a socket that is never read again.
  */
-export class BodyCollector extends IncomingHolder {
+export class BodyCollector extends Holder {
   private error: BodyError | undefined;
   private readonly parts = new PartsOfBody();
   private received = 0;
   private complete = false;
   private done: BodyCallback | undefined;
 
-  constructor(res: HttpResponse, request: EngineRequest, maxBody: number, incoming: IncomingBytes) {
+  constructor(res: HttpResponse, request: EngineRequest, maxBody: number, incoming: HeldBytes) {
     super(incoming);
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     const expected = Number(length);

@@ -35,14 +35,16 @@ const MAX_WHOLE_LENGTH = 65_536;
  * Writes a response; no other code does so. The part that the client does not read at once is not buffered, but written
  * when the client reads on. If the next request arrives before the response is complete, uWebSockets.js closes the
  * connection. A connection therefore never holds more than one response.
- * @param onComplete called once the whole response is written; not called if the client disconnects earlier
+ * @param onWritten called once the whole response is written; not called if the client disconnects earlier
+ * @returns how many bytes are kept until then
  */
 export function writeResponse(
   res: HttpResponse,
   { status, headers, body }: Response,
   { isHead, isFlagged, isLast: mustEnd, endsConnection, isRequestWhole }: ResponseMode,
-  onComplete: () => void,
-): void {
+  onWritten: () => void,
+): number {
+  let kept = 0;
   const hasNoBody = status === 304 || isHead;
   // A connection that is closed while bytes arrive is reset, and the client may never read the response.
   const mayEnd = isRequestWhole && !hasNoBody && body.length <= MAX_WHOLE_LENGTH;
@@ -55,26 +57,31 @@ export function writeResponse(
     if (isFlagged || (endsConnection && !isLast)) res.writeHeader('Connection', 'close');
     if (hasNoBody) {
       endWithoutBody(res, status, Buffer.byteLength(body), isLast);
-      onComplete();
+      onWritten();
     } else if (isLast || body.length === 0) {
       res.end(body, isLast);
-      onComplete();
+      onWritten();
     } else {
-      writeBody(res, body, onComplete);
+      kept = writeBody(res, body, onWritten);
     }
   });
+  return kept;
 }
 
-function writeBody(res: HttpResponse, body: string | Uint8Array, onComplete: () => void): void {
+function writeBody(res: HttpResponse, body: string | Uint8Array, onWritten: () => void): number {
   const total = Buffer.byteLength(body);
   const [, isDone] = res.tryEnd(body, total);
-  if (isDone) return onComplete();
+  if (isDone) {
+    onWritten();
+    return 0;
+  }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   res.onWritable((offset) => {
     const [isWritten, isWhole] = res.tryEnd(bytes.subarray(offset), total);
-    if (isWhole) onComplete();
+    if (isWhole) onWritten();
     return isWritten;
   });
+  return total;
 }
 
 /** @param length the length that the body would have */

@@ -46,7 +46,7 @@ export function routeHttp(app: TemplatedApp, host: HttpHost, route: HttpRoute): 
     if (isReadOnly && req.getHeader('upgrade') !== '') return void req.setYield(true);
     const request = read(res, req);
     if (!request) return void res.close();
-    const exchange = new UwsHttpExchange(res, request, maxBody, host.settings.keepAlive, host.incoming);
+    const exchange = new UwsHttpExchange(res, request, maxBody, host);
     if (!exchange.finished) handleRequest(exchange, host, handle, isForAnyHost);
   };
   if (isReadOnly) app.get(pattern, onRequest).head(pattern, onRequest);
@@ -69,12 +69,11 @@ export interface WebSocketRoute {
 
 /** Adds a route for WebSockets. All WebSockets arrive through such routes. */
 export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSocketRoute): void {
-  const { slow, closing, frameGuard, settings, requestGuard, incoming } = host;
+  const { slow, closing, frameGuard, settings, requestGuard } = host;
   // The limits for one address count WebSockets as clients, not as waiting requests.
   const upgradeHost: HttpHost = {
     settings,
     requestGuard,
-    incoming,
     addresses: undefined,
     onRefused: (...what) => host.onRefused?.(...what),
     onFlood: (request) => host.onFlood?.(request),
@@ -89,7 +88,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     upgrade: (res, req, context) => {
       const request = read(res, req);
       if (!request) return void res.close();
-      UwsUpgradeExchange.handle(res, request, context, settings.keepAlive, (exchange) =>
+      UwsUpgradeExchange.handle(res, request, context, host, (exchange) =>
         handleRequest(exchange, upgradeHost, onUpgrade),
       );
     },

@@ -1,4 +1,6 @@
 import type { HttpResponse, us_socket_context_t } from '../../sockets.js';
+import { CountedBytes } from '../delivery/counted-bytes.js';
+import { HeldBytes } from '../delivery/held-bytes.js';
 import {
   type BodyCallback,
   type BodyStream,
@@ -9,9 +11,9 @@ import {
   statusLine,
   type UpgradeExchange,
 } from '../http/exchange.js';
+import type { HttpHost } from '../http/guarded-requests.js';
 import { comesThroughProxy, endsConnection, type KeepAlive } from '../http/keep-alive.js';
 import type { EngineRequest } from '../http/request.js';
-import { IncomingBytes } from '../incoming/incoming-bytes.js';
 import { BodyCollector } from './body-collector.js';
 import { corkHolder } from './cork-holder.js';
 import { connections, writeHeaders, writeResponse } from './response.js';
@@ -20,6 +22,9 @@ import { connections, writeHeaders, writeResponse } from './response.js';
 export interface SocketData {
   receiver: FrameReceiver;
 }
+
+/** What an exchange needs of the engine. */
+type ExchangeHost = Pick<HttpHost, 'incoming' | 'outgoing' | 'settings'>;
 
 /** Of other methods, no body is read. */
 const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
@@ -33,6 +38,9 @@ export class UwsHttpExchange implements HttpExchange {
   middlewareResponse: CollectedResponse | undefined;
   private body: BodyCollector | undefined;
   private isComplete = false;
+  /** The part of the response that the client has not read. */
+  private readonly unread: CountedBytes;
+  private readonly keepAlive: KeepAlive;
   /** Continues a streamed response. */
   private wake: (() => void) | undefined;
 
@@ -44,12 +52,12 @@ export class UwsHttpExchange implements HttpExchange {
     protected readonly res: HttpResponse,
     readonly request: EngineRequest,
     maxBody: number,
-    private readonly keepAlive: KeepAlive,
-    incoming?: IncomingBytes,
+    { settings, incoming = new HeldBytes(), outgoing = new HeldBytes() }: ExchangeHost,
   ) {
     connections.waiting++;
-    if (HAS_BODY.has(request.method))
-      this.body = new BodyCollector(res, request, maxBody, incoming ?? new IncomingBytes());
+    this.keepAlive = settings.keepAlive;
+    this.unread = new CountedBytes(outgoing, () => this.cut());
+    if (HAS_BODY.has(request.method)) this.body = new BodyCollector(res, request, maxBody, incoming);
     res.onAborted(() => {
       const wasFinished = this.finished;
       this.finished = true;
@@ -78,7 +86,10 @@ export class UwsHttpExchange implements HttpExchange {
     const { endsConnection } = this;
     const mode = { isHead: method === 'HEAD', isFlagged, isLast, endsConnection, isRequestWhole };
     const write = () => {
-      if (!this.isComplete) writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
+      if (this.isComplete) return;
+      const kept = writeResponse(this.res, { status, headers, body }, mode, () => this.complete());
+      // If it is too much, the connection ends at once.
+      if (!this.isComplete) this.unread.set(kept);
     };
     // Until the response is sent, uWebSockets.js closes a connection on which more bytes arrive.
     if (isLast) setImmediate(write);
@@ -102,17 +113,20 @@ export class UwsHttpExchange implements HttpExchange {
       });
     }
     return {
-      write: async (part) => {
+      write: async (part, ahead = 0) => {
         if (this.isComplete) return false;
         let isRead = false;
         res.cork(() => {
           isRead = res.write(part);
         });
         if (!isRead && !this.isComplete) {
-          await new Promise<void>((resolve) => {
+          const woken = new Promise<void>((resolve) => {
             this.wake = resolve;
           });
+          this.unread.set(part.length + ahead);
+          await woken;
         }
+        this.unread.set(0);
         return !this.isComplete;
       },
       end: () => {
@@ -120,9 +134,7 @@ export class UwsHttpExchange implements HttpExchange {
         res.cork(() => res.end());
         this.complete();
       },
-      abort: () => {
-        if (!this.isComplete) res.close();
-      },
+      abort: () => this.cut(),
     };
   }
 
@@ -134,6 +146,11 @@ export class UwsHttpExchange implements HttpExchange {
     this.res.close();
   }
 
+  /** Ends the connection before the response is complete. */
+  private cut(): void {
+    if (!this.isComplete) this.res.close();
+  }
+
   private get endsConnection(): boolean {
     return endsConnection(this.keepAlive, comesThroughProxy(this.request.headers));
   }
@@ -143,6 +160,7 @@ export class UwsHttpExchange implements HttpExchange {
     if (this.isComplete) return;
     this.isComplete = true;
     connections.waiting--;
+    this.unread.set(0);
     this.wake?.();
     this.onComplete?.();
   }
@@ -156,9 +174,9 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
     res: HttpResponse,
     request: EngineRequest,
     private readonly context: us_socket_context_t,
-    keepAlive: KeepAlive,
+    host: ExchangeHost,
   ) {
-    super(res, request, 0, keepAlive);
+    super(res, request, 0, host);
   }
 
   /** Creates the exchange of a request and handles it. An upgrade after `handle` has returned is late. */
@@ -166,10 +184,10 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
     res: HttpResponse,
     request: EngineRequest,
     context: us_socket_context_t,
-    keepAlive: KeepAlive,
+    host: ExchangeHost,
     handle: (exchange: UwsUpgradeExchange) => void,
   ): void {
-    const exchange = new UwsUpgradeExchange(res, request, context, keepAlive);
+    const exchange = new UwsUpgradeExchange(res, request, context, host);
     if (exchange.finished) return;
     // Source: RFC 6455, sections 4.2.1 and 4.2.2.
     if (request.headers['sec-websocket-version'] !== '13') {

@@ -1,3 +1,5 @@
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
+import { WorkQueue } from '../../engine/limits/work-queue.js';
 import type { Finding } from '../loss/continuation.js';
 import { bytesOf } from '../page.js';
 import { readThrough } from '../read-through.js';
@@ -15,7 +17,6 @@ import { type AnnouncedMessages, type AnnouncedPositions, Announcer } from './an
 import { AppendBudget } from './append-budget.js';
 import { type Conversation, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
-import { ReadQueue } from './read-queue.js';
 import { Resequencer } from './resequencer.js';
 
 /** What a read has cost. */
@@ -44,7 +45,9 @@ export interface ConversationEvents extends LocalMembers {
    */
   readonly startsWithAnnounced?: boolean;
   /** Told the cost of each read that a client has asked for. */
-  onRead(client: unknown, cost: ReadCost): void;
+  onRead(cost: ReadCost): void;
+  /** Charges clients for the bytes that they read. Without it, they may read as much as they like, one page at a time. */
+  readonly costs?: RequestCosts | undefined;
 }
 
 type Archive = Parameters<typeof readThrough>[1];
@@ -60,7 +63,7 @@ export class Conversations {
   private readonly followed: FollowedConversations;
   private readonly starting = new Map<Resequencer, Promise<void>>();
   private readonly announcer: Announcer;
-  private readonly reads = new ReadQueue();
+  private readonly reads: WorkQueue;
   private readonly budget = new AppendBudget();
   private readonly timer: NodeJS.Timeout;
   private isClosed = false;
@@ -70,6 +73,7 @@ export class Conversations {
     private readonly archive: Archive,
     private readonly events: ConversationEvents,
   ) {
+    this.reads = new WorkQueue('history reads', events.costs);
     this.announcer = new Announcer({
       announceMessages: (messages) => {
         events.announceMessages(messages);
@@ -122,12 +126,14 @@ export class Conversations {
    * Reads a page when it is the client's turn.
    * @throws GjallarError HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
    */
-  async read(conversation: Conversation, query: PageQuery, client: unknown = {}): Promise<Page> {
+  async read(conversation: Conversation, query: PageQuery, client: object | string = {}): Promise<Page> {
     return this.reads.run(client, async () => {
       const start = performance.now();
       const page = await readThrough(this.store, this.archive, keyOf(conversation), query);
       const lacks = !page.complete && (query.epoch === undefined || query.epoch === page.epoch ? 'trimmed' : 'lost');
-      this.events.onRead(client, { bytes: bytesOf(page.messages), ms: performance.now() - start, lacks });
+      const bytes = bytesOf(page.messages);
+      this.events.costs?.charge(client, bytes);
+      this.events.onRead({ bytes, ms: performance.now() - start, lacks });
       return page;
     });
   }

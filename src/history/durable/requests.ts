@@ -99,7 +99,7 @@ export async function readPage(
   { conversations, nameOf }: Pick<Rooms, 'conversations' | 'nameOf'>,
   room: string,
   query: PageQuery,
-  client: unknown,
+  client: object,
   maxAttachments = Number.POSITIVE_INFINITY,
 ): Promise<KeptPage> {
   const { messages: all, ...page } = await conversations.read({ room: nameOf(room) }, query, client);

@@ -7,8 +7,9 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { owned } from '../../base/owner.js';
+import { isCrossSite } from '../../engine/limits/origin.js';
 import { GjallarError } from '../../errors.js';
-import { type Admin, requireAdmin } from '../../http/guard.js';
+import type { AdminGuard } from '../../http/guard.js';
 import { dataHeaders } from '../../http/headers.js';
 import { parseJson, type Sender, sendError } from '../../http/json.js';
 import type { Caller } from '../audit.js';
@@ -39,7 +40,7 @@ export interface AdminOptions {
   /** 0 picks a free port. */
   port: number;
   /** The operator's account. Without it, everything is public but the names, and the actions are off. */
-  admin: Admin | undefined;
+  admin: AdminGuard | undefined;
   /** The names that the header `Host` may have, except for the health endpoints; undefined allows all. */
   allowedHosts: readonly string[] | undefined;
   /** Called with errors that the caller has not caused. */
@@ -156,7 +157,7 @@ export class AdminServer {
       response.writeHead(status, all).end(request.method === 'HEAD' ? undefined : body);
     };
     try {
-      if (this.answersPage(request, { send })) return;
+      if (await this.answersPage(request, { send })) return;
       const { status, body } = await this.answer(request);
       const isText = typeof body === 'string';
       const type = isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json';
@@ -168,12 +169,12 @@ export class AdminServer {
     request.resume();
   }
 
-  private answersPage(request: IncomingMessage, sender: Sender): boolean {
+  private async answersPage(request: IncomingMessage, sender: Sender): Promise<boolean> {
     const { url = '', method = '', headers } = request;
     if (!AdminPage.has(pathOf(url))) return false;
     this.requireHost(headers);
     if (!['GET', 'HEAD'].includes(method)) throw new GjallarError('METHOD_NOT_ALLOWED');
-    requireAdmin({ headers }, this.options.admin);
+    await this.options.admin?.require({ headers, address: request.socket.remoteAddress });
     return this.page.serve(request, sender);
   }
 
@@ -198,14 +199,14 @@ export class AdminServer {
     if (route.method === 'POST') {
       if (!admin) throw new GjallarError('ADMIN_OFF');
       // A browser adds the operator's password to requests that a foreign page makes.
-      if (!isOwnOrigin(headers)) {
+      if (!isOwnOrigin(headers) || isCrossSite(headers)) {
         throw new GjallarError(
           'ORIGIN_FORBIDDEN',
           'Pages of other origins may not use this path. Send the request from a tool or from a page of this port.',
         );
       }
     }
-    requireAdmin({ headers }, admin);
+    await admin?.require({ headers, address: request.socket.remoteAddress });
     return route.answer(this.source, call);
   }
 }

@@ -11,6 +11,10 @@ import type { Writer } from './writer.js';
 /** Bytes of a message, where a route sets no limit. */
 const DEFAULT_MAX_PAYLOAD = 16_384;
 const DEFAULT_IDLE_SECONDS = 120;
+/** A message may have 256 fragments and 256 reads, and one more for each of these numbers of bytes that it may have. */
+const MIN_PARTS = 256;
+const BYTES_OF_FRAGMENT = 1024;
+const BYTES_OF_CHUNK = 512;
 const CONTEXT: us_socket_context_t = {};
 /** No message depends on an earlier one, so that a broadcast is compressed once. */
 const WITHOUT_CONTEXT = { serverNoContextTakeover: true, clientNoContextTakeover: true, serverMaxWindowBits: false };
@@ -34,6 +38,9 @@ export class WebSocketRoute implements WebSocketHost<unknown> {
       // This one's pongs know the limit for bytes that wait.
       autoPong: false,
       maxPayload: maxPayloadLength,
+      // `ws` keeps a buffer for each fragment and each read, which takes more than the bytes of a short one.
+      maxFragments: MIN_PARTS + Math.ceil(maxPayloadLength / BYTES_OF_FRAGMENT),
+      maxBufferedChunks: MIN_PARTS + Math.ceil(maxPayloadLength / BYTES_OF_CHUNK),
       perMessageDeflate: compression !== 0 && (WITHOUT_CONTEXT as object),
       handleProtocols: () => this.protocol || false,
       WebSocket: InnerWebSocket,

@@ -206,6 +206,13 @@ export class PacketLog {
     }
   }
 
+  /** How many broadcasts were sent since a client had its offset, those to other rooms included. */
+  countAfter({ senders }: Pick<Offset, 'senders'>): number {
+    let count = 0;
+    for (const [sender, stream] of this.streams) count += stream.countAfter(senders.get(sender) ?? 0);
+    return count;
+  }
+
   /**
    * The broadcasts to these rooms or to all that a client lacks, with their senders, or undefined if this worker cannot know
    * all of them.

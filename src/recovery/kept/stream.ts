@@ -143,9 +143,14 @@ export class Stream {
     return this.index!.find(rooms, Math.max(number, this.floor));
   }
 
+  /** How many packets behind a number are kept. */
+  countAfter(number: number): number {
+    return this.packets.length - firstBehind(this.packets, number, this.head);
+  }
+
   /** Whether more packets than rooms would have to be looked at. */
   isLongFor(rooms: ReadonlySet<string>, number: number): boolean {
-    return this.packets.length - firstBehind(this.packets, number, this.head) > MIN_INDEXED + rooms.size;
+    return this.countAfter(number) > MIN_INDEXED + rooms.size;
   }
 
   /**

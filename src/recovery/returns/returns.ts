@@ -13,10 +13,14 @@ import { decodeOffset, MAX_LENGTH, NO_OFFSET } from '../offset.js';
 import type { RecoveryOutcome } from '../outcomes.js';
 import type { Peers } from '../peers/peers.js';
 import type { ForeignMessages } from './foreign.js';
+import type { Size } from './gate.js';
 import { beginningOf, type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
+/** How many kept packets can be looked at in one unit, and how many bytes can be sent besides the packet itself. */
+const LOOKS_OF_UNIT = 16;
+const BYTES_OF_UNIT = 4096;
 /** How many characters of an offset can be read in one unit. */
 const TEXT_OF_UNIT = 64;
 
@@ -81,18 +85,28 @@ export class Returns {
     if (!returning) return 'packets missing';
     if (!(await log.reached(returning.offset))) return 'worker behind';
     await log.prepare(returning.offset, roomsOf(session));
-    const missed = this.missed(returning);
-    if (typeof missed === 'string') return missed;
-    await this.host.gate.turns.take(missed.length);
+    const { gate } = this.host;
+    await gate.turns.take(log.countAfter(returning.offset) / LOOKS_OF_UNIT);
+    // The packets themselves are looked up again later, so that clients that wait take little memory.
+    const size = this.sizeOfMissed(returning);
+    if (typeof size === 'string') return size;
+    if (!gate.mayReplay(size)) return 'too much replayed';
+    await gate.turns.take(size.packets + size.bytes / BYTES_OF_UNIT);
     if (this.home.removals.covers(session)) return 'session unknown';
     this.bySid.set(session.sid, returning);
     return undefined;
   }
 
   private missed(returning: Returning): Missed[] | RecoveryOutcome {
+    const { maxMissed, maxMissedBytes } = this.host.bounds;
     const missed = missedBy(returning, this.home.log, this.home.foreign, this.host.slackMs);
     if (!missed) return 'packets missing';
-    return missed.length > this.host.bounds.maxMissed ? 'too much missed' : missed;
+    return missed.length > maxMissed || bytesOf(missed) > maxMissedBytes ? 'too much missed' : missed;
+  }
+
+  private sizeOfMissed(returning: Returning): Size | RecoveryOutcome {
+    const missed = this.missed(returning);
+    return typeof missed === 'string' ? missed : { packets: missed.length, bytes: bytesOf(missed) };
   }
 
   /** The client gets a new session. */
@@ -155,4 +169,10 @@ export class Returns {
     const { client } = packetStepsOf(session.socket);
     for (const encoded of replayed) client.writeToEngine(encoded, { preEncoded: true });
   }
+}
+
+function bytesOf(missed: readonly Missed[]): number {
+  let bytes = 0;
+  for (const { packet } of missed) for (const part of packet.packets) bytes += part.length;
+  return bytes;
 }

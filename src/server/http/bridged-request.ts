@@ -8,7 +8,7 @@ import {
   dumpUnread,
   type HttpClasses,
 } from '../../compat/node-http.js';
-import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
+import type { Buffers } from '../../engine/delivery/held-bytes.js';
 import type { HttpResponse } from '../../sockets.js';
 import type { Ends } from './connection-facts.js';
 import { HttpSocket } from './http-socket.js';
@@ -32,7 +32,7 @@ export class BridgedRequest implements Ending {
   /**
    * Create it in the request's handler.
    * @param onOver called once, when the response is complete or the connection is closed
-   * @param incoming counts what the application has not read
+   * @param buffers count what the application, and the client, have not read
    */
   constructor(
     res: HttpResponse,
@@ -40,9 +40,9 @@ export class BridgedRequest implements Ending {
     { Message, Response }: HttpClasses,
     private readonly ends: Ends,
     private readonly onOver: (request: BridgedRequest) => void,
-    incoming: () => IncomingBytes,
+    buffers: () => Buffers,
   ) {
-    this.writer = new ResponseWriter(res, request, this);
+    this.writer = new ResponseWriter(res, request, this, () => buffers().outgoing);
     const socket = new HttpSocket(
       ends,
       this.writer,
@@ -59,7 +59,13 @@ export class BridgedRequest implements Ending {
       this.upload?.pace();
     };
     if (request.framing !== 'none') {
-      this.upload = new Upload(res, this.message, this.writer, (bytes) => socket.received(bytes), incoming);
+      this.upload = new Upload(
+        res,
+        this.message,
+        this.writer,
+        (bytes) => socket.received(bytes),
+        () => buffers().incoming,
+      );
     } else {
       this.message.complete = true;
       this.message.push(null);

@@ -3,9 +3,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
+import type { Buffers } from '../../engine/delivery/held-bytes.js';
 import type { KeepAlive } from '../../engine/http/keep-alive.js';
 import { addressOf } from '../../engine/http/request.js';
-import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
 import { connections } from '../../engine/uws/response.js';
 import type { HttpRequest, HttpResponse } from '../../sockets.js';
 import { suggestNode } from '../warn.js';
@@ -22,14 +22,14 @@ export class HttpBridge {
   /**
    * @param local the address on which the server listens
    * @param onIdle called each time the last request in progress is complete
-   * @param incoming counts what the application has not read
+   * @param buffers count what the application, and the client, have not read
    * @param keepAlive which connections stay open
    */
   constructor(
     private readonly server: Server,
     private readonly local: AddressInfo,
     private readonly onIdle: () => void,
-    private readonly incoming: () => IncomingBytes,
+    private readonly buffers: () => Buffers,
     private readonly keepAlive: () => KeepAlive,
   ) {
     this.classes = classesOf(server);
@@ -53,7 +53,7 @@ export class HttpBridge {
     if (req.getHeader('trailer') !== '') suggestNode('A request has announced trailers.');
     this.beginTurn();
     const ends = { server, remoteAddress: addressOf(res), local };
-    const request = new BridgedRequest(res, raw, classes, ends, this.onOver, this.incoming);
+    const request = new BridgedRequest(res, raw, classes, ends, this.onOver, this.buffers);
     request.turn = this.turn;
     request.onAborted = this.onAborted;
     this.open.add(request);

@@ -1,3 +1,5 @@
+import { CountedBytes } from '../../engine/delivery/counted-bytes.js';
+import type { HeldBytes } from '../../engine/delivery/held-bytes.js';
 import type { HttpResponse } from '../../sockets.js';
 import { HeadWriter } from './head-writer.js';
 import type { RawRequest } from './raw-request.js';
@@ -41,6 +43,11 @@ export class ResponseWriter {
   private isHeadSent = false;
   /** The part of a body with a known length that was not sent yet. */
   private waiting: Buffer[] = [];
+  /** Bytes of these parts, and of the part that uWebSockets.js keeps. */
+  private waitingBytes = 0;
+  private keptBytes = 0;
+  /** Counts them; undefined while the client has not been behind. */
+  private unread: CountedBytes | undefined;
   private taken = 0;
   private callbacks: Written[] = [];
   private isEnding = false;
@@ -55,6 +62,7 @@ export class ResponseWriter {
     private readonly res: HttpResponse,
     private readonly request: Pick<RawRequest, 'method' | 'isFlagged' | 'isLast' | 'endsConnection' | 'framing'>,
     private readonly ending: Ending,
+    private readonly outgoing: () => HeldBytes,
   ) {
     this.headWriter = new HeadWriter(res);
     this.isHead = request.method === 'HEAD';
@@ -89,12 +97,13 @@ export class ResponseWriter {
   /** Writes a part of the body. Returns false when the client is behind. */
   write(data: Buffer, written?: Written): boolean {
     if (!this.isOver && this.head) {
-      if (this.waiting.length > 0 || (this.isBehind && this.head.length !== undefined)) this.waiting.push(data);
+      if (this.waiting.length > 0 || (this.isBehind && this.head.length !== undefined)) this.keep(data);
       else this.res.cork(() => this.send(data));
     }
     const isWaiting = this.isBehind || this.waiting.length > 0;
     if (isWaiting && written) this.callbacks.push(written);
     else if (written) process.nextTick(written);
+    this.count();
     return !isWaiting;
   }
 
@@ -129,7 +138,7 @@ export class ResponseWriter {
     if (this.isHead || head.isBodiless) return;
     const isWhole = !this.isHeadSent && data.length === length;
     if (length !== undefined && this.taken + data.length >= length && !this.mayEnd()) {
-      this.waiting.push(data);
+      this.keep(data);
     } else if (isWhole && this.isEarly) {
       this.head = { ...head, length: undefined };
       this.send(data);
@@ -142,7 +151,10 @@ export class ResponseWriter {
       if (bytes.length === 0) return;
       if (!this.isHeadSent) this.sendHead(false);
       if (length !== undefined) this.sendPart(bytes, length);
-      else if (!this.res.write(bytes)) this.fallBehind();
+      else if (!this.res.write(bytes)) {
+        this.keptBytes += bytes.length;
+        this.fallBehind();
+      }
     }
   }
 
@@ -155,7 +167,10 @@ export class ResponseWriter {
     this.taken = this.res.getWriteOffset();
     if (isSent) return;
     const sent = this.taken - before;
-    if (sent < data.length) this.waiting.unshift(data.subarray(sent));
+    if (sent < data.length) {
+      this.waiting.unshift(data.subarray(sent));
+      this.waitingBytes += data.length - sent;
+    }
     this.fallBehind();
   }
 
@@ -247,6 +262,18 @@ export class ResponseWriter {
     if (this.isLast && !this.request.isFlagged) this.res.pause();
   }
 
+  private keep(data: Buffer): void {
+    this.waiting.push(data);
+    this.waitingBytes += data.length;
+  }
+
+  /** Tells the budget how much waits. It may have the connection closed. */
+  private count(): void {
+    const bytes = this.isOver ? 0 : this.waitingBytes + this.keptBytes;
+    if (bytes > 0) this.unread ??= new CountedBytes(this.outgoing(), () => this.destroy());
+    this.unread?.set(bytes);
+  }
+
   private fallBehind(): void {
     this.isBehind = true;
     if (this.isWatching) return;
@@ -261,14 +288,20 @@ export class ResponseWriter {
     if (this.isOver) return;
     this.isBehind = false;
     const waiting = this.waiting.splice(0);
+    this.waitingBytes = 0;
+    this.keptBytes = 0;
     this.res.cork(() => {
       for (const [index, data] of waiting.entries()) {
         if (this.isOver) return;
-        if (this.isBehind || this.waiting.length > 0) return void this.waiting.push(...waiting.slice(index));
+        if (this.isBehind || this.waiting.length > 0) {
+          for (const rest of waiting.slice(index)) this.keep(rest);
+          return;
+        }
         this.send(data);
       }
       if (this.isEnding && !this.isBehind && this.waiting.length === 0 && !this.isOver) this.complete();
     });
+    this.count();
     // An application that has written the whole body waits for `drain` too, and ends the response then.
     if (!this.isBehind && this.waiting.length === 0) this.caughtUp();
   }
@@ -284,6 +317,7 @@ export class ResponseWriter {
     this.isOver = true;
     this.isBehind = false;
     this.waiting = [];
+    this.unread?.set(0);
     for (const written of this.callbacks.splice(0)) process.nextTick(written);
     if (this.onOver) process.nextTick(this.onOver);
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
-import { UnreadBytes } from '../../engine/incoming/unread-bytes.js';
+import { CountedBytes } from '../../engine/delivery/counted-bytes.js';
+import type { HeldBytes } from '../../engine/delivery/held-bytes.js';
 import type { HttpResponse } from '../../sockets.js';
 import type { ResponseWriter } from './response-writer.js';
 
@@ -32,7 +32,7 @@ export class Upload {
   private clockSetBack = performance.now();
   private watch: NodeJS.Timeout | undefined;
   /** Undefined while the application has not been behind. */
-  private unread: UnreadBytes | undefined;
+  private unread: CountedBytes | undefined;
 
   /** Create it in the request's handler. `received` is called with the length of each part, `incoming` once unread bytes wait. */
   constructor(
@@ -40,7 +40,7 @@ export class Upload {
     private readonly message: IncomingMessage,
     private readonly writer: ResponseWriter,
     received: (bytes: number) => void,
-    private readonly incoming: () => IncomingBytes,
+    private readonly incoming: () => HeldBytes,
   ) {
     message._read = () => this.resume();
     res.onData((part, isLast) => {
@@ -84,7 +84,7 @@ export class Upload {
 
   private count(): void {
     const { message } = this;
-    this.unread ??= new UnreadBytes(this.incoming(), () => message.socket.destroy());
+    this.unread ??= new CountedBytes(this.incoming(), () => message.socket.destroy());
     this.unread.set(message.readableLength);
   }
 

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
 import { App } from '../../compat/uws.js';
-import { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
+import { type Buffers, HeldBytes } from '../../engine/delivery/held-bytes.js';
 import type { TemplatedApp } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';
 import { HttpBridge } from '../http/http-bridge.js';
@@ -116,10 +116,11 @@ class OwnedPort {
   ) {
     const endIfIdle = () => this.endIfIdle();
     reportUnread(this.app, () => this.isEnded);
-    const incoming = () => this.routes[0]?.engine.incoming ?? new IncomingBytes();
+    const without = { incoming: new HeldBytes(), outgoing: new HeldBytes() };
+    const buffers = (): Buffers => this.routes[0]?.engine ?? without;
     const keepAlive = () => this.routes[0]?.engine.settings.keepAlive ?? 'auto';
-    this.bridge = new HttpBridge(server, local, endIfIdle, incoming, keepAlive);
-    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle, incoming, maxPayload);
+    this.bridge = new HttpBridge(server, local, endIfIdle, buffers, keepAlive);
+    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle, buffers, maxPayload);
     this.app.any('/*', this.bridge.handle);
     this.webSockets.attach(this.app);
   }

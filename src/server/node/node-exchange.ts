@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CountedBytes } from '../../engine/delivery/counted-bytes.js';
+import { type Buffers, type HeldBytes, Holder } from '../../engine/delivery/held-bytes.js';
 import type {
   BodyCallback,
   BodyError,
@@ -7,7 +9,6 @@ import type {
   ResponseHeaders,
 } from '../../engine/http/exchange.js';
 import type { EngineRequest } from '../../engine/http/request.js';
-import { type IncomingBytes, IncomingHolder } from '../../engine/incoming/incoming-bytes.js';
 import { PartsOfBody } from '../../engine/incoming/parts-of-body.js';
 
 /** A request to the engine on a port of node:http. */
@@ -17,6 +18,8 @@ export class NodeHttpExchange implements HttpExchange {
   onAnswerNow: (() => void) | undefined;
   onComplete: (() => void) | undefined;
   middlewareResponse: CollectedResponse | undefined;
+  /** The response, until the client has read it. */
+  private readonly unread: CountedBytes;
 
   /** @param maxBody in bytes */
   constructor(
@@ -24,9 +27,12 @@ export class NodeHttpExchange implements HttpExchange {
     private readonly message: IncomingMessage,
     private readonly response: ServerResponse,
     private readonly maxBody: number,
-    private readonly incoming: IncomingBytes,
+    private readonly buffers: Buffers,
   ) {
+    const { outgoing } = buffers;
+    this.unread = new CountedBytes(outgoing, () => message.socket.destroy());
     response.once('close', () => {
+      this.unread.set(0);
       this.onComplete?.();
       if (this.finished) return;
       this.finished = true;
@@ -46,7 +52,7 @@ export class NodeHttpExchange implements HttpExchange {
     const fail = (error: BodyError) => done(error, Buffer.alloc(0));
     if (!Number(length) && !coding) return fail('length required');
     if (Number(length) > maxBody) return fail('too large');
-    const body = new Body(message, maxBody, this.incoming, (error, bytes) => {
+    const body = new Body(message, maxBody, this.buffers.incoming, (error, bytes) => {
       if (!this.finished) done(error, bytes);
     });
     message.once('end', () => body.end());
@@ -60,6 +66,7 @@ export class NodeHttpExchange implements HttpExchange {
     if (status !== 204 && status !== 304) this.response.setHeader('Content-Length', Buffer.byteLength(body));
     this.response.writeHead(status, headers);
     this.response.end(body);
+    if (this.response.writableLength > 0) this.unread.set(body.length);
   }
 
   destroy(): void {
@@ -70,7 +77,7 @@ export class NodeHttpExchange implements HttpExchange {
 }
 
 /** The body of a request. */
-class Body extends IncomingHolder {
+class Body extends Holder {
   private readonly parts = new PartsOfBody();
   private received = 0;
   private isOver = false;
@@ -78,7 +85,7 @@ class Body extends IncomingHolder {
   constructor(
     message: IncomingMessage,
     maxBody: number,
-    incoming: IncomingBytes,
+    incoming: HeldBytes,
     private readonly done: BodyCallback,
   ) {
     super(incoming);

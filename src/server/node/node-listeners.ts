@@ -46,10 +46,9 @@ export class NodeListeners {
   }
 
   private onRequest({ engine }: EngineRoute, message: IncomingMessage, response: ServerResponse): void {
-    const { incoming, settings } = engine;
-    const { maxHttpBufferSize, trustProxy } = settings;
+    const { maxHttpBufferSize, trustProxy } = engine.settings;
     const request = new NodeRequest(message, trustProxy);
-    const exchange = new NodeHttpExchange(request, message, response, maxHttpBufferSize, incoming);
+    const exchange = new NodeHttpExchange(request, message, response, maxHttpBufferSize, engine);
     handleRequest(exchange, engine, () => engine.onRequest(exchange));
   }
 

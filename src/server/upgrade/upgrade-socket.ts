@@ -1,8 +1,8 @@
 import { warnOnce } from '../../base/warnings.js';
 import { isTooLong } from '../../compat/uws.js';
 import { maxPayloadOf } from '../../compat/ws/max-payload.js';
-import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
-import { UnreadBytes } from '../../engine/incoming/unread-bytes.js';
+import { CountedBytes } from '../../engine/delivery/counted-bytes.js';
+import type { Buffers } from '../../engine/delivery/held-bytes.js';
 import { corkHolder } from '../../engine/uws/cork-holder.js';
 import type { HttpResponse, us_socket_context_t, WebSocket } from '../../sockets.js';
 import { BridgeSocket } from '../http/bridge-socket.js';
@@ -46,7 +46,9 @@ export class UpgradeSocket extends BridgeSocket {
   /** Accepts the WebSocket, once the application's library has set it up. */
   private acceptance: (() => void) | undefined;
   private limit: Limit | undefined;
-  private readonly unread: UnreadBytes;
+  private readonly unread: CountedBytes;
+  /** What the client has not read; undefined while it has read everything. */
+  private unsent: CountedBytes | undefined;
 
   constructor(
     ends: Ends,
@@ -54,10 +56,10 @@ export class UpgradeSocket extends BridgeSocket {
     private readonly key: string,
     private readonly publicRoute: us_socket_context_t,
     private readonly limits: PayloadLimits<BridgedData>,
-    incoming: IncomingBytes,
+    private readonly buffers: Buffers,
   ) {
     super(ends);
-    this.unread = new UnreadBytes(incoming, () => this.destroy());
+    this.unread = new CountedBytes(buffers.incoming, () => this.destroy());
     res.onAborted(() => {
       this.isGone = true;
       this.refusal?.abort();
@@ -94,6 +96,7 @@ export class UpgradeSocket extends BridgeSocket {
   }
 
   onDrain(): void {
+    this.countUnsent();
     // If a `drain` handler corks its socket, uWebSockets.js may never write the rest of the waiting bytes.
     if (this.waiting) setImmediate(() => this.resumeWriting());
   }
@@ -134,6 +137,7 @@ export class UpgradeSocket extends BridgeSocket {
     this.resumeWriting();
     this.completeAcceptance();
     this.unread.set(0);
+    this.unsent?.set(0);
     super._destroy(error, done);
   }
 
@@ -158,7 +162,7 @@ export class UpgradeSocket extends BridgeSocket {
       if (this.isLate) process.nextTick(() => this.completeAcceptance());
       return;
     }
-    this.refusal = new ResponseWriter(this.res, LAST, NO_BODY);
+    this.refusal = new ResponseWriter(this.res, LAST, NO_BODY, () => this.buffers.outgoing);
     this.refusal.onOver = () => this.destroy();
     this.refusal.setHead(head.text);
     if (rest.length > 0) this.refusal.write(rest);
@@ -199,6 +203,14 @@ export class UpgradeSocket extends BridgeSocket {
     });
     if (this.ws && ws.getBufferedAmount() > MAX_WAITING_BYTES) this.waiting = done;
     else done();
+    this.countUnsent();
+  }
+
+  /** Counts what waits for the client: with uWebSockets.js, and in the stream of the application. */
+  private countUnsent(): void {
+    const bytes = this.ws ? this.ws.getBufferedAmount() + this.writableLength : 0;
+    if (bytes > 0) this.unsent ??= new CountedBytes(this.buffers.outgoing, () => this.destroy());
+    this.unsent?.set(bytes);
   }
 
   private sendFrame({ opcode, isFinal, payload }: Frame): void {

@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { announceConnection, classesOf, createMessage } from '../../compat/node-http.js';
 import { addConnections } from '../../compat/node-net.js';
+import type { Buffers } from '../../engine/delivery/held-bytes.js';
 import { addressOf } from '../../engine/http/request.js';
-import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
 import { webSocketClosed } from '../../engine/uws/routes.js';
 import type {
   HttpRequest,
@@ -52,7 +52,7 @@ export class WebSocketBridge {
     private readonly http: HttpBridge,
     private readonly local: AddressInfo,
     private readonly onIdle: () => void,
-    private readonly incoming: () => IncomingBytes,
+    private readonly buffers: () => Buffers,
     maxPayload: number | undefined,
   ) {
     this.limits = new PayloadLimits(maxPayload, this.behavior);
@@ -87,7 +87,7 @@ export class WebSocketBridge {
       req.getHeader('sec-websocket-key'),
       context,
       this.limits,
-      this.incoming(),
+      this.buffers(),
     );
     const { Message } = classesOf(server);
     const message = createMessage(Message, server, socket as unknown as Socket, { ...request, rawHeaders });

@@ -12,6 +12,9 @@ const MAX_WAITING_BYTES = 65_536;
 const MEASURE_BYTES = 32_768;
 /** Approximate size of the messages to one member. */
 const CHUNK_BYTES = 32_768;
+/** A change of this size is not published to all members at once if it has this number of bytes for all of them together. */
+const LARGE_BYTES = 262_144;
+const MAX_AT_ONCE_BYTES = 8_388_608;
 /** How often members for which bytes wait are measured, in ms. */
 const MEASURE_MS = 20;
 /** How long members are served in one turn of the event loop, in ms. */
@@ -143,6 +146,11 @@ export class Members {
     const { outbox, compressFrom } = this.host;
     for (const [format, members] of this.live) {
       if (members.size === 0) continue;
+      if (chunk.bytes > LARGE_BYTES && members.size * chunk.bytes > MAX_AT_ONCE_BYTES) {
+        // Written to all in one go, it would keep the worker from everything else. They get it one after the other.
+        for (const member of members) this.leaveTopic(member, members);
+        continue;
+      }
       this.count(members.size * conflatedIn(chunk));
       for (const message of format.encode(chunk, meta)) {
         const isBinary = typeof message !== 'string';
@@ -163,18 +171,21 @@ export class Members {
     this.sinceMeasured += bytes;
     if (this.sinceMeasured < MEASURE_BYTES) return;
     this.sinceMeasured = 0;
-    for (const [format, members] of this.live) {
+    for (const members of this.live.values()) {
       for (const member of members) {
-        const { bufferedAmount, topicSocket } = member.reader;
-        if (bufferedAmount < MAX_WAITING_BYTES) continue;
-        // What was published before still reaches it.
-        if (topicSocket) this.host.outbox!.unsubscribe(topicSocket, this.host.topicOf(format));
-        members.delete(member);
-        member.isLive = false;
-        member.seq = this.host.published;
-        this.others.add(member);
+        if (member.reader.bufferedAmount >= MAX_WAITING_BYTES) this.leaveTopic(member, members);
       }
     }
+  }
+
+  /** From now on, a live member is served by itself. What was published before still reaches it. */
+  private leaveTopic(member: Member, live: Set<Member>): void {
+    const { topicSocket } = member.reader;
+    if (topicSocket) this.host.outbox!.unsubscribe(topicSocket, this.host.topicOf(member.format));
+    live.delete(member);
+    member.isLive = false;
+    member.seq = this.host.published;
+    this.others.add(member);
   }
 
   private readonly serve = (): void => {

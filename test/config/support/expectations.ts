@@ -152,6 +152,20 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['-1', '100001', 'many'],
   },
+  stateMaxRoomsPerUser: {
+    good: [
+      ['1', 1],
+      ['100000', 100_000],
+    ],
+    bad: ['0', '100001', '1.5'],
+  },
+  stateMaxPatchBytes: {
+    good: [
+      ['1024', 1024],
+      ['134217728', 134_217_728],
+    ],
+    bad: ['1023', '134217729', '64k'],
+  },
   stateMaxKeys: {
     good: [
       ['1', 1],

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { BufferBudget, type Buffering } from '../../../src/engine/delivery/buffer-budget.js';
-import { IncomingHolder } from '../../../src/engine/incoming/incoming-bytes.js';
+import { Holder } from '../../../src/engine/delivery/held-bytes.js';
 import { TestClock } from '../support/clock.js';
 
 const MIB = 1024 * 1024;
@@ -96,7 +96,7 @@ test('clients with little waiting are never closed, and 0 is no limit', () => {
 });
 
 /** Input of a client. */
-class Input extends IncomingHolder {
+class Input extends Holder {
   isDropped = false;
 
   add(bytes: number): void {
@@ -158,4 +158,47 @@ test('the budget for input alone applies where output has none', () => {
   });
   expect(inputs.map(({ isDropped }) => isDropped)).toEqual([false, false, true]);
   expect(clock.running).toBe(0);
+});
+
+/** A response that waits. */
+class Response extends Holder {
+  isClosed = false;
+
+  keep(bytes: number): this {
+    this.hold(bytes);
+    return this;
+  }
+
+  onOverflow(): void {
+    this.isClosed = true;
+    this.letGo();
+  }
+}
+
+test('responses count at once, together with WebSockets, and the largest goes first', () => {
+  const client = new Client(3 * MIB);
+  const { clock, budget } = start(10 * MIB, [client]);
+  const small = new Response(budget.outgoing).keep(2 * MIB);
+  clock.advance(50);
+  expect(budget.buffered).toBe(5 * MIB);
+  const large = new Response(budget.outgoing).keep(4 * MIB);
+  expect([small, large, client].map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
+  const last = new Response(budget.outgoing).keep(2 * MIB);
+  // 11 MiB wait, so 6 must go: 4 and 3. No time has passed.
+  expect([small, large, last, client].map(({ isClosed }) => isClosed)).toEqual([false, true, false, true]);
+  expect(budget.closed).toBe(2);
+  budget.close();
+});
+
+test('after much was sent, clients are measured before the next message, and not at the end of the pause', () => {
+  const clients: Client[] = [];
+  const { clock, budget } = start(80 * MIB, clients);
+  clock.advance(50);
+  for (let count = 0; count < 3; count++) clients.push(new Client(30 * MIB));
+  budget.sending(MIB);
+  expect(clients.some(({ isClosed }) => isClosed)).toBe(false);
+  budget.sending(10 * MIB);
+  // 90 MiB wait, so 50 must go.
+  expect(clients.filter(({ isClosed }) => isClosed)).toHaveLength(2);
+  budget.close();
 });

@@ -15,7 +15,16 @@ export const quiet = { onDown: () => {}, onUp: () => {} };
 
 export type Bounds = Pick<
   RecoveryOptions,
-  'maxBytes' | 'maxSessions' | 'maxRooms' | 'maxMissed' | 'maxRecovering' | 'sweepMs' | 'slackMs'
+  | 'maxBytes'
+  | 'maxSessions'
+  | 'maxRooms'
+  | 'maxMissed'
+  | 'maxMissedBytes'
+  | 'maxReplayed'
+  | 'maxReplayedBytes'
+  | 'maxRecovering'
+  | 'sweepMs'
+  | 'slackMs'
 >;
 
 /** Loaded here: jest allows no import while one of several concurrent tests has just ended. */

@@ -9,6 +9,7 @@ const application = fileURLToPath(new URL('../recovering.mjs', import.meta.url))
 /** Clients that return at once. */
 const FEW = 20;
 const MANY = 500;
+const CROWD = 700;
 /** How often the attacker has something sent to all, in ms. */
 const BROADCAST_MS = 10;
 const PATIENCE_MS = 5000;
@@ -45,10 +46,9 @@ const CLOSE = 8;
 const offsetIn = (event) => JSON.parse(event.slice(2)).at(-1);
 
 /** Clients of the attacker that have something to return to: each is in rooms, and has an offset of before all packets. */
-async function prepared(attacker, { clients, rooms, packets }) {
+async function prepared(attacker, { clients, rooms, packets, isMissed = false }) {
   const connections = [];
   const sessions = [];
-  const filler = await enter(attacker, {}, attacker.other);
   for (let count = 0; count < clients; count++) {
     const entered = await enter(attacker).catch((error) => {
       // Limits may let fewer in; the attack goes on with these.
@@ -63,8 +63,10 @@ async function prepared(attacker, { clients, rooms, packets }) {
     sessions.push({ pid, offset });
     connections.push(connection.discard());
   }
-  const { connection } = filler;
-  connection.write(text(`421${JSON.stringify(['fill', named('x', 1000), packets])}`));
+  const { connection } = await enter(attacker, {}, attacker.other);
+  // What was sent to them while they were away is what they lack.
+  if (isMissed) for (const one of connections) one.close();
+  connection.write(text(`421${JSON.stringify(['fill', isMissed ? ['r0'] : named('x', 1000), packets])}`));
   await packet(connection, (one) => one.startsWith('431'), FILL_MS);
   connection.close();
   for (const one of connections) one.close();
@@ -148,6 +150,15 @@ export const recoveryAttacks = [
     { clients: 20, rooms: 1900, packets: 60_000 },
     sameAgain,
   ),
+  {
+    ...returning(
+      '9,000 missed packets each',
+      '700 sessions that return at once',
+      { clients: CROWD, rooms: 1, packets: 9000, isMissed: true, atOnce: CROWD },
+      sameAgain,
+    ),
+    bounds: { same: 250, other: 250 },
+  },
   returning(
     'offsets of made-up workers',
     '500 offsets at once, each of 2,401 workers, of which the last one has sent nothing',

@@ -1,18 +1,27 @@
-/** Counts the bytes that came in from clients and wait: for the rest of a packet or body, or to be handled. */
-export class IncomingBytes {
+/**
+ * Counts the bytes that this process keeps for clients itself. Input waits for the rest of a packet or body, or to be
+ * handled. Responses wait for their client to read.
+ */
+export class HeldBytes {
   /** All of them. */
   total = 0;
   /** What they wait in. */
-  readonly holders = new Set<IncomingHolder>();
+  readonly holders = new Set<Holder>();
   /** Called whenever there are more. */
   onGrowth: () => void = () => {};
 }
 
+/** What waits in this process in both directions. */
+export interface Buffers {
+  readonly incoming: HeldBytes;
+  readonly outgoing: HeldBytes;
+}
+
 /** Keeps bytes of one client, and counts them. If too many bytes wait in all holders, the largest ones are dropped. */
-export abstract class IncomingHolder {
+export abstract class Holder {
   bufferedAmount = 0;
 
-  constructor(private readonly all: IncomingBytes) {}
+  constructor(private readonly all: HeldBytes) {}
 
   /** Drops the bytes, which ends the client's request or connection. */
   abstract onOverflow(): void;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { MAX_WAITING, MAX_WAITING_PER_CLIENT, ReadQueue } from '../../../src/history/conversations/read-queue.js';
+import { MAX_WAITING, MAX_WAITING_PER_CLIENT, WorkQueue } from '../../../src/engine/limits/work-queue.js';
 
 /** A read that ends when the test says so. */
 function heldRead() {
@@ -19,7 +19,7 @@ function heldRead() {
 }
 
 test('one client has one read in progress, and eight waiting; more are refused', async () => {
-  const queue = new ReadQueue();
+  const queue = new WorkQueue('reads');
   const first = heldRead();
   const running = queue.run('mallory', first.read);
   await first.begun;
@@ -41,7 +41,7 @@ test('one client has one read in progress, and eight waiting; more are refused',
 });
 
 test('clients take turns, and a read that fails gives way', async () => {
-  const queue = new ReadQueue();
+  const queue = new WorkQueue('reads');
   const order: string[] = [];
   const blockers = Array.from({ length: 4 }, heldRead);
   const blocked = blockers.map(({ read }, index) => queue.run(`blocker ${index}`, read));
@@ -50,7 +50,7 @@ test('clients take turns, and a read that fails gives way', async () => {
     order.push(name);
     if (name === 'a1') throw new Error('failed');
   };
-  const reads = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => queue.run(name[0], note(name)));
+  const reads = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => queue.run(name[0]!, note(name)));
   blockers[0]!.end();
   const results = await Promise.allSettled(reads);
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled', 'fulfilled']);
@@ -60,7 +60,7 @@ test('clients take turns, and a read that fails gives way', async () => {
 });
 
 test('what waits is bounded in all', async () => {
-  const queue = new ReadQueue();
+  const queue = new WorkQueue('reads');
   const held = heldRead();
   const reads = Array.from({ length: MAX_WAITING }, () => queue.run({}, held.read));
   expect(() => queue.run({}, held.read)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));

@@ -1,0 +1,162 @@
+import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
+import { filled } from '../attacker/kit.js';
+import { RawConnection } from '../attacker/raw-connection.js';
+import { API_KEY } from './pipelines.js';
+
+// State rooms: short requests that concern much of what is stored, and readers that do not read it.
+
+const environment = { API_KEY };
+const headers = { Authorization: `Bearer ${API_KEY}` };
+const MB = 1_000_000;
+const ROOM = '/api/state/attacked';
+/** Where some readers come from: a limit of connections of one address keeps none out. */
+const addressOf = (number) => `127.0.0.${70 + (number % 4)}`;
+
+/** The bytes that wait for all clients of a worker in rows with a budget. */
+const BUDGET = 80 * MB;
+const limited = { ...environment, MAX_BUFFERED: String(2 * BUDGET) };
+/** Half of the budget stays after it was exceeded, and what is sent between two looks comes on top. */
+const bounds = { memory: 200 };
+
+/** An object of about this number of bytes with short fields, which takes the longest to read and write. */
+const fieldsOf = (bytes) =>
+  `{${Array.from({ length: bytes / 12 }, (_, key) => `"k${`${key}`.padEnd(7, '_')}":1`).join(',')}}`;
+
+async function put({ port }, key, body) {
+  const response = await fetch(`http://127.0.0.1:${port}${ROOM}/${key}`, { method: 'PUT', headers, body });
+  if (!response.ok) throw new Error(`the room was not filled: ${await response.text()}`);
+}
+
+const CONNECTIONS = 30;
+
+const patches = (name, bytes) => ({
+  name: `state: PATCH of a value of ${name}`,
+  about: `one field of a key, on ${CONNECTIONS} connections`,
+  environment,
+  prepare: (attacker) => put(attacker, 'large', fieldsOf(bytes)),
+  run: (attacker) => {
+    const patch = request('PATCH', `${ROOM}/large`, headers, '{"k":1}');
+    return Promise.all(
+      Array.from({ length: CONNECTIONS }, () =>
+        attacker.again(async () => {
+          const connection = await attacker.http();
+          while (await attacker.send(connection, patch)) {
+            if (!(await connection.response(Math.max(1, attacker.left)))) break;
+          }
+          connection.close();
+        }),
+      ),
+    );
+  },
+});
+
+const READERS = 300;
+
+const unread = {
+  name: `state: GET by ${READERS} readers that do not read`,
+  about: 'a state room of twenty values of 400 KB',
+  environment: limited,
+  bounds,
+  prepare: async (attacker) => {
+    for (let key = 0; key < 20; key++) await put(attacker, key, JSON.stringify('x'.repeat(400_000)));
+  },
+  run: (attacker) =>
+    Promise.all(
+      Array.from({ length: READERS }, (_, reader) =>
+        attacker.again(async () => {
+          const connection = (await attacker.dial.http(attacker.target, { address: addressOf(reader) })).stopReading();
+          if (await attacker.send(connection, request('GET', ROOM, headers))) await connection.ended(attacker.left);
+          connection.close();
+        }),
+      ),
+    ),
+};
+
+const WATCHERS = 400;
+
+const watched = {
+  name: `state: ${WATCHERS} plain WebSockets that watch large values and do not read`,
+  about: 'a value of 900 KB is set ten times a second',
+  environment: limited,
+  bounds,
+  prepare: async (attacker) => {
+    await put(attacker, 'large', '1');
+    for (let watcher = 0; watcher < WATCHERS; watcher++) {
+      const options = { address: addressOf(watcher) };
+      (await attacker.dial.plain(attacker.target, `${ROOM}?name=w${watcher}`, options)).stopReading();
+    }
+  },
+  run: (attacker) => {
+    const change = request('PUT', `${ROOM}/large`, headers, JSON.stringify('x'.repeat(900_000)));
+    return attacker.again(async () => {
+      const connection = await attacker.http();
+      while (await attacker.send(connection, change)) await connection.response(Math.max(1, attacker.left));
+      connection.close();
+    });
+  },
+};
+
+const MEMBERS = 2000;
+const AT_ONCE = 100;
+
+/** A version of a time that comes soon: the worker could have to wait for it. */
+const future = {
+  name: `state: ${MEMBERS} members with a version of the near future`,
+  about: 'they join again and again while another client changes the room',
+  environment,
+  prepare: async (attacker) => {
+    await put(attacker, 'key', '1');
+    const response = await fetch(`http://127.0.0.1:${attacker.port}${ROOM}`, { headers });
+    return (await response.json()).version;
+  },
+  run: async (attacker, version) => {
+    const path = `${ROOM}?name=m&version=${encodeURIComponent(soon(version))}`;
+    const connections = [];
+    const join = async () => {
+      const connection = new RawConnection(attacker.port, addressOf(connections.push(undefined)));
+      connections[connections.length - 1] = connection;
+      attacker.dial.opened++;
+      await attacker.send(connection, upgradeRequest(path));
+      await connection.response(Math.max(1, attacker.left));
+      connection.discard();
+    };
+    while (connections.length < MEMBERS && !attacker.isOver) await Promise.all(Array.from({ length: AT_ONCE }, join));
+    const change = request('PUT', `${ROOM}/key`, headers, '2');
+    await attacker.again(async () => {
+      const connection = await attacker.http();
+      while (await attacker.send(connection, change)) await connection.response(Math.max(1, attacker.left));
+      connection.close();
+    });
+    for (const connection of connections) connection.close();
+  },
+};
+
+/** The same version, four seconds later: the clocks of two workers may differ by five. */
+function soon(version) {
+  const [epoch, complete, , ...writer] = version.split('.');
+  const now = Number.parseInt(complete, 36);
+  return [epoch, complete, (now + (now / Date.now()) * 4000).toString(36).split('.')[0], ...writer].join('.');
+}
+
+const FRAGMENTS = 16_000;
+/** Two bytes of head, four of the mask, and the byte itself. */
+const FRAGMENT_BYTES = 7;
+
+const fragments = {
+  name: 'framing: fragments of one byte that never end',
+  about: `${FRAGMENTS} continuation frames of one byte on each WebSocket, which stays`,
+  run: async (attacker) => {
+    const part = filled(frame('x', { opcode: opcodes.continuation, fin: false }), FRAGMENTS * FRAGMENT_BYTES);
+    const connections = [];
+    await attacker.again(async () => {
+      const connection = await attacker.socket();
+      connections.push(connection);
+      await attacker.send(connection, frame('4', { fin: false }));
+      await attacker.send(connection, part);
+    });
+    for (const connection of connections) connection.close();
+  },
+};
+
+/** @type {import('../attacks.js').Attack[]} */
+export const stateAttacks = [patches('60 KB', 60_000), patches('900 KB', 900_000), unread, watched, future, fragments];

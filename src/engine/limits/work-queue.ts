@@ -1,0 +1,100 @@
+import { own } from '../../base/owner.js';
+import { GjallarError } from '../../errors.js';
+import type { RequestCosts } from './request-costs.js';
+
+/** How many requests of one client may wait. */
+export const MAX_WAITING_PER_CLIENT = 8;
+/** How many requests may wait in all, and the bytes that they keep. */
+export const MAX_WAITING = 1000;
+export const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** How many requests are in progress at the same time. */
+const MAX_RUNNING = 4;
+
+interface Client {
+  waiting: { readonly run: () => Promise<void>; readonly bytes: number }[];
+  /** Whether one of its requests is in progress, or the client has to wait before the next one. */
+  isBusy: boolean;
+}
+
+/**
+ * Requests whose cost grows with what is stored: one at a time for each client, and a few in all. Clients take turns, so
+ * that one that asks for much delays the others by one request each at most, and everything else runs between two
+ * requests. A client that owes something for the requests before waits until that is paid.
+ */
+export class WorkQueue {
+  private readonly clients = new Map<object | string, Client>();
+  /** Clients whose next request may begin, in their order. */
+  private ready: (object | string)[] = [];
+  private running = 0;
+  private waiting = 0;
+  private waitingBytes = 0;
+
+  /**
+   * @param what the requests in words, for errors
+   * @param costs what clients owe; without it, they owe nothing
+   */
+  constructor(
+    private readonly what: string,
+    private readonly costs?: Pick<RequestCosts, 'waitOf'>,
+  ) {}
+
+  /**
+   * @param client whatever tells clients apart
+   * @param bytes what the request keeps in memory until it is its turn
+   * @throws GjallarError RATE_LIMITED, OVERLOADED when too many requests are waiting
+   */
+  run<T>(client: object | string, work: () => Promise<T>, bytes = 0): Promise<T> {
+    const known = this.clients.get(client);
+    if (known && known.waiting.length >= MAX_WAITING_PER_CLIENT) {
+      throw new GjallarError(
+        'RATE_LIMITED',
+        `${MAX_WAITING_PER_CLIENT} ${this.what} of this client are waiting. Wait for their replies before the next one.`,
+      );
+    }
+    const isFull = this.waiting >= MAX_WAITING || (this.waiting > 0 && this.waitingBytes + bytes > MAX_WAITING_BYTES);
+    if (isFull) throw new GjallarError('OVERLOADED');
+    const entry = known ?? { waiting: [], isBusy: false };
+    this.clients.set(client, entry);
+    this.waiting++;
+    this.waitingBytes += bytes;
+    return new Promise((resolve, reject) => {
+      entry.waiting.push({ run: () => work().then(resolve, reject), bytes });
+      if (!entry.isBusy && entry.waiting.length === 1) this.admit(client, entry);
+    });
+  }
+
+  /** Has the client's next request begin once it owes nothing. */
+  private admit(client: object | string, entry: Client): void {
+    const wait = this.costs?.waitOf(client) ?? 0;
+    entry.isBusy = wait > 0;
+    if (entry.isBusy) {
+      setTimeout(() => this.admit(client, entry), Math.ceil(wait));
+      return;
+    }
+    this.ready.push(client);
+    this.begin();
+  }
+
+  private begin(): void {
+    while (this.running < MAX_RUNNING && this.ready.length > 0) {
+      const client = this.ready.shift()!;
+      this.running++;
+      this.clients.get(client)!.isBusy = true;
+      // A request may be synchronous, so the event loop gets its turn first.
+      setImmediate(() => own(this.what, this.next(client)));
+    }
+  }
+
+  private async next(client: object | string): Promise<void> {
+    const entry = this.clients.get(client)!;
+    const { run, bytes } = entry.waiting.shift()!;
+    this.waiting--;
+    this.waitingBytes -= bytes;
+    await run();
+    this.running--;
+    entry.isBusy = false;
+    if (entry.waiting.length > 0) this.admit(client, entry);
+    else this.clients.delete(client);
+    this.begin();
+  }
+}
