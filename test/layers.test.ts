@@ -11,6 +11,7 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
  */
 const layers: Record<string, readonly string[]> = {
   errors: [],
+  base: ['errors'],
   log: ['compat', 'log-lines'],
   'log-lines': [],
   package: [],
@@ -21,10 +22,10 @@ const layers: Record<string, readonly string[]> = {
   sockets: [],
   'socket-folders': [],
   config: ['backplanes', 'errors', 'control-characters', 'descriptors'],
-  engine: ['compat', 'descriptors', 'errors', 'worker-links'],
+  engine: ['base', 'compat', 'descriptors', 'errors', 'worker-links'],
   parser: ['compat', 'engine'],
-  compat: ['errors', 'portable'],
-  portable: ['errors'],
+  compat: ['base', 'errors', 'portable'],
+  portable: ['base', 'errors'],
   rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms', 'worker-links'],
   backplanes: ['compat', 'engine', 'errors', 'recovery', 'rooms', 'worker-links'],
@@ -42,7 +43,7 @@ const layers: Record<string, readonly string[]> = {
   // The recorder of clients' traffic, which `gjallar record` adds to an application, and the format of its file.
   record: ['compat', 'server'],
   presence: [],
-  state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
+  state: ['backplanes', 'base', 'compat', 'engine', 'errors', 'rooms'],
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
   telemetry: [],
   // Nothing above this line knows the chat, which is one application on the runtime.

@@ -177,6 +177,11 @@ export function turnOffRecovery(nsp: Namespace): void {
   privateParts(nsp.server).opts.connectionStateRecovery = undefined;
 }
 
+/** The packets that a `SessionAwareAdapter` keeps for clients that return, in order. */
+export function packetsKeptBy(adapter: Adapter): { readonly data: unknown }[] {
+  return (adapter as unknown as { packets: { readonly data: unknown }[] }).packets;
+}
+
 /** The namespace of an adapter, which its declaration makes private. */
 export function namespaceOf(adapter: Adapter): Namespace {
   return adapter.nsp as unknown as Namespace;

@@ -1,11 +1,27 @@
 import type { Namespace } from 'socket.io';
 import { Adapter, SessionAwareAdapter } from 'socket.io-adapter';
-import { turnOffRecovery, wantsRecovery } from '../compat/socket-io.js';
+import { packetsKeptBy, turnOffRecovery, wantsRecovery } from '../compat/socket-io.js';
 import { type AdapterClass, type AdapterFactory, makeAdapter } from './native-rooms.js';
 
 /** The adapter of a server without other workers, as socket.io chooses it. */
 export function inMemory(nsp: Namespace): Adapter {
-  return wantsRecovery(nsp) ? new SessionAwareAdapter(nsp) : new Adapter(nsp);
+  return wantsRecovery(nsp) ? withSendablePackets(new SessionAwareAdapter(nsp)) : new Adapter(nsp);
+}
+
+/** socket.io keeps a packet before it encodes it. One that cannot be encoded would end the process when a client returns. */
+function withSendablePackets(adapter: SessionAwareAdapter): Adapter {
+  const { broadcast } = adapter;
+  adapter.broadcast = (packet, options) => {
+    try {
+      broadcast.call(adapter, packet, options);
+    } catch (error) {
+      const kept = packetsKeptBy(adapter);
+      const at = kept.findLastIndex(({ data }) => data === (packet as { data: unknown }).data);
+      if (at >= 0) kept.splice(at, 1);
+      throw error;
+    }
+  };
+  return adapter;
 }
 
 /**

@@ -39,8 +39,6 @@ export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: In
 
 /** The adapter of a namespace whose messages go to other workers in frames. */
 class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
-  /** The broadcast that is delivered here next. It was encoded for the other workers just before. */
-  private encoded: EncodedPacket | undefined;
   private readonly name: string;
 
   constructor(
@@ -98,11 +96,32 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   // The base class waits for the other workers before it acts on its own sockets. The application's next action could then
   // overtake the broadcast, and local delivery would stop while the backplane is down.
 
-  override broadcast(packet: unknown, options: BroadcastOptions): Promise<void> {
-    if (!isLocal(options)) this.publish({ type: MessageType.BROADCAST, data: { packet, opts: plain(options) } });
-    const local = this.encoded ?? packet;
-    this.encoded = undefined;
-    return super.broadcast(local, localOnly(options));
+  override broadcast(packet: Packet | EncodedPacket, options: BroadcastOptions): Promise<void> {
+    // What cannot be encoded throws here, to the caller of emit(). The base class would reject a promise that nothing awaits.
+    const encoded = packet instanceof EncodedPacket ? packet : this.encode(packet);
+    if (!isLocal(options))
+      this.publish({ type: MessageType.BROADCAST, data: { packet: encoded, opts: plain(options) } });
+    Adapter.prototype.broadcast.call(this, encoded, localOnly(options));
+    return DONE;
+  }
+
+  override broadcastWithAck(
+    packet: unknown,
+    options: BroadcastOptions,
+    onCount: (clients: number) => void,
+    onAnswer: (...values: unknown[]) => void,
+  ): void {
+    if (!isLocal(options)) this.checkValues(packet);
+    super.broadcastWithAck(packet, options, onCount, onAnswer);
+  }
+
+  override serverSideEmit(packet: unknown[]): Promise<void> {
+    if (typeof packet.at(-1) === 'function') {
+      this.checkValues(packet.slice(0, -1));
+      return super.serverSideEmit(packet);
+    }
+    this.publish({ type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
+    return DONE;
   }
 
   override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
@@ -142,18 +161,29 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
 
   /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
   private encodedBroadcast(message: ClusterMessage): Broadcast | undefined {
+    if (message.type !== MessageType.BROADCAST) return undefined;
+    const packet: unknown = message.data.packet;
     // A packet with an acknowledgement gets an id of its own from each worker.
-    if (message.type !== MessageType.BROADCAST || message.data.requestId !== undefined) return undefined;
+    if (!(packet instanceof EncodedPacket)) return undefined;
     const { rooms, except, flags } = message.data.opts;
     // Some applications use numbers for rooms, which other workers must not take for strings.
     if (!areTexts(rooms) || !areTexts(except)) return undefined;
-    const packet = message.data.packet as Packet;
+    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded: packet.encoded };
+  }
+
+  private encode(packet: Packet): EncodedPacket {
     packet.nsp = this.name;
     const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
-    this.encoded = new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
-    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded };
+    return new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
+  }
+
+  /** Throws if the values cannot be encoded for the other workers. The base class registers a request first, and would keep it. */
+  private checkValues(packet: unknown): void {
+    if (this.bus.hasPeers) encodeMessage({ type: MessageType.BROADCAST, data: { packet } } as unknown as Message);
   }
 }
+
+const DONE = Promise.resolve();
 
 function isLocal({ flags }: BroadcastOptions): boolean {
   return flags?.local === true;

@@ -85,12 +85,13 @@ export class DurableRooms {
    * The same as {@link emit}, with options.
    * @throws GjallarError as `emit()`
    */
-  post(
+  async post(
     room: string,
     [event, ...values]: readonly [string, ...unknown[]],
     options: PostOptions = {},
   ): Promise<AppendResult> {
-    return this.keep(room, { event, values, except: [] }, options);
+    this.requireDurable(room);
+    return this.keep(room, encodedEvent({ event, values, except: [] }), options);
   }
 
   /**
@@ -137,7 +138,9 @@ export class DurableRooms {
       adapter,
       isDurable,
       (room, [event, ...values], except) => {
-        this.keep(room, { event, values, except }, {}).catch((error: unknown) => this.onError(error, room));
+        // What cannot be encoded throws here, to the caller of emit().
+        const text = encodedEvent({ event, values, except });
+        this.keep(room, text, {}).catch((error: unknown) => this.onError(error, room));
       },
       (room) => this.warnOfSeveral(room),
     );
@@ -166,12 +169,7 @@ export class DurableRooms {
     }
   }
 
-  private async keep(room: string, event: DurableEvent, { key }: PostOptions): Promise<AppendResult> {
-    this.requireDurable(room);
-    if (typeof event.event !== 'string' || reservedEvents.has(event.event)) {
-      throw new GjallarError('BAD_INPUT', `"${event.event}" cannot be the name of an event. Use another one.`);
-    }
-    const text = textOf(event);
+  private async keep(room: string, text: string, { key }: PostOptions): Promise<AppendResult> {
     const { maxMessageBytes } = this.options;
     if (Buffer.byteLength(text) > maxMessageBytes) throw new GjallarError('MESSAGE_TOO_LARGE');
     const message = { from: AUTHOR, text, at: Date.now() };
@@ -222,4 +220,12 @@ export class DurableRooms {
   private roomOf(name: string): string {
     return name.slice(name.indexOf('\n') + 1);
   }
+}
+
+/** @throws GjallarError BAD_INPUT if the event has no name that clients accept, or could not be read again */
+function encodedEvent(event: DurableEvent): string {
+  if (typeof event.event !== 'string' || reservedEvents.has(event.event)) {
+    throw new GjallarError('BAD_INPUT', `"${event.event}" cannot be the name of an event. Use another one.`);
+  }
+  return textOf(event);
 }

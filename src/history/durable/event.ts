@@ -1,6 +1,6 @@
 import { Encoder, PacketType, TrustedDecoder } from '../../compat/socket-io-parser.js';
 import { GjallarError, MalformedMessage } from '../../errors.js';
-import { decodePackets, type EncodedPackets } from '../../rooms/encoded-packet.js';
+import { decodePackets } from '../../rooms/encoded-packet.js';
 import type { StoredMessage } from '../store.js';
 
 /** An event to a room, as clients receive it. */
@@ -29,7 +29,7 @@ const encoder = new Encoder();
  */
 export function textOf({ event, values, except }: DurableEvent): string {
   const packet = { type: PacketType.EVENT, nsp: '/', data: [event, ...values] };
-  const [text, ...attachments] = encoder.encode(packet) as EncodedPackets;
+  const [text, ...attachments] = encoder.encode(packet);
   const kept: Kept = { p: text as string };
   if (attachments.length > 0) kept.b = attachments.map((bytes) => (bytes as Buffer).toString('base64'));
   if (except.length > 0) kept.x = except;
