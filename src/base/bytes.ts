@@ -14,12 +14,12 @@ export function bufferOver(value: unknown): Buffer | undefined {
  * The parts of an encoded packet as they are sent. Texts and Buffers, which nearly all parts are, stay as they are.
  * @throws GjallarError BAD_INPUT for a Blob or a File: reading it takes time, and a packet leaves in the turn that sends it
  */
-export function sendable(parts: unknown[]): (string | Buffer)[] {
-  for (const part of parts) if (typeof part !== 'string' && !Buffer.isBuffer(part)) return parts.map(sendablePart);
+export function asTextOrBytes(parts: unknown[]): (string | Buffer)[] {
+  for (const part of parts) if (typeof part !== 'string' && !Buffer.isBuffer(part)) return parts.map(partAsBytes);
   return parts as (string | Buffer)[];
 }
 
-function sendablePart(part: unknown): string | Buffer {
+function partAsBytes(part: unknown): string | Buffer {
   const sent = typeof part === 'string' ? part : bufferOver(part);
   if (sent !== undefined) return sent;
   const kind = Object.prototype.toString.call(part).slice(8, -1);

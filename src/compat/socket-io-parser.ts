@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
-import { sendable } from '../base/bytes.js';
+import { asTextOrBytes } from '../base/bytes.js';
 
 /** The copy of socket.io-parser that socket.io itself has loaded. `import` would load a second one. */
 const parser = createRequire(import.meta.url)('socket.io-parser') as typeof import('socket.io-parser');
@@ -16,7 +16,7 @@ export type EncodedPackets = (string | Buffer)[];
  */
 export class Encoder extends parser.Encoder {
   override encode(packet: Packet): EncodedPackets {
-    return sendable(super.encode(packet));
+    return asTextOrBytes(super.encode(packet));
   }
 }
 
@@ -32,7 +32,7 @@ export function encodeToBytes<T extends AnyEncoder>(encoder: T): T {
   if (encoder instanceof Encoder || yielding.has(encoder)) return encoder;
   yielding.add(encoder);
   const { encode } = encoder;
-  encoder.encode = (packet) => sendable(encode.call(encoder, packet));
+  encoder.encode = (packet) => asTextOrBytes(encode.call(encoder, packet));
   return encoder;
 }
 

@@ -1,5 +1,6 @@
 import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
-import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
+import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import { sendable } from '../base/sendable.js';
 import { privateParts } from './socket-io-server.js';
 
 /**
@@ -63,105 +64,38 @@ export function packetStepsOf(socket: Socket): PacketSteps {
   return socket as unknown as PacketSteps;
 }
 
+/** The other servers that have a namespace, as an adapter with heartbeats knows them. */
+export function othersOf(adapter: ClusterAdapterWithHeartbeat): Iterable<string> {
+  return (adapter as unknown as { readonly nodesMap: ReadonlyMap<string, number> }).nodesMap.keys();
+}
+
+/** The acknowledgement of a broadcast is not waited for any more. */
+export function forgetAcknowledgement(socket: Socket | undefined, { id }: BroadcastPacket): void {
+  if (socket && id !== undefined) (socket as unknown as AnsweringSocket).acks.delete(id);
+}
+
 interface AnsweringSocket {
   /** Acknowledgements that the server waits for. */
-  readonly acks: ReadonlyMap<number, unknown>;
-  /** Creates the function that answers an event of the client. */
-  ack(id: number): (...values: unknown[]) => void;
+  readonly acks: Map<number, unknown>;
 }
 
-/** Counts what has begun and not ended, by what it belongs to. */
-class Unfinished {
-  private readonly counts = new WeakMap<object, number>();
-
-  /** @returns what ends it. Further calls have no effect. */
-  begin(owner: object): () => void {
-    const add = (change: number) => this.counts.set(owner, (this.counts.get(owner) ?? 0) + change);
-    let isOver = false;
-    add(1);
-    return () => {
-      if (!isOver) add(-1);
-      isOver = true;
-    };
-  }
-
-  has(owner: object): boolean {
-    return (this.counts.get(owner) ?? 0) > 0;
-  }
-}
-
-/** Events that wait for their answer, by socket. */
-const unanswered = new Unfinished();
-
-/** Counts the events of a socket that wait for their answer. */
-export function countAnswers(socket: Socket): void {
-  const answering = socket as unknown as AnsweringSocket;
-  const { ack } = answering;
-  answering.ack = (id) => {
-    const answer = ack.call(answering, id);
-    const end = unanswered.begin(socket);
-    return (...values) => {
-      end();
-      answer(...values);
-    };
-  };
+/** Looks the session of a returning client up. */
+interface ConnectingSteps {
+  _add(client: { conn: object }, auth: object, ...values: unknown[]): Promise<void>;
 }
 
 /**
- * Whether an exchange with a client has begun and not ended: one of the two waits for an acknowledgement, or the server
- * for the attachments of a packet.
+ * Gives an offset to clients that return without one: they have received no event yet. socket.io would not look for their
+ * sessions.
  */
-export function isMidExchange(socket: Socket): boolean {
-  const { acks } = socket as unknown as AnsweringSocket;
-  return acks.size > 0 || unanswered.has(socket) || Boolean(clientOf(socket).decoder.reconstructor);
-}
-
-/** The steps in which socket.io connects a client to a namespace. */
-interface ConnectingSteps {
-  /** Looks the session of a returning client up, and then begins with the middlewares. */
-  _add(client: { conn: object }, ...values: unknown[]): Promise<void>;
-  /** Calls `done` after the middlewares. The client is connected, or rejected, in the next tick. */
-  run(socket: { conn: object }, done: (error: unknown) => void): void;
-}
-
-/** Such steps, by session. */
-const connecting = new Unfinished();
-
-/** Counts the clients that connect to a namespace from now on. */
-export function countConnecting(nsp: Namespace): void {
+export function completeOffsets(nsp: Namespace, offset: string): void {
   const steps = nsp as unknown as ConnectingSteps;
-  const { _add, run } = steps;
-  steps._add = async (client, ...values) => {
-    const end = connecting.begin(client.conn);
-    await _add.call(nsp, client, ...values).finally(end);
+  const { _add } = steps;
+  steps._add = (client, auth, ...values) => {
+    const { pid, offset: named } = auth as { pid?: unknown; offset?: unknown };
+    const lacksOffset = typeof pid === 'string' && named === undefined;
+    return _add.call(nsp, client, lacksOffset ? { ...auth, offset } : auth, ...values);
   };
-  steps.run = (socket, done) => {
-    const end = connecting.begin(socket.conn);
-    run.call(nsp, socket, (error) => {
-      done(error);
-      process.nextTick(end);
-    });
-  };
-}
-
-/** Whether a client waits for the answer to a CONNECT packet, to a namespace whose clients are counted. */
-export function isConnecting(session: object): boolean {
-  return connecting.has(session);
-}
-
-interface ClientParts {
-  readonly nsps: ReadonlyMap<string, Socket>;
-  /** `reconstructor` is set while attachments are missing. */
-  readonly decoder: { readonly reconstructor?: unknown };
-}
-
-function clientOf(socket: Socket): ClientParts {
-  return socket.client as unknown as ClientParts;
-}
-
-/** The sockets of the same client, by namespace. */
-export function socketsOfClient(socket: Socket): ReadonlyMap<string, Socket> {
-  return clientOf(socket).nsps;
 }
 
 /**
@@ -175,11 +109,6 @@ export function passEverything(adapter: Adapter): void {
 /** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */
 export function turnOffRecovery(nsp: Namespace): void {
   privateParts(nsp.server).opts.connectionStateRecovery = undefined;
-}
-
-/** The packets that a `SessionAwareAdapter` keeps for clients that return, in order. */
-export function packetsKeptBy(adapter: Adapter): { readonly data: unknown }[] {
-  return (adapter as unknown as { packets: { readonly data: unknown }[] }).packets;
 }
 
 /** The namespace of an adapter, which its declaration makes private. */
@@ -206,6 +135,17 @@ export interface SocketDetails {
   readonly handshake: object;
   readonly rooms: readonly string[];
   readonly data: unknown;
+}
+
+/** How adapters describe a socket of this worker. Sessions of express refer to the request: their store is left out. */
+export function detailsOf({ id, handshake, rooms, data }: Socket): SocketDetails {
+  return { id, handshake: { ...handshake, sessionStore: undefined }, rooms: [...rooms], data };
+}
+
+/** A description without what JSON cannot express. */
+export function sendableSocket(details: SocketDetails): SocketDetails {
+  const { handshake, data } = details;
+  return { ...details, handshake: sendable(handshake, 'socket.handshake'), data: sendable(data, 'socket.data') };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events

@@ -1,6 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
-import { countAnswers, countConnecting, passEverything, recoveryTimesOf } from '../compat/socket-io.js';
+import { completeOffsets, passEverything, recoveryTimesOf } from '../compat/socket-io.js';
 import { isMember } from '../rooms/index.js';
 import { Broadcasting } from './broadcasting.js';
 import { OffsetWriter } from './encoding.js';
@@ -13,7 +13,7 @@ import { type KeptSession, NO_WORKER, Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
-import { encodeNumbers, numbersIn } from './offset.js';
+import { encodeNumbers, NO_OFFSET, numbersIn } from './offset.js';
 import { Loans } from './peers/loans.js';
 import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
@@ -98,7 +98,7 @@ export class NamespaceRecovery implements Owner, Home {
     const { adapter } = this;
     const { addAll, del, delAll } = adapter;
     passEverything(adapter);
-    countConnecting(this.nsp);
+    completeOffsets(this.nsp, NO_OFFSET);
     adapter.persistSession = (session) => this.onDisconnect(session as Session & { pid: string });
     adapter.restoreSession = (pid, offset) => this.returns.restore(pid, offset) as never;
     adapter.addAll = (id, rooms) => {
@@ -137,7 +137,6 @@ export class NamespaceRecovery implements Owner, Home {
 
   private onConnect(socket: Socket): void {
     const returning = this.returns.take(socket.id);
-    countAnswers(socket);
     if (returning && this.returns.isRemoved(returning)) return void setImmediate(() => socket.conn.close(true));
     const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
     const floors = returning ? this.floorsOf(returning.session, socket) : new Floors(this.log.floor());
@@ -226,13 +225,6 @@ export class NamespaceRecovery implements Owner, Home {
 
   deliver(sender: string, packet: KeptPacket): void {
     this.broadcasting.deliver(sender, packet);
-  }
-
-  /** The key to a connected socket, as of now. Its offset counts the packets to this socket alone. */
-  keyOf({ id }: Socket): { pid: string; offset: string } | undefined {
-    const session = this.live.of(id);
-    const offset = this.log.offset(this.log.nextTime(), session?.direct?.last ?? 0);
-    return session && { pid: session.pid, offset };
   }
 
   receive(from: number | undefined, message: RecoveryMessage): void {

@@ -1,8 +1,8 @@
-import type { Question } from '../cluster/protocol.js';
+import { owned } from '../base/owner.js';
+import type { FromPrimary, Question } from '../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
 import type { WorkerSample } from '../operations/overview/worker-sample.js';
 import type { ApplicationView } from './application.js';
-import { sendToPrimary } from './lifecycle/orders.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
 import type { Report } from './operator/operator.js';
@@ -44,12 +44,13 @@ export function answerPrimary(
       return { acted: [worker.operator.act(action)], complete: true };
     },
   };
-  worker.orders.on('ask', async ({ id, question, input }) => {
+  const answer = async ({ id, question, input }: Extract<FromPrimary, { type: 'ask' }>) => {
     try {
-      sendToPrimary({ type: 'answer', id, answer: await answers[question](input) });
+      worker.orders.send({ type: 'answer', id, answer: await answers[question](input) });
     } catch (error) {
       worker.log.error({ error, question }, 'a question of the primary failed');
-      sendToPrimary({ type: 'answer', id, answer: undefined });
+      worker.orders.send({ type: 'answer', id, answer: undefined });
     }
-  });
+  };
+  worker.orders.on('ask', owned('answering a question of the primary', answer));
 }

@@ -1,13 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { RedisAdapter } from '@socket.io/redis-adapter';
 import { Server, Socket } from 'socket.io';
-import { Adapter, ClusterAdapter, SessionAwareAdapter } from 'socket.io-adapter';
+import { Adapter, ClusterAdapter } from 'socket.io-adapter';
 import { defaultParser } from '../../src/compat/redis-adapter.js';
 import {
   ANY_OUTGOING_LISTENERS,
   decoderOf,
   namespaceOf,
-  packetsKeptBy,
   remoteSocketsOf,
   wantsRecovery,
 } from '../../src/compat/socket-io.js';
@@ -56,7 +55,6 @@ test('what else is private is where it was', () => {
   has('ClusterAdapter.addOffsetIfNecessary', 'addOffsetIfNecessary' in ClusterAdapter.prototype);
   has('hasRoom() of @socket.io/redis-adapter', 'hasRoom' in RedisAdapter.prototype);
   has('Socket.notifyOutgoingListeners', 'notifyOutgoingListeners' in Socket.prototype);
-  has('SessionAwareAdapter.packets', Array.isArray(packetsKeptBy(new SessionAwareAdapter(io.of('/')))));
   has('Adapter.nsp', namespaceOf(new Adapter(io.of('/'))) === io.of('/'));
 });
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { seldomWarnings } from '../../src/history/durable/warnings.js';
+import { alone } from '../../src/backplanes/alone.js';
+import { seldomWarnings } from '../../src/base/warnings.js';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { until } from '../support/until.js';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 async function startAlone(): Promise<TestNode> {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   ends.push(() => node.close());
   return node;
 }
@@ -78,7 +78,7 @@ test('a message that a worker did not live to announce is read from the store', 
   dying.io.of('/').adapter.serverSideEmit = () => {};
   await durable.emit('order:1', 'n', 1);
   await until(() => received.length === 1);
-}, 60_000);
+});
 
 test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {
   const node = await startAlone();

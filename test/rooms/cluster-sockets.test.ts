@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { listServers, serverSideEmitTo } from '../../src/rooms/cluster/servers.js';
-import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
+import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
 import { Machine, startMember, startNode } from './support/node.js';
@@ -31,13 +31,13 @@ test('a worker that does not answer is left out', async () => {
     for (const member of members) await member.close();
     await machine.remove();
   }
-}, 60_000);
+});
 
 test('a server alone counts its own sockets, also of a namespace with an adapter set later', async () => {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   try {
     node.io.of('/other');
-    node.io.adapter(inMemory as never);
+    node.io.adapter(alone as never);
     const { socket } = await pairOn(node, { namespace: '/other' });
     await socket.join(['a', 'b']);
     expect(await countSockets(node.io)).toEqual({ sockets: 0, isComplete: true });
@@ -49,20 +49,23 @@ test('a server alone counts its own sockets, also of a namespace with an adapter
   }
 });
 
-test('serverSideEmitTo rejects what servers would take for something else', async () => {
-  const node = await startNode(inMemory);
+test('a server alone gets no answers of other servers, and none of clients that are gone', async () => {
+  const node = await startNode(alone);
   try {
-    const [own] = (await listServers(node.io)).servers;
-    const heard: unknown[] = [];
-    node.io.on('connection', (value) => heard.push(value));
-    node.io.on('hint', (value) => heard.push(value));
-    for (const event of ['connect', 'connection', 'new_namespace']) {
-      expect(() => serverSideEmitTo(node.io, own!, event, 1)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }));
-    }
-    expect(() => serverSideEmitTo(node.io, own!, 'hint', () => {})).toThrow('serverSideEmit()');
-    serverSideEmitTo(node.io, own!, 'hint', 2);
-    expect(heard).toEqual([2]);
+    expect(await node.io.serverSideEmitWithAck('sum', 1)).toEqual([]);
+    const [staying, leaving] = await Promise.all([pairOn(node), pairOn(node)]);
+    staying!.client.on('ask', (reply: (value: string) => void) => reply('here'));
+    const asked = nextEvent(leaving!.client, 'ask');
+    const answers = node.io.timeout(600_000).emitWithAck('ask');
+    await asked;
+    leaving!.client.disconnect();
+    expect(await answers).toEqual(['here']);
+    expect(await node.io.timeout(600_000).to('nobody').emitWithAck('ask')).toEqual([]);
+    // The last one in time, and nothing is waited for behind it.
+    await expect(node.io.timeout(1).emitWithAck('unknown')).rejects.toMatchObject({ responses: [] });
+    expect((staying!.socket as unknown as { acks: Map<number, unknown> }).acks.size).toBe(0);
   } finally {
+    disconnectAll();
     await node.close();
   }
 });

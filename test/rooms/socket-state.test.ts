@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
@@ -24,7 +24,7 @@ async function startEmbedded(): Promise<Node> {
 /** What an application sees of a socket. Stock socket.io takes the same tests. */
 describe.each<[string, () => Promise<Node>]>([
   ['stock socket.io', () => startStock()],
-  ['native rooms', () => startNode(inMemory)],
+  ['native rooms', () => startNode(alone)],
   ['native rooms on the embedded bus', startEmbedded],
 ])('%s', (_name, start) => {
   let node: Node;
@@ -116,7 +116,7 @@ describe.each<[string, () => Promise<Node>]>([
     node.io.to(two.id).socketsJoin(three.id);
     node.io.to(three.id).emit('joined');
     expect(await node.io.in(one.id).fetchSockets()).toHaveLength(1);
-    const answered = node.io.local.in(three.id).timeout(5000).emitWithAck('ask');
+    const answered = node.io.local.in(three.id).timeout(30_000).emitWithAck('ask');
     for (const { client } of pairs) client.on('ask', (reply) => reply(client.id));
     expect((await answered).sort()).toEqual([two.id, three.id].sort());
     expect((await receivedBy(pairs, [node])).map((received) => received.map(([event]) => event))).toEqual([
@@ -169,7 +169,7 @@ describe.each<[string, () => Promise<Node>]>([
     client.on('silent', () => {});
     expect(await Promise.all([1, 2, 3].map((n) => socket.emitWithAck('double', n)))).toEqual([2, 4, 6]);
     await expect(socket.timeout(20).emitWithAck('silent')).rejects.toThrow('timed out');
-    expect(await node.io.local.timeout(5000).emitWithAck('double', 4)).toEqual([8]);
+    expect(await node.io.local.timeout(30_000).emitWithAck('double', 4)).toEqual([8]);
     const { client: asked, received } = await pairOn(node, { namespace: '/asking' });
     const [[event, reply]] = received as [[string, (answer: string) => void]];
     expect(event).toBe('question');

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { alone } from '../../src/backplanes/alone.js';
 import { type DurableRooms, durableRooms } from '../../src/history/index.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { stateRoom } from '../../src/state/index.js';
 import { joinMesh } from '../recovery/support/recovering.js';
 import { View } from '../state/support/view.js';
@@ -40,7 +40,7 @@ const workersOfMesh = async (): Promise<TestNode[]> => {
 
 /** The client is at the last one, and the first one sends. */
 describe.each<[string, () => Promise<TestNode[]>]>([
-  ['of one server', async () => [await startNode(inMemory, { server })]],
+  ['of one server', async () => [await startNode(alone, { server })]],
   ['of two workers', workersOfMesh],
 ])('recovery %s', (_name, start) => {
   let nodes: TestNode[];
@@ -91,7 +91,7 @@ describe('rooms that keep values', () => {
   let durable: DurableRooms;
 
   beforeAll(async () => {
-    node = await startNode(inMemory);
+    node = await startNode(alone);
     durable = await durableRooms(node.io, { rooms: 'order:*', dataDir: directory, maxMessageBytes: 1_000_000 });
   });
   afterAll(async () => {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { alone } from '../../src/backplanes/alone.js';
 import * as lean from '../../src/parser/parser.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { sources } from '../portable/support/sources.js';
 import { until } from '../support/until.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
@@ -48,7 +48,7 @@ describe.each(sources)('values on %s sockets', (_name, sockets) => {
     let node: TestNode;
 
     beforeAll(async () => {
-      node = await startNode(inMemory, { sockets, server: { parser } });
+      node = await startNode(alone, { sockets, server: { parser } });
     });
     afterAll(() => node.close());
 
@@ -139,7 +139,7 @@ describe('values to other workers', () => {
   });
 
   test('what cannot be encoded leaves no request behind', () => {
-    const requests = (nodes[0]!.io.of('/').adapter as unknown as { ackRequests: Map<string, unknown> }).ackRequests;
+    const requests = (nodes[0]!.io.of('/').adapter as unknown as { asked: Map<string, unknown> }).asked;
     const before = requests.size;
     expect(thrownBy(() => nodes[0]!.io.timeout(1).emit('value', 1n, () => {}))).toEqual({ thrown: 'TypeError' });
     expect(requests.size).toBe(before);

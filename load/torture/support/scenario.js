@@ -6,7 +6,7 @@
  * @property {(options: Options) => Promise<Figure[]>} run does it, and ends everything it has started
  *
  * @typedef {object} Options
- * @property {boolean} short the form that `npm test` runs: seconds
+ * @property {boolean} short the form that `npm run test:night` runs: seconds
  * @property {number} seed what chance goes by: the same seed gives the same order
  * @property {number} [times] how often each thing is done; the scenario has a default
  * @property {number} [minutes] how long it takes; the scenario has a default

@@ -1,3 +1,4 @@
+import { reportFailure } from '../../base/owner.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
 import { type Inbox, malformed } from '../inbox.js';
 import { Interest } from './interest/interest.js';
@@ -6,7 +7,6 @@ import { ticksNow } from './interest/remote-clock.js';
 import { keyOf, type RoomKey } from './interest/room-key.js';
 import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
-import { KeyArrivals } from './key-arrivals.js';
 import type { FrameLinks, Route } from './links.js';
 import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
@@ -53,8 +53,6 @@ export class FrameBus {
   readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, BusMember>();
-  /** The arrivals of placement. */
-  readonly places: KeyArrivals;
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
@@ -76,15 +74,9 @@ export class FrameBus {
       onLeave: (worker) => {
         for (const member of this.members.values()) member.workerGone(worker);
       },
-      onAdded: (peer, keys, since) => {
-        this.sendLate(peer, keys, since);
-        this.places.onArrival?.(peer.id, keys);
-      },
-      // A worker that starts has keys before it can announce each of them.
-      onListed: (peer, keys) => this.places.onArrival?.(peer.id, keys),
+      onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
       onCheck: () => this.withheld.expire(ticksNow()),
     });
-    this.places = new KeyArrivals(this.interest);
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(malformed(error)),
@@ -183,9 +175,14 @@ export class FrameBus {
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       countsFor(message, reach)[reachOf(receivers)]++;
-      for (const { id, route } of receivers) {
-        route.add(id, encoded(message));
-        routes.add(route);
+      try {
+        for (const { id, route } of receivers) {
+          route.add(id, encoded(message));
+          routes.add(route);
+        }
+      } catch (error) {
+        // The other messages leave all the same.
+        reportFailure('encoding a broadcast for other workers', error);
       }
       if (isForRooms(message) && receivers.length < peers.length) this.withheld.keep(message, receivers, now);
     }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import {
   type FromPrimary,
@@ -40,9 +41,6 @@ export interface PrimaryOptions extends ReloadOptions {
 const SHORT_LIFE_MS = 10_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
-
-/** After this number of further reloads, a worker does not hold WebSockets any more. */
-const MAX_HELD_RELOADS = 2;
 
 /** How long workers may take to answer a question, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
@@ -150,9 +148,9 @@ export class Primary implements ReloadingFleet {
     this.reloads.request();
   }
 
-  /** The workers that run, without those that only hold WebSockets. */
+  /** The workers that run. */
   get serving(): ForkedWorker[] {
-    return [...this.members.values()].filter(({ isHolder }) => !isHolder);
+    return [...this.members.values()];
   }
 
   get isStopping(): boolean {
@@ -170,13 +168,6 @@ export class Primary implements ReloadingFleet {
   readinessOf(workers: readonly ForkedWorker[]): Promise<Map<number, Readiness | undefined>> {
     const ids = workers.filter(({ isDead }) => !isDead).map(({ id }) => id);
     return this.ask('health', ids) as Promise<Map<number, Readiness | undefined>>;
-  }
-
-  /** Bounds the memory of workers that only hold WebSockets, when reloads follow each other quickly. */
-  releaseHolders(): void {
-    const holders = [...this.members.values()].filter(({ isHolder }) => isHolder);
-    const surplus = holders.slice(0, Math.max(0, holders.length - MAX_HELD_RELOADS * this.options.workers));
-    for (const member of surplus) member.send({ type: 'release', over: this.options.drainTimeout });
   }
 
   /** Drains the machine: readiness fails, and clients are disconnected. Clients that return are still served. */
@@ -203,6 +194,10 @@ export class Primary implements ReloadingFleet {
     for (const member of this.members.values()) member.stopNow();
   }
 
+  private async claim(member: ForkedWorker, { id, address }: Extract<FromWorker, { type: 'claim' }>): Promise<void> {
+    member.send({ type: 'claimed', id, ...(await this.ports.claim(address)) });
+  }
+
   private fork(place: number, isSpare: boolean): ForkedWorker {
     const member = new ForkedWorker(this.environment, place, isSpare, this.options.log);
     this.members.set(member.id, member);
@@ -226,9 +221,7 @@ export class Primary implements ReloadingFleet {
       case 'alive':
         return this.watchdog.heard(id);
       case 'claim':
-        return void this.ports.claim(message.address).then((claimed) => {
-          member.send({ type: 'claimed', id: message.id, ...claimed });
-        });
+        return own('claiming a port for a worker', this.claim(member, message));
       case 'answer':
         return this.questions.answered(id, message.id, message.answer);
       case 'leave':

@@ -1,0 +1,37 @@
+/** How often errors of one kind are written, in ms. */
+const INTERVAL_MS = 10_000;
+/** How many kinds are told apart. What exceeds that counts as one more. */
+const MAX_KINDS = 32;
+
+const given = new Set<string>();
+
+/**
+ * Emits a warning of the process once, with the page that explains it.
+ * @param key what it is about, if the message differs each time
+ */
+export function warnOnce(code: string, message: string, key = message, page = 'docs/compatibility.md'): void {
+  if (given.has(key)) return;
+  given.add(key);
+  process.emitWarning(`${message} See ${page} of gjallar.`, { type: 'GjallarWarning', code });
+}
+
+/**
+ * Writes errors as warnings of the process. Clients may control how many there are, so each kind of error has one line in 10 s
+ * at most, with the number of those before it that have none.
+ */
+export function seldomWarnings(now = () => performance.now()): (error: unknown) => void {
+  const kinds = new Map<string, { writtenAt: number; left: number }>();
+  return (error) => {
+    const { code, name, message } = (error ?? {}) as Partial<Error & { code: unknown }>;
+    const named = String(code ?? name);
+    const kind = kinds.has(named) || kinds.size < MAX_KINDS ? named : 'others';
+    const last = kinds.get(kind);
+    if (last && now() - last.writtenAt < INTERVAL_MS) {
+      last.left++;
+      return;
+    }
+    const left = last?.left ? ` (${last.left} more of this kind since the last warning)` : '';
+    kinds.set(kind, { writtenAt: now(), left: 0 });
+    process.emitWarning(`gjallar: ${message ?? error}${left}`);
+  };
+}
