@@ -7,7 +7,7 @@ import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
 import { captureBroadcasts } from './capture.js';
-import { AUTHOR, type DurableEvent, eventOf, textOf } from './event.js';
+import { AUTHOR, checkReadable, eventOf, textOf } from './event.js';
 import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
@@ -93,7 +93,7 @@ export class DurableRooms {
     options: PostOptions = {},
   ): Promise<AppendResult> {
     this.requireDurable(room);
-    return this.keep(room, encodedEvent({ event, values, except: [] }), options);
+    return this.keep(room, event, textOf({ event, values, except: [] }), options);
   }
 
   /**
@@ -141,7 +141,7 @@ export class DurableRooms {
       isDurable,
       (room, [event, ...values], except) => {
         // What cannot be encoded throws here, to the caller of emit().
-        const kept = this.keep(room, encodedEvent({ event, values, except }), {});
+        const kept = this.keep(room, event, textOf({ event, values, except }), {});
         own(
           'reporting an error of a durable room',
           kept.catch((error: unknown) => this.onError(error, room)),
@@ -174,7 +174,11 @@ export class DurableRooms {
     }
   }
 
-  private async keep(room: string, text: string, { key }: PostOptions): Promise<AppendResult> {
+  private async keep(room: string, event: unknown, text: string, { key }: PostOptions): Promise<AppendResult> {
+    if (typeof event !== 'string' || reservedEvents.has(event)) {
+      throw new GjallarError('BAD_INPUT', `"${event}" cannot be the name of an event. Use another one.`);
+    }
+    checkReadable(text);
     const { maxMessageBytes } = this.options;
     if (Buffer.byteLength(text) > maxMessageBytes) throw new GjallarError('MESSAGE_TOO_LARGE');
     const message = { from: AUTHOR, text, at: Date.now() };
@@ -225,12 +229,4 @@ export class DurableRooms {
   private roomOf(name: string): string {
     return name.slice(name.indexOf('\n') + 1);
   }
-}
-
-/** @throws GjallarError BAD_INPUT if the event has no name that clients accept, or could not be read again */
-function encodedEvent(event: DurableEvent): string {
-  if (typeof event.event !== 'string' || reservedEvents.has(event.event)) {
-    throw new GjallarError('BAD_INPUT', `"${event.event}" cannot be the name of an event. Use another one.`);
-  }
-  return textOf(event);
 }
