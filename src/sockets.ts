@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** What can be written: text, or bytes that are copied before the call returns. */
-export type Writable = string | ArrayBuffer | Uint8Array;
+export type Writable = string | ArrayBuffer | ArrayBufferView;
 
 /** A port or path that is listened on; `us_listen_socket_close` ends it. */
 // biome-ignore lint/suspicious/noEmptyInterface: only uWebSockets.js knows what is inside.

@@ -10,8 +10,8 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
  * are shared by all.
  */
 const layers: Record<string, readonly string[]> = {
-  base: [],
   errors: [],
+  base: ['errors'],
   log: ['compat', 'log-lines'],
   'log-lines': [],
   package: [],

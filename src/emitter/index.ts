@@ -25,7 +25,7 @@
  */
 
 import { framesChannel } from '../backplanes/frames/machines/channels.js';
-import { Encoder } from '../compat/socket-io-parser.js';
+import { Encoder, encodeToBytes } from '../compat/socket-io-parser.js';
 import type { GjallarError } from '../errors.js';
 import { connectionOf, type NatsConnection, type RedisConnection } from './connection.js';
 import { NamespaceEmitter } from './namespace-emitter.js';
@@ -78,6 +78,6 @@ function surroundingsOf(client: RedisConnection | NatsConnection, options: Emitt
   return {
     nsp: '/',
     outgoing: new Outgoing(connection, framesChannel(key), onError),
-    encoder: parser ? new parser.Encoder() : new Encoder(),
+    encoder: encodeToBytes(parser ? new parser.Encoder() : new Encoder()),
   };
 }

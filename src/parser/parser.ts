@@ -1,5 +1,10 @@
 import type { Packet } from 'socket.io-parser';
-import { Decoder as FullDecoder, Encoder as FullEncoder, PacketType } from '../compat/socket-io-parser.js';
+import {
+  type EncodedPackets,
+  Decoder as FullDecoder,
+  Encoder as FullEncoder,
+  PacketType,
+} from '../compat/socket-io-parser.js';
 import { LONG, RecentStrings } from '../engine/delivery/recent-strings.js';
 import { currentTick } from '../engine/delivery/tick.js';
 import { announcedSession } from '../engine/session/announced.js';
@@ -174,7 +179,7 @@ export class Encoder extends FullEncoder {
   private event: string | undefined;
   private nsp: string | undefined;
 
-  override encode(packet: Packet): ReturnType<InstanceType<typeof FullEncoder>['encode']> {
+  override encode(packet: Packet): EncodedPackets {
     const { data } = packet;
     if (packet.type !== PacketType.EVENT || packet.id !== undefined) return super.encode(packet);
     if (!Array.isArray(data) || data.length !== 2) return super.encode(packet);

@@ -1,21 +1,25 @@
+import { bufferOver } from '../base/bytes.js';
 import type { Writable } from '../sockets.js';
 
 const NOTHING = new ArrayBuffer(0);
 
-/** The bytes as they are, without a copy where possible. */
-export function viewOf(value: Writable): Uint8Array {
-  if (typeof value === 'string') return Buffer.from(value);
-  return value instanceof ArrayBuffer ? new Uint8Array(value) : value;
+/**
+ * The bytes as they are, without a copy where possible.
+ * @throws TypeError as uWebSockets.js does, for what is neither text nor bytes
+ */
+export function viewOf(value: Writable): Buffer {
+  const bytes = typeof value === 'string' ? Buffer.from(value) : bufferOver(value);
+  if (bytes) return bytes;
+  throw new TypeError('Text and data can only be passed by String, ArrayBuffer or TypedArray.');
 }
 
 /** Bytes that stay as they are: uWebSockets.js copies what it is given, and callers use their memory again. */
 export function bytesOf(value: Writable): Buffer {
-  if (typeof value === 'string') return Buffer.from(value);
-  return value instanceof ArrayBuffer ? Buffer.from(value.slice(0)) : Buffer.from(value);
+  return typeof value === 'string' ? Buffer.from(value) : Buffer.from(viewOf(value));
 }
 
 export const textOf = (value: Writable): string =>
-  typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString('latin1');
+  typeof value === 'string' ? value : viewOf(value).toString('latin1');
 
 /** A copy, because Node.js keeps small buffers in memory that they share. */
 export const arrayBufferOf = ({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer =>

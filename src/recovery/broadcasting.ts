@@ -64,9 +64,11 @@ export class Broadcasting {
       if (!isKept(packet, flags))
         return session ? this.broadcastHere(packet, options) : broadcast.call(adapter, packet, options);
       if (session) return this.sendTo(session, packet, flags);
+      // What cannot be encoded throws before it has a number, which the other workers would miss.
+      const encoded = this.encode(packet);
       this.live.flushFirst();
       const kept = this.log.nextMark();
-      return broadcast.call(adapter, packet, { ...options, flags: { ...flags, kept } as object });
+      return broadcast.call(adapter, encoded, { ...options, flags: { ...flags, kept } as object });
     };
     steps._encode = (packet, options) => {
       // The offset is added to this list. The original may still be on its way to other workers.
@@ -80,6 +82,12 @@ export class Broadcasting {
       const recipients = current ? this.record(current, options) : options;
       if (recipients) apply.call(adapter, recipients, deliver);
     };
+  }
+
+  private encode(packet: EventPacket | EncodedPacket): EncodedPacket {
+    if (packet instanceof EncodedPacket) return packet;
+    const { type, data } = packet;
+    return new EncodedPacket(type, this.sender.nsp.name, this.writer.encode(data), () => data);
   }
 
   /**

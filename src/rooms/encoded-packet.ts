@@ -1,11 +1,11 @@
 import type { Packet, Decoder as PacketDecoder } from 'socket.io-parser';
+import type { EncodedPackets } from '../compat/socket-io-parser.js';
 
-/** A packet as it is sent: a text, and the binary attachments that follow it. */
-export type EncodedPackets = (string | Buffer)[];
+export type { EncodedPackets };
 
 /**
  * A packet that is already encoded, here or by the worker that sent it. Each packet is thus encoded once per cluster.
- * Adapters treat it as a packet; reading its data decodes it.
+ * Adapters treat it as a packet; reading its data decodes it. Adapters that encode packets themselves get its values.
  */
 export class EncodedPacket {
   /** Packets with an acknowledgement are encoded by each worker, with an id of its own. */
@@ -26,6 +26,11 @@ export class EncodedPacket {
   /** The same packet with a list of its own. */
   copy(): EncodedPacket {
     return new EncodedPacket(this.type, this.nsp, [...this.encoded], () => this.data);
+  }
+
+  toJSON(): { type: number; nsp: string; data: unknown[] } {
+    const { type, nsp, data } = this;
+    return { type, nsp, data };
   }
 
   get data(): unknown[] {

@@ -1,6 +1,7 @@
 import type { Namespace, Socket } from 'socket.io';
 import { Adapter, type BroadcastOptions, type SocketId } from 'socket.io-adapter';
 import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../compat/socket-io.js';
+import { encodeToBytes } from '../compat/socket-io-parser.js';
 import { saveMemory } from '../compat/socket-memory.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
@@ -42,6 +43,7 @@ const MAX_SHOWN_NAME = 256;
 export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: RoomsEngine): AdapterFactory {
   // io.adapter() calls it with `new`, which an arrow function does not allow.
   function nativeRooms(nsp: Namespace): Adapter {
+    encodeToBytes(nsp.server.encoder);
     const adapter = withRoomSets(makeAdapter(factory, nsp));
     new NativeRooms(adapter, nsp, engine).install();
     answerQuestions(nsp);

@@ -56,7 +56,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   /**
    * Sets a key. The newest value wins, whichever worker it comes from.
    * @param key 1 to `maxKeyLength` bytes
-   * @param value JSON, or bytes (Buffer, Uint8Array, ArrayBuffer); bytes inside of JSON are not supported
+   * @param value JSON, or bytes (an ArrayBuffer, or a view on one such as a Buffer), but not bytes inside of JSON
    * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, or STATE_FULL; the key then keeps the value that it has
    */
   set(key: string, value: unknown): void {

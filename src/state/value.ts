@@ -1,3 +1,4 @@
+import { bufferOver } from '../base/bytes.js';
 import { GjallarError } from '../errors.js';
 
 /** A value as it is kept and sent: its JSON, or bytes. */
@@ -9,16 +10,34 @@ export type Encoded = string | Buffer;
  */
 export function encodeValue(value: unknown): Encoded {
   // A copy: the application may reuse its buffer.
-  if (value instanceof Uint8Array) return Buffer.from(value);
-  if (value instanceof ArrayBuffer) return Buffer.from(new Uint8Array(value));
+  const bytes = bufferOver(value);
+  if (bytes) return Buffer.from(bytes);
   let text: string | undefined;
+  let isMixed: boolean;
   try {
     text = JSON.stringify(value);
+    isMixed = hasBytes(value);
   } catch (error) {
     throw new GjallarError('BAD_STATE_VALUE', `The value is not JSON: ${(error as Error).message}. Set JSON or bytes.`);
   }
   if (text === undefined) throw new GjallarError('BAD_STATE_VALUE');
+  if (isMixed) {
+    throw new GjallarError(
+      'BAD_STATE_VALUE',
+      'The value has bytes inside of JSON, which would arrive as something else. Set the bytes under a key of their own.',
+    );
+  }
   return text;
+}
+
+/** @param value what JSON.stringify() has accepted, so it has an end */
+function hasBytes(value: unknown, isConverted = false): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (bufferOver(value) || value instanceof Blob) return true;
+  const { toJSON } = value as { toJSON?: unknown };
+  if (!isConverted && typeof toJSON === 'function') return hasBytes(toJSON.call(value), true);
+  for (const one of Array.isArray(value) ? value : Object.values(value)) if (hasBytes(one)) return true;
+  return false;
 }
 
 /** A new copy of the value. */
@@ -39,5 +58,5 @@ export function merged(encoded: Encoded | undefined, fields: unknown): unknown {
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !bufferOver(value);
 }

@@ -6,6 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Cluster, Redis } from 'ioredis';
 import * as msgpack from 'socket.io-msgpack-parser';
+import * as stockParser from 'socket.io-parser';
 import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { natsBackplane } from '../../src/backplanes/nats/nats.js';
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
@@ -15,6 +16,8 @@ import { errorCodes } from '../../src/errors.js';
 import { blockOf } from '../guide/support/blocks.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { machinesOn, onNats, onRedisFrames, startMember } from '../rooms/support/node.js';
+import { startStock } from '../rooms/support/stock.js';
+import { expectedOf, forValues, outcomesOn } from '../rooms/support/values.js';
 import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
@@ -262,6 +265,34 @@ test('rooms may be numbers, and servers may have a parser of their own', async (
     disconnectAll();
     client.disconnect();
     await member.close();
+  }
+});
+
+test('any value reaches clients of all machines as stock sends it, from an emitter and from a server', async () => {
+  const client = new Redis(redis.url);
+  const stock = await startStock();
+  const members = [
+    await startMember(onRedisFrames(redis.url, quiet)),
+    await startMember(onRedisFrames(redis.url, quiet)),
+  ];
+  try {
+    for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+    const pairs = await Promise.all([0, 1, 1, 1].map((at) => pairOn(members[at]!)));
+    await Promise.all(pairs.map(({ socket }) => socket.join('room')));
+    const receivers = pairs.map((pair) => pair.client);
+    const emitters = [new Emitter(client), new Emitter(client, { parser: stockParser })];
+    await forValues(stock, async (values, onStock) => {
+      for (const sender of [...emitters, members[0]!.io]) {
+        for (const outcomes of await outcomesOn({ target: sender.to('room'), receivers }, values)) {
+          expect(outcomes).toEqual(expectedOf(onStock));
+        }
+      }
+    });
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    for (const member of members) await member.close();
+    await stock.close();
   }
 });
 

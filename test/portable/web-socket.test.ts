@@ -43,6 +43,28 @@ describe.each(sources)('%s sockets', (name, sockets) => {
     return { port, app, events, opened, happened, url: `http://127.0.0.1:${port}/?a=b` };
   }
 
+  test('typed arrays of all classes are sent as their bytes, and what has no bytes is rejected', async () => {
+    const { url, opened, app } = await route();
+    const client = openWebSocket(url);
+    await client.status;
+    const [ws] = opened;
+    ws!.subscribe('topic');
+    const { buffer } = Uint8Array.from({ length: 32 }, (_, index) => index);
+    const bytes = comparable(Buffer.from(buffer, 8, 16));
+    for (const View of [Int8Array, Uint16Array, Float32Array, Float64Array, BigUint64Array]) {
+      const view = new View(buffer, 8, 16 / View.BYTES_PER_ELEMENT);
+      ws!.send(view, true);
+      expect(comparable(await client.next())).toBe(bytes);
+      app.publish('topic', view, true);
+      expect(comparable(await client.next())).toBe(bytes);
+    }
+    ws!.send(buffer.slice(8, 24), true);
+    expect(comparable(await client.next())).toBe(bytes);
+    for (const value of [5, {}, new Blob(['x'])]) {
+      expect(() => ws!.send(value as never, true)).toThrow('can only be passed by');
+    }
+  });
+
   test('messages of all lengths arrive in both directions, as text and as bytes', async () => {
     const { url, opened, happened } = await route({ maxPayloadLength: 200_000 });
     const client = openWebSocket(url);

@@ -52,8 +52,6 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   private readonly answers = new BroadcastAnswers(this);
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
   private readonly asked = new Map<string, OthersAnswers>();
-  /** The broadcast that is delivered here next. It was encoded for the other workers just before. */
-  private encoded: EncodedPacket | undefined;
   private readonly name: string;
   /** Why the last message could not be encoded, if so. */
   private readonly failures: Error[] = [];
@@ -149,11 +147,13 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   // The base class waits for the other workers before it acts on its own sockets. The application's next action could then
   // overtake the broadcast, and local delivery would stop while the backplane is down.
 
-  override broadcast(packet: unknown, options: BroadcastOptions): Promise<void> {
-    if (!isLocal(options)) this.publish({ type: MessageType.BROADCAST, data: { packet, opts: plain(options) } });
-    const local = this.encoded ?? packet;
-    this.encoded = undefined;
-    return super.broadcast(local, localOnly(options));
+  override broadcast(packet: Packet | EncodedPacket, options: BroadcastOptions): Promise<void> {
+    // What cannot be encoded throws here, to the caller of emit(). The base class would reject a promise that nothing awaits.
+    const encoded = packet instanceof EncodedPacket ? packet : this.encode(packet);
+    if (!isLocal(options))
+      this.publish({ type: MessageType.BROADCAST, data: { packet: encoded, opts: plain(options) } });
+    Adapter.prototype.broadcast.call(this, encoded, localOnly(options));
+    return DONE;
   }
 
   override broadcastWithAck(
@@ -238,18 +238,24 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
 
   /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
   private encodedBroadcast(message: ClusterMessage): Broadcast | undefined {
+    if (message.type !== MessageType.BROADCAST) return undefined;
+    const packet: unknown = message.data.packet;
     // A packet with an acknowledgement gets an id of its own from each worker.
-    if (message.type !== MessageType.BROADCAST || message.data.requestId !== undefined) return undefined;
+    if (!(packet instanceof EncodedPacket)) return undefined;
     const { rooms, except, flags } = message.data.opts;
     // Some applications use numbers for rooms, which other workers must not take for strings.
     if (!areTexts(rooms) || !areTexts(except)) return undefined;
-    const packet = message.data.packet as Packet;
+    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded: packet.encoded };
+  }
+
+  private encode(packet: Packet): EncodedPacket {
     packet.nsp = this.name;
     const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
-    this.encoded = new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
-    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded };
+    return new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
   }
 }
+
+const DONE = Promise.resolve();
 
 function isLocal({ flags }: BroadcastOptions): boolean {
   return flags?.local === true;

@@ -1,12 +1,5 @@
-import {
-  type Packet,
-  PacketFormatError,
-  packetDigits,
-  packetTypeOf,
-  packetTypes,
-  type ReadPacket,
-  toBuffer,
-} from './packet.js';
+import { bufferOver } from '../../base/bytes.js';
+import { type Packet, PacketFormatError, packetDigits, packetTypeOf, packetTypes, type ReadPacket } from './packet.js';
 
 /**
  * Engine.IO v3 encoding, for Socket.IO v2 clients (`allowEIO3`), as pure functions.
@@ -28,7 +21,7 @@ export function decodeBinary(data: Buffer): ReadPacket {
 /** One packet as text; binary data is base64 after `b` and the type's digit. */
 export function encodeBase64(packet: Packet): string {
   return packet.data instanceof Uint8Array
-    ? `b${packetDigits[packet.type]}${toBuffer(packet.data).toString('base64')}`
+    ? `b${packetDigits[packet.type]}${bufferOver(packet.data).toString('base64')}`
     : packetDigits[packet.type] + (packet.data ?? '');
 }
 

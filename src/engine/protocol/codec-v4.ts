@@ -1,3 +1,4 @@
+import { bufferOver } from '../../base/bytes.js';
 import {
   type Packet,
   PacketFormatError,
@@ -5,7 +6,6 @@ import {
   packetDigits,
   packetTypeOf,
   type ReadPacket,
-  toBuffer,
 } from './packet.js';
 
 /**
@@ -28,7 +28,7 @@ export function encodePayload(packets: readonly Packet[]): string {
     if (index > 0) payload += SEPARATOR;
     payload +=
       packet.data instanceof Uint8Array
-        ? `b${toBuffer(packet.data).toString('base64')}`
+        ? `b${bufferOver(packet.data).toString('base64')}`
         : encodeText(packet.type, packet.data);
   }
   return payload;

@@ -1,3 +1,5 @@
+import { bufferOver } from '../../base/bytes.js';
+
 /** A packet's type, by name. Engine.IO v4, "Packet encoding". */
 export type PacketType = 'open' | 'close' | 'ping' | 'pong' | 'message' | 'upgrade' | 'noop';
 
@@ -50,12 +52,5 @@ export type SendData = PacketData | ArrayBuffer | ArrayBufferView | null | undef
 
 /** Converts data to a payload without a copy. */
 export function toPacketData(data: Exclude<SendData, string>): PacketData | undefined {
-  if (ArrayBuffer.isView(data)) return toBuffer(data);
-  if (data instanceof ArrayBuffer) return Buffer.from(data);
-  return data === null || data === undefined ? undefined : String(data);
-}
-
-/** A Buffer over the same bytes, without a copy. */
-export function toBuffer(data: ArrayBufferView): Buffer {
-  return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return data === null || data === undefined ? undefined : (bufferOver(data) ?? String(data));
 }

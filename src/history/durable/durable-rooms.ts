@@ -7,7 +7,7 @@ import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
 import { captureBroadcasts } from './capture.js';
-import { AUTHOR, type DurableEvent, eventOf, textOf } from './event.js';
+import { AUTHOR, checkReadable, eventOf, textOf } from './event.js';
 import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
@@ -85,12 +85,13 @@ export class DurableRooms {
    * The same as {@link emit}, with options.
    * @throws GjallarError as `emit()`
    */
-  post(
+  async post(
     room: string,
     [event, ...values]: readonly [string, ...unknown[]],
     options: PostOptions = {},
   ): Promise<AppendResult> {
-    return this.keep(room, { event, values, except: [] }, options);
+    this.requireDurable(room);
+    return this.keep(room, event, textOf({ event, values, except: [] }), options);
   }
 
   /**
@@ -138,7 +139,8 @@ export class DurableRooms {
       adapter,
       isDurable,
       (room, [event, ...values], except) => {
-        const kept = this.keep(room, { event, values, except }, {});
+        // What cannot be encoded throws here, to the caller of emit().
+        const kept = this.keep(room, event, textOf({ event, values, except }), {});
         own(
           'reporting an error of a durable room',
           kept.catch((error: unknown) => this.onError(error, room)),
@@ -186,12 +188,11 @@ export class DurableRooms {
     }
   }
 
-  private async keep(room: string, event: DurableEvent, { key }: PostOptions): Promise<AppendResult> {
-    this.requireDurable(room);
-    if (typeof event.event !== 'string' || reservedEvents.has(event.event)) {
-      throw new GjallarError('BAD_INPUT', `"${event.event}" cannot be the name of an event. Use another one.`);
+  private async keep(room: string, event: unknown, text: string, { key }: PostOptions): Promise<AppendResult> {
+    if (typeof event !== 'string' || reservedEvents.has(event)) {
+      throw new GjallarError('BAD_INPUT', `"${event}" cannot be the name of an event. Use another one.`);
     }
-    const text = textOf(event);
+    checkReadable(text);
     const { maxMessageBytes } = this.options;
     if (Buffer.byteLength(text) > maxMessageBytes) throw new GjallarError('MESSAGE_TOO_LARGE');
     const message = { from: AUTHOR, text, at: Date.now() };

@@ -1,5 +1,6 @@
 import { constants, deflateRawSync } from 'node:zlib';
 import type { Writable } from '../../sockets.js';
+import { viewOf } from '../bytes.js';
 
 /** Opcodes of frames. Source: RFC 6455, section 5.2. */
 export const opcodes = { text: 0x1, binary: 0x2, ping: 0x9, pong: 0xa } as const;
@@ -14,8 +15,8 @@ const TAIL_BYTES = 4;
 
 /** A whole message as one unmasked frame. Source: RFC 6455, section 5.2. */
 export function frameOf(message: Writable, opcode: number): Buffer {
-  const isText = typeof message === 'string';
-  const length = isText ? Buffer.byteLength(message) : message.byteLength;
+  const content = typeof message === 'string' ? message : viewOf(message);
+  const length = Buffer.byteLength(content);
   const start = length < 126 ? 2 : length < 65_536 ? 4 : MAX_HEAD;
   const frame = Buffer.allocUnsafe(start + length);
   frame[0] = FINAL | opcode;
@@ -28,8 +29,9 @@ export function frameOf(message: Writable, opcode: number): Buffer {
     frame.writeUInt32BE(0, 2);
     frame.writeUInt32BE(length, 6);
   }
-  if (isText) frame.write(message, start);
-  else frame.set(message instanceof Uint8Array ? message : new Uint8Array(message), start);
+  // The frame's memory is not cleared: the content must fill all of it.
+  if (typeof content === 'string') frame.write(content, start);
+  else frame.set(content, start);
   return frame;
 }
 

@@ -26,20 +26,23 @@ export interface Chunk {
 export const NOTHING = -1;
 
 /**
- * The changes after a number, up to another number or a size. A single larger change is a chunk too.
+ * The changes after a number, up to another number, a size, or what a client accepts in one packet. A single larger change is a
+ * chunk too.
  * @param from what the reader has, or NOTHING
  */
 export function takeChunk(entries: Entries, from: number, upTo: number, maxBytes: number): Chunk {
   const isSnapshot = from === NOTHING || from < entries.forgottenSeq;
   const found: Entry[] = [];
   let bytes = 0;
+  let attachments = 0;
   let to = upTo;
   for (const entry of entries.after(isSnapshot ? 0 : from)) {
     if (entry.seq > upTo) break;
     // A client that begins does not have what was deleted.
     if (isSnapshot && entry.value === undefined) continue;
     const size = entry.bytes + OVERHEAD;
-    if (found.length > 0 && bytes + size > maxBytes) {
+    if (entry.value instanceof Buffer) attachments++;
+    if (found.length > 0 && (bytes + size > maxBytes || attachments > MAX_ATTACHMENTS)) {
       to = found.at(-1)!.seq;
       break;
     }
@@ -48,6 +51,9 @@ export function takeChunk(entries: Entries, from: number, upTo: number, maxBytes
   }
   return { entries: found, from, to, bytes, isSnapshot };
 }
+
+/** More in one packet end the connection of a client: the limit of socket.io-parser. */
+const MAX_ATTACHMENTS = 10;
 
 /** Approximate bytes around a key and its value in a message. */
 const OVERHEAD = 6;

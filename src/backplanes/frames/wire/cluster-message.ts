@@ -21,7 +21,7 @@ const EVENT = '2'.charCodeAt(0);
  */
 export function encodeMessage(message: Message): Buffer {
   const packet = { type: PacketType.EVENT, nsp: '/', data: ['', message] };
-  const encoded = encoder.encode(packet) as EncodedPackets;
+  const encoded = encoder.encode(packet);
   const [text] = encoded;
   const bytes = encoded.length === 1 ? Buffer.from(text as string) : serialize(encoded);
   return messageOf(types.cluster, bytes);
