@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { type DurableRooms, durableRooms } from '../../src/history/index.js';
 import { stateRoom } from '../../src/state/index.js';
 import { joinMesh } from '../recovery/support/recovering.js';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import * as lean from '../../src/parser/parser.js';
 import { sources } from '../portable/support/sources.js';
 import { until } from '../support/until.js';
