@@ -113,7 +113,6 @@ export default {
   peers: {
     'socketio-ws': {},
     uws: { maxBackpressure },
-    'gjallar-drop': { program: 'gjallar', maxBackpressure, slowPolicy: 'drop' },
     'gjallar-close': { program: 'gjallar', maxBackpressure, slowPolicy: 'close' },
   },
   cells: () => [

@@ -16,7 +16,6 @@ const commands: [string, string, string][] = [
   ['bench.js', 'npm run bench -- [benchmark…] [options]', 'correspondence'],
   ['load.js', 'npm run load -- [scenario…] [--quick]', 'reconnect'],
   ['matrix.js', 'npm run matrix -- [application…] [options]', 'already-listening'],
-  ['scaling.js', 'node load/scaling.js [file…]', 'file'],
   ['suites.js', 'npm run suites -- [suite…] --checkout folder [options]', 'engine'],
   ['torture.js', 'npm run torture -- [scenario…] [options]', 'reload'],
   ['report/index.js', 'npm run bench:report -- [file…] [--out folder]', 'file'],
@@ -63,11 +62,4 @@ test('the usage of one scenario leaves out the others', () => {
   const { stdout } = run('torture.js', 'slow', '--help');
   expect(stdout).toContain('  slow: ');
   expect(stdout).not.toContain('  reload: ');
-});
-
-test('scaling.js prints the last chapter of the report, and changes nothing', () => {
-  const { status, stdout, stderr } = run('scaling.js');
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(stdout).toMatch(/^# Capacity planning/);
-  expect(stdout).toContain('**Chat rooms (workload 1)**');
 });

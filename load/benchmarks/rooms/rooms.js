@@ -13,14 +13,14 @@ const SETTLING = 3000;
 /**
  * Many rooms whose members publish: each message goes to all members of its room, the sender too. A server's cost is
  * stated per message, because what a message costs beside its deliveries is what rooms of this size show.
- * @typedef {{ clients: number, members: number, perSecond?: number, warmUp?: number, dialect?: object, behindProxy?: boolean }} RoomsCell `dialect` is
+ * @typedef {{ clients: number, members: number, perSecond?: number, warmUp?: number, dialect?: object }} RoomsCell `dialect` is
  *   how a client publishes, by default as in the chat; without `perSecond`,
  *   a server is offered a little more than it takes
  */
 export async function runRooms({ peer, fleet, cell, quick }) {
   const { members, perSecond, dialect = CHAT, warmUp = quick ? 6 : 12 } = cell;
   const clients = await fleet.group(cell.clients);
-  await clients.open(cell.clients, { members: cell.behindProxy ? members : undefined });
+  await clients.open();
   await clients.joinRooms(members);
   await sleep(SETTLING);
   const publish = (rate) =>
@@ -44,11 +44,9 @@ export async function runRooms({ peer, fleet, cell, quick }) {
 }
 
 /** How many frames the nodes have sent each other so far; undefined of a server that gathers nothing in frames. */
-async function sentFrames({ name, nodePorts }) {
+async function sentFrames({ name, ports }) {
   if (name !== 'gjallar-nodes') return undefined;
-  const pages = await Promise.all(
-    nodePorts.map(async (port) => (await fetch(`http://${HOST}:${port}/metrics`)).text()),
-  );
+  const pages = await Promise.all(ports.map(async (port) => (await fetch(`http://${HOST}:${port}/metrics`)).text()));
   const counts = pages.flatMap((page) => [...page.matchAll(/^gjallar_bus_frames_total\{.*\} (\d+)$/gm)]);
   if (counts.length === 0) return undefined;
   return { count: counts.reduce((sum, [, count]) => sum + Number(count), 0), at: Date.now() };
@@ -61,9 +59,7 @@ function roomsResult(measured, { perSecond, members }, peer) {
   const { helpers } = measured;
   const broker = helpers.redis ?? helpers.nats;
   return {
-    apart: peer.isApart || undefined,
     cpuPerMessage: (measured.server * 1e6) / messages,
-    proxyPerMessage: helpers.haproxy === undefined ? undefined : (helpers.haproxy * 1e6) / messages,
     brokerPerMessage: broker === undefined ? undefined : (broker * 1e6) / messages,
     messages,
     deliveries,

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build, cache, commitOf, lastRelease } from '../../harness/older.js';
 import { Redis } from '../../harness/servers/redis.js';
 import { until } from '../../harness/until.js';
-import { Front } from '../languages/front.js';
 import { Members } from '../support/members.js';
 import { progress } from '../support/scenario.js';
 import { Service } from '../support/service.js';
+import { Front } from './front.js';
 
 export const about = 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost';
 

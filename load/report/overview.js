@@ -1,10 +1,7 @@
-import { isSaturated, spread } from '../results/groups.js';
-import { markdownTable, shown } from './table.js';
+import { isSaturated, ratio, spread } from './groups.js';
+import { cellsOf, markdownTable, shown, times } from './tables.js';
 
 const single = ['socketio-ws', 'socketio-uws', 'gjallar'];
-const cluster = ['socketio-cluster', undefined, 'gjallar-cluster'];
-const nodes = ['socketio-nodes-2', undefined, 'gjallar-nodes-2-frames'];
-
 const micros = { unit: 'µs' };
 const millis = { unit: 'ms' };
 const kilobytes = { unit: 'KB', per: 1000 };
@@ -13,11 +10,15 @@ const room = (rate) => ({
   benchmark: 'broadcast',
   matches: ({ subscribers, publishers, perSecond }) => subscribers === 1000 && publishers === 10 && perSecond === rate,
 });
-const held = { benchmark: 'connections', peers: cluster, matches: ({ clients }) => clients === 64_000 };
+const held = {
+  benchmark: 'connections',
+  peers: ['socketio-cluster', undefined, 'gjallar-cluster'],
+  matches: ({ clients }) => clients === 64_000,
+};
 const lone = { benchmark: 'broadcast', matches: ({ subscribers }) => subscribers === 1 };
 const acrossNodes = {
   benchmark: 'cluster',
-  peers: nodes,
+  peers: ['socketio-nodes-2', undefined, 'gjallar-nodes-2-frames'],
   matches: ({ perSecond }, cell) => perSecond === 1000 && cell.startsWith('rooms of 10,'),
 };
 
@@ -38,22 +39,14 @@ const lines = [
 
 /**
  * The README's table: the figures of stock socket.io, of its `attachApp` on uWebSockets.js and of gjallar.
- * @param {import('../results/groups.js').Group[]} groups
+ * @param {import('./groups.js').Group[]} groups
  */
 export function overview(groups) {
-  const head = [
-    '',
-    'socket.io on ws',
-    'socket.io `attachApp`',
-    'gjallar',
-    'gain over ws',
-    'gain over `attachApp`',
-    'runs',
-  ];
+  const servers = ['socket.io on ws', 'socket.io `attachApp`', 'gjallar'];
+  const head = ['', ...servers, 'gain over ws', 'gain over `attachApp`', 'runs'];
   return `${markdownTable(
     head,
     lines.map((line) => row(line, groups)),
-    1,
   )}
 
 Each figure is the median of its runs, with the lowest and the highest in parentheses. A gain is the quotient of the two
@@ -62,12 +55,9 @@ can send, so most runs are INVALID.`;
 }
 
 function row({ about, benchmark, peers = single, matches = () => true, ...figure }, groups) {
-  const found = peers.map((peer) =>
-    groups.find(
-      (group) =>
-        group.benchmark === benchmark && group.peer === peer && group.valid && matches(group.parameters, group.cell),
-    ),
-  );
+  const isOf = (peer) => (group) =>
+    group.benchmark === benchmark && group.peer === peer && group.valid && matches(group.parameters, group.cell);
+  const found = peers.map((peer) => groups.find(isOf(peer)));
   const [stock, attached, ours] = found;
   return [
     about,
@@ -90,15 +80,60 @@ function gain(theirs, ours, { key, per = 1, unit }) {
   if (!theirs || !ours) return '–';
   // It grows as long as the run lasts.
   if (unit === 'ms' && [theirs, ours].some(isSaturated)) return '–';
-  const [one, other] = [theirs, ours].map((group) => asShown(spread(group, key).median / per));
+  const [one, other] = [theirs, ours].map((group) =>
+    Number(shown(spread(group, key).median / per).replaceAll(',', '')),
+  );
   return `${shown(one / other)}×`;
 }
-
-const asShown = (value) => Number(shown(value).replaceAll(',', ''));
 
 /** How many there were of the peer with the fewest, and whether they were short ones. */
 function runsOf(groups) {
   if (groups.length === 0) return '–';
   const fewest = Math.min(...groups.map(({ runs }) => runs));
   return groups.some(({ quick }) => quick) ? `${fewest} quick` : String(fewest);
+}
+
+/** A difference that says nothing. */
+const NOISE = 1.05;
+
+/**
+ * Every compared figure in which a Socket.IO server is better than gjallar, the largest differences first.
+ * @param {import('./groups.js').Group[]} groups
+ * @param {[string, object][]} measured benchmarks by name
+ */
+export function losses(groups, measured) {
+  const rows = measured.flatMap(([name, { columns }]) =>
+    cellsOf(groups, name).flatMap((cell) =>
+      columns.filter(isCompared).flatMap((column) => lossesOf(name, cell, column)),
+    ),
+  );
+  const sorted = rows.sort((a, b) => b.factor - a.factor);
+  return markdownTable(
+    ['benchmark', 'figure', 'server', 'its figure', 'gjallar', 'better by'],
+    sorted.map(({ cells, factor }) => [...cells, times(factor)]),
+    3,
+  );
+}
+
+// A latency is no ratio in every table, but a reader wants to know all of them.
+const isCompared = ({ ratio: compared, title }) => compared || title === 'average ms';
+
+function lossesOf(name, cell, column) {
+  return cell
+    .filter(({ peer }) => peer.startsWith('socketio'))
+    .flatMap((group) => {
+      const other = counterpart(cell, group.peer);
+      const found = other && ratio(group, other, column);
+      const factor = column.title.endsWith('/s') ? found : 1 / found;
+      if (!(factor > NOISE)) return [];
+      const [theirs, own] = [group, other].map((each) => shown(spread(each, column.key).median));
+      return [{ factor, cells: [`${name}: ${cell[0].cell}`, column.title, group.peer, theirs, own] }];
+    });
+}
+
+/** The row of gjallar that does the same as a peer: as many nodes, the same store; of several buses the default. */
+function counterpart(cell, peer) {
+  const kind = peer.replace(/^socketio(-ws|-uws)?/, 'gjallar');
+  const of = (name) => cell.find((group) => group.peer === name);
+  return of(kind) ?? of(`${kind}-frames`) ?? cell.find((group) => group.peer.startsWith('gjallar'));
 }
