@@ -31,20 +31,3 @@ export const cluster = {
   columns: roomsColumns,
   run: runRooms,
 };
-
-const windowed = (flushMs, more) => gjallar({ ...more, env: { FLUSH_MS: String(flushMs) } });
-const alone = { nodes: 1, processes: 1 };
-
-/** What a frame between two nodes costs, and what a message in it: the same messages in fewer and in more frames. */
-export const frames = {
-  about: 'the same chat with windows of 25 ms and of 2 ms, so that its messages cross in few frames and in many',
-  peers: {
-    'gjallar-nodes-1-25ms': windowed(25, alone),
-    'gjallar-nodes-2-25ms': windowed(25, { bus: 'redis-frames' }),
-    'gjallar-nodes-1-2ms': windowed(2, alone),
-    'gjallar-nodes-2-2ms': windowed(2, { bus: 'redis-frames' }),
-  },
-  cells: () => [{ label: 'rooms of 10, 4,000 messages/s', clients: CLIENTS, members: 10, perSecond: 4000, warmUp: 30 }],
-  columns: roomsColumns,
-  run: runRooms,
-};
