@@ -1,14 +1,12 @@
-import { availableParallelism } from 'node:os';
-import { planHere } from './test/setup/situation.mjs';
+import { testsByTier } from './test/setup/tiers.mjs';
 
-/** With NO_INSTALL, the tests whose programs are missing; the set-up before jest has listed them. */
-const leftOut = planHere().leaveOut.map((test) => `/test/${test.replaceAll('.', '\\.')}$`);
+/** What a file's name may have that means something in a pattern. */
+const escaped = (path) => path.replace(/[()[\]{}!+@*?]/g, '\\$&');
 
 /** @type {import('jest').Config} */
-export default {
+const shared = {
+  rootDir: import.meta.dirname,
   testEnvironment: '<rootDir>/test/support/environment.mjs',
-  testMatch: ['<rootDir>/test/**/*.test.ts', '<rootDir>/load/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...leftOut],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
@@ -17,11 +15,20 @@ export default {
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
     ],
   },
-  collectCoverageFrom: ['src/**/*.ts'],
+};
+
+/** @type {import('jest').Config} */
+export default {
+  // `npm test` runs the tiers one after the other, each with workers of its own number: see test/setup/run.mjs.
+  projects: Object.entries(testsByTier()).map(([tier, tests]) => ({
+    ...shared,
+    displayName: tier,
+    testMatch: tests.map((test) => `<rootDir>/${escaped(test)}`),
+    testEnvironmentOptions: { tier },
+  })),
   // Longer than a busy machine may pause. Tests wait for events, so those that pass take no longer for it.
   testTimeout: 90_000,
-  // Some files wait for heartbeats and time-outs while others compute: with one file for each core, a fifth of the time is idle.
-  maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  collectCoverageFrom: ['src/**/*.ts'],
   reporters: ['default', '<rootDir>/test/support/slowest-reporter.mjs'],
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.

@@ -57,7 +57,7 @@ ${sections.join('\n')}
 
 Options:
 ${listed([
-  ['--short', 'the short form that npm test runs'],
+  ['--short', 'the short form that npm run test:night runs'],
   ['--seed n', 'repeat the random choices of an earlier run'],
   ['--times n', 'see above'],
   ['--minutes n', 'see above'],

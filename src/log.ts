@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import { optionalPackage } from './compat/optional-packages.js';
 import { readableLine } from './log-lines.js';
@@ -18,11 +18,13 @@ export interface LoggedLine {
  * @param level lowest level that is logged
  * @param origin which process writes it
  * @param onTrouble called with each line of the level `warn` or higher
+ * @param to where the lines go instead, as JSON
  */
 export function createLog(
   level: string,
   origin: { process: 'primary' } | { process: 'worker'; worker: number },
   onTrouble?: (line: LoggedLine) => void,
+  to?: DestinationStream,
 ): Logger {
   const options: LoggerOptions = {
     level,
@@ -32,6 +34,7 @@ export function createLog(
     serializers: { error: shown },
     ...(onTrouble && { hooks: { logMethod: reporting(onTrouble) } }),
   };
+  if (to) return pino(options, to);
   const pretty = process.stdout.isTTY ? optionalPackage<typeof PinoPretty>('pino-pretty') : undefined;
   if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
   if (process.stdout.isTTY) return pino(options, { write: (line) => void process.stdout.write(readableLine(line)) });

@@ -34,7 +34,7 @@ test('a process whose log has no reader any more ends', async () => {
   await once(child.stdout!, 'close');
   child.stdin!.write('go');
   expect(await once(child, 'exit')).toEqual([3, null]);
-}, 30_000);
+});
 
 /** Fills the file of the log, then the buffer, and tells how many lines were dropped. */
 const filling = `
@@ -88,7 +88,7 @@ test('lines wait while the log cannot be written; those that do not fit are drop
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 30_000);
+});
 
 test('a server whose log has no space serves, warns, counts, and ends on SIGTERM', async () => {
   const [port, adminPort] = [await freePort(), await freePort()];
@@ -109,4 +109,4 @@ test('a server whose log has no space serves, warns, counts, and ends on SIGTERM
   expect(metrics).toMatch(/^gjallar_unhandled_errors_total\{worker="1"\} 0$/m);
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
-}, 30_000);
+});

@@ -21,10 +21,6 @@ function table(page: string, head: string): string[] {
   return body.split('\n\n')[0]!.split('\n').slice(2);
 }
 
-test('the README fits on three screens', () => {
-  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(151);
-});
-
 test('the table of the configuration has every option with its default and description, in the same order', () => {
   const rows = Object.values(allOptions).map(
     ({ name, default: fallback, description }) => `| \`${name}\` | ${fallback} | ${description} |`,

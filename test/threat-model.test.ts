@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,52 +11,15 @@ import { type RunningServer, startServer } from './support/server.js';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const model = read('docs/threat-model.md');
-const evidence = read('docs/internals/threat-tests.md');
-/** The cells of the attacks of a page, by the page's sections. */
-const attacksOf = (page: string) =>
-  page
-    .split(/^## /m)
-    .filter((section) => section.includes('| attack |'))
-    .flatMap((section) =>
-      [...section.matchAll(/^\| (?!attack \|)(.+?) \| (.+) \|$/gm)].map(([row, attack, cell]) => ({
-        section: section.split('\n')[0]!,
-        attack: attack!,
-        cell: cell!,
-        row,
-      })),
-    );
-const rows = attacksOf(evidence);
 
-/** The title of a test as the document names it: with `…` for what the test fills in, and without it at either end. */
-const readable = (title: string) => title.replace(/%\w|[$]\{.*?\}/g, '…').replace(/^…[ :,]+|[ :,]+…$/g, '');
-
-/** The readable titles of the tests and groups of tests in a file. */
-function titlesIn(file: string): string[] {
-  // The title follows `test(`, `test.concurrent(`, `describe(`, functions of files that call one of them, or, behind the
-  // values of `each`, `)(`.
-  const calls = read(file).matchAll(/(?:\b(?:test|test\.concurrent|describe|onRedis|inScene)|\))\(\s*(['"`])(.+?)\1,/g);
-  return [...calls].map(([, , title]) => readable(title!));
-}
-
-test('every attack has tests, and every test an attack', () => {
-  const named = ({ section, attack }: { section: string; attack: string }) => `${section}: ${attack}`;
-  expect(rows.map(named)).toEqual(attacksOf(model).map(named));
-});
-
-test('every test is there', () => {
-  expect(rows.length).toBeGreaterThan(30);
-  for (const { cell } of rows) {
-    const named = cell.split(/; (?=`test\/)/).map((one) => /^`(test\/\S+\.ts)` › (.+)$/.exec(one)?.slice(1));
-    for (const found of named) {
-      expect({ cell, found }).toMatchObject({ found: [expect.any(String), expect.any(String)] });
-      const [file, name] = found!;
-      expect({ file, name, isThere: titlesIn(file!).includes(name!) }).toEqual({ file, name, isThere: true });
-    }
+test('every section of attacks names files of tests that exist', () => {
+  const sections = model.split(/^## /m).filter((section) => section.includes('| attack |'));
+  expect(sections.length).toBeGreaterThan(5);
+  for (const section of sections) {
+    const named = [...section.matchAll(/`(test\/\S+\.ts)`/g)].map(([, file]) => file!);
+    expect({ section, named }).not.toMatchObject({ named: [] });
+    expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   }
-});
-
-test('no test is named by its template', () => {
-  expect(rows.filter(({ row }) => /%\w/.test(row))).toEqual([]);
 });
 
 test('every option that guards something is named', () => {

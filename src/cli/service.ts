@@ -23,7 +23,8 @@ export async function runService(version: string): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
     const { chatApplication } = await import('../chat/application.js');
     const { runWorker } = await import('../runtime/worker.js');
-    return runWorker(config, version, chatApplication(config, process.env, version));
+    const { forkedSurroundings } = await import('../runtime/surroundings.js');
+    return runWorker(config, version, chatApplication(config, process.env, version), forkedSurroundings());
   }
   const { runPrimary } = await import('./primary.js');
   const { host, port } = config;

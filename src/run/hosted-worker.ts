@@ -5,17 +5,17 @@ import { setDefaultBus } from '../rooms/index.js';
 import { answerPrimary } from '../runtime/answers.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { Departure } from '../runtime/lifecycle/departure.js';
-import { sendToPrimary } from '../runtime/lifecycle/orders.js';
 import { stopListening } from '../runtime/lifecycle/stop-listening.js';
 import { MachineWorker } from '../runtime/machine-worker.js';
 import { namespaceMetrics } from '../runtime/overview/stats.js';
+import { forkedSurroundings } from '../runtime/surroundings.js';
 import { onServer } from '../server/install.js';
 import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
 import { windowOf } from '../server/server-window.js';
 import { onSessionAdvice } from '../server/session-advice.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
-import { explainAdminPort, warnOfLocalState } from './warnings.js';
+import { explainAdminPort, warnOfMemoryStore } from './warnings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
@@ -29,10 +29,9 @@ const NO_OWN_PORT =
 /** Makes this process a worker of `gjallar run`, before the application starts in it. */
 export async function startHostedWorker(): Promise<void> {
   const config = loadRunConfig(process.env);
-  const worker = await MachineWorker.join(config, version);
+  const worker = await MachineWorker.join(config, version, forkedSurroundings());
   const { orders, log, metrics, servers } = worker;
   holdSignals();
-  warnOfLocalState(log);
   const { redisUrl, natsUrl } = config;
   onSessionAdvice((advice) => {
     if (!redisUrl && !natsUrl) log.warn(advice);
@@ -76,8 +75,10 @@ export async function startHostedWorker(): Promise<void> {
   const started = (isOnPort: boolean) => {
     if (isStarted) return;
     isStarted = true;
+    // By now, the application has loaded its packages.
+    warnOfMemoryStore(log);
     departure.listening();
-    sendToPrimary({ type: 'listening', isOnPort });
+    orders.send({ type: 'listening', isOnPort });
     setTimeout(() => {
       if (worker.ownPort !== undefined && !listening.hasOwnPort) log.warn(NO_OWN_PORT);
     }, OWN_PORT_TIMEOUT_MS).unref();
@@ -94,6 +95,6 @@ export async function startHostedWorker(): Promise<void> {
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
   void departure
-    .untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'))
+    .untilStopped((clients, left) => log.info({ clients, left }, 'stopping'))
     .then(() => endApplication(servers));
 }

@@ -5,7 +5,7 @@
 import '../compat/uws/environment.js';
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
-import { isOfMachine } from '../runtime/machine-worker.js';
+import { isOfMachine } from '../runtime/surroundings.js';
 
 if (isMainThread && cluster.worker && isOfMachine()) {
   const { startHostedWorker } = await import('./hosted-worker.js');

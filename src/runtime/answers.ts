@@ -2,7 +2,6 @@ import type { Question } from '../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
 import type { WorkerSample } from '../operations/overview/worker-sample.js';
 import type { ApplicationView } from './application.js';
-import { sendToPrimary } from './lifecycle/orders.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
 import type { Report } from './operator/operator.js';
@@ -46,10 +45,10 @@ export function answerPrimary(
   };
   worker.orders.on('ask', async ({ id, question, input }) => {
     try {
-      sendToPrimary({ type: 'answer', id, answer: await answers[question](input) });
+      worker.orders.send({ type: 'answer', id, answer: await answers[question](input) });
     } catch (error) {
       worker.log.error({ error, question }, 'a question of the primary failed');
-      sendToPrimary({ type: 'answer', id, answer: undefined });
+      worker.orders.send({ type: 'answer', id, answer: undefined });
     }
   });
 }

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import { rmdirSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
@@ -8,22 +7,19 @@ import { backplaneNameOf } from '../backplanes/index.js';
 import { loadBackplane, type OpenBackplane } from '../backplanes/open.js';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
-import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, WORKER_PLACE } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
-import type { EngineOptions, PlaceBy } from '../engine/options.js';
+import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog, logOutput } from '../log.js';
-import { ClockWatch } from '../operations/clock-watch.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
 import { durableMetrics } from '../operations/metrics/durable.js';
 import { counter } from '../operations/metrics/metric.js';
-import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
 import { stateMetrics } from '../operations/metrics/state.js';
@@ -36,21 +32,15 @@ import { durableStores, stateStores } from '../rooms/stores.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
 import { reportBuffers, reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
-import { type Orders, receiveOrders, sendToPrimary } from './lifecycle/orders.js';
+import type { Orders } from './lifecycle/orders.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import { durableStoreHost, stateStoreHost } from './operator/stores.js';
-import { PlaceMover } from './placement/mover.js';
-import { Placement } from './placement/placement.js';
+import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
-const UNSETTLED =
-  'clients with one key come to several workers in turn, so PLACE_MOVES leaves the key alone; configure the proxy with ' +
-  'gjallar doctor --proxy, or check that all of them use the same one';
-const PLACE_BY_FAULT =
-  'placeBy must return text or undefined at once: clients for which it does not have no key; mend it';
 const DROPPED_LINES = 'Lines of the log that were lost because it could not be written, or not fast enough.';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
@@ -59,6 +49,7 @@ const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are
  * application that it runs.
  */
 export class MachineWorker implements EngineHost {
+  readonly orders: Orders;
   readonly log: Logger;
   readonly metrics: WorkerMetrics;
   readonly malformed: MalformedMessages;
@@ -83,9 +74,6 @@ export class MachineWorker implements EngineHost {
   otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
-  /** Where the proxy places clients; undefined without PLACE and `placeBy`. */
-  private placement: Placement | undefined;
-  private mover: PlaceMover | undefined;
   private readonly parts: MeshParts;
   private readonly rejected = new RejectedRequests();
 
@@ -93,11 +81,12 @@ export class MachineWorker implements EngineHost {
     private readonly config: RunConfig,
     version: string,
     readonly mesh: Mesh,
-    private readonly machine: string,
-    readonly orders: Orders,
+    private readonly surroundings: Surroundings,
     private readonly open: { backplane: OpenBackplane; machines: OpenMachines },
   ) {
-    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine);
+    const { machine, orders, logTo } = surroundings;
+    this.orders = orders;
+    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine, logTo);
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
@@ -113,8 +102,6 @@ export class MachineWorker implements EngineHost {
       () => this,
       (reason) => this.malformed.note('application', reason),
     );
-    const clock = new ClockWatch(this);
-    this.metrics.add(clock.metrics());
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = open.machines({ worker: mesh.id, machine }, this);
@@ -122,28 +109,25 @@ export class MachineWorker implements EngineHost {
     stateStores.host = stateStoreHost(config, this);
     durableStores.host = durableStoreHost(this);
     stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
-    // The cluster module ends this process right after the event.
-    cluster.worker!.once('disconnect', () => this.log.fatal(PRIMARY_GONE));
+    surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 
   /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
-  static async join(config: RunConfig, version: string): Promise<MachineWorker> {
+  static async join(config: RunConfig, version: string, surroundings: Surroundings): Promise<MachineWorker> {
     const [backplane, machines] = await Promise.all([loadBackplane(config), loadMachines(config)]);
-    const directory = process.env[MESH_DIRECTORY]!;
-    const mesh = new Mesh(cluster.worker!.id, directory, (worker) => sendToPrimary({ type: 'stuck', worker }));
+    const { id, directory, orders } = surroundings;
+    const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
     await mesh.listen();
     removeWhereOrphaned(directory);
-    const orders = receiveOrders();
-    sendToPrimary({ type: 'meshed' });
-    setInterval(() => sendToPrimary({ type: 'alive' }), ALIVE_INTERVAL_MS);
+    surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, process.env[MACHINE_ID]!, orders, { backplane, machines });
+    return new MachineWorker(config, version, mesh, surroundings, { backplane, machines });
   }
 
   /** The port that only this worker listens on; undefined if there is none. */
   get ownPort(): number | undefined {
     const { workerPorts } = this.config;
-    return workerPorts === undefined ? undefined : workerPorts + Number(process.env[WORKER_PLACE]);
+    return workerPorts === undefined ? undefined : workerPorts + this.surroundings.place;
   }
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
@@ -164,17 +148,6 @@ export class MachineWorker implements EngineHost {
     reportRefusals(engine, this.refusals, this.warnings);
     reportBuffers(engine, this.warnings, this.log);
     logSessions(engine, this.log);
-    if (engine.settings.placeBy) this.place(engine, engine.settings.placeBy);
-  }
-
-  private place(engine: Engine, placeBy: PlaceBy): void {
-    this.placement ??= new Placement(
-      () => this.backplanes[0]?.places,
-      (error) => this.log.error({ error }, PLACE_BY_FAULT),
-    );
-    this.placement.watch(engine, placeBy);
-    if (!this.config.placeMoves || this.mover) return;
-    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key: key.slice(0, 100) }, UNSETTLED));
   }
 
   /** The application has created a Socket.IO server. */
@@ -196,7 +169,7 @@ export class MachineWorker implements EngineHost {
     const links = this.nextPart(count, 'Socket.IO servers');
     const backplane = this.open.backplane({
       links: linksOf(links),
-      machine: this.machine,
+      machine: this.surroundings.machine,
       window,
       recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
@@ -229,12 +202,6 @@ export class MachineWorker implements EngineHost {
       ...stateMetrics(),
       ...durableMetrics(),
     ]);
-    this.metrics.add(placementMetrics(() => this.placementFigures));
-  }
-
-  private get placementFigures(): PlacementFigures | undefined {
-    const { placement, mover, config } = this;
-    return placement && { by: config.place ?? '', counts: placement.counts, moved: mover?.moved ?? 0 };
   }
 
   /** What the health endpoints report of this worker in a state. */
@@ -258,11 +225,6 @@ export class MachineWorker implements EngineHost {
     }
     return this.parts.part(part);
   }
-}
-
-/** Whether this process was forked by a primary of gjallar. */
-export function isOfMachine(): boolean {
-  return process.env[MESH_DIRECTORY] !== undefined;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
-import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import { stateStores } from '../rooms/stores.js';
@@ -12,21 +11,26 @@ import { surviveExceptions } from './exceptions.js';
 import { atMostEvery } from './intervals.js';
 import { Departure } from './lifecycle/departure.js';
 import { listenOn } from './lifecycle/listen.js';
-import { type Orders, sendToPrimary } from './lifecycle/orders.js';
+import type { Orders } from './lifecycle/orders.js';
 import { stopListening } from './lifecycle/stop-listening.js';
 import { MachineWorker } from './machine-worker.js';
 import { outcomeOf } from './operator/operator.js';
 import { buildEngine, buildServer } from './parts.js';
+import type { Surroundings } from './surroundings.js';
 
 /** Runs a worker: builds its parts, starts the application, listens, and shuts down. */
-export async function runWorker(config: Config, version: string, application: Application): Promise<void> {
-  const worker = await MachineWorker.join(config, version);
+export async function runWorker(
+  config: Config,
+  version: string,
+  application: Application,
+  surroundings: Surroundings,
+): Promise<void> {
+  const worker = await MachineWorker.join(config, version, surroundings);
   const { mesh, orders, log, metrics, problems } = worker;
   metrics.add(surviveExceptions(log));
-  metrics.add(certificateMetrics(config.tlsCert ? new CertificateWatch(config.tlsCert, worker) : undefined));
   const { app, secure, engine } = buildEngine(config);
   const io = await buildServer(worker, engine);
-  const failed = (reason: string) => sendToPrimary({ type: 'failed', reason });
+  const failed = (reason: string) => orders.send({ type: 'failed', reason });
   const running = await application.start({
     id: mesh.id,
     log,
@@ -38,7 +42,7 @@ export async function runWorker(config: Config, version: string, application: Ap
     metrics,
     onMalformed: (reason) => worker.malformed.note('application', reason),
     isLeader: () => worker.isLeader(),
-    drainMachine: () => sendToPrimary({ type: 'leave' }),
+    drainMachine: () => orders.send({ type: 'leave' }),
     act: async (action) => outcomeOf([await worker.operator.actEverywhere(action)]),
     failed,
   });
@@ -74,9 +78,9 @@ export async function runWorker(config: Config, version: string, application: Ap
   if (worker.ownPort !== undefined) listenSockets.push(await listenOnOwn(app, orders, config, worker.ownPort, failed));
   log.info({ port: us_socket_local_port(shared), ownPort: worker.ownPort }, 'listening');
   departure.listening();
-  sendToPrimary({ type: 'listening', isOnPort: true });
+  orders.send({ type: 'listening', isOnPort: true });
 
-  await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
+  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   running.stop();
   await stateStores.flushed(MAX_STORE_MS);
   await io.close();
@@ -84,7 +88,7 @@ export async function runWorker(config: Config, version: string, application: Ap
   worker.close();
   mesh.close();
   app.close();
-  process.exit(0);
+  surroundings.ended();
 }
 
 /** How long the end waits until state rooms are stored, in ms. */

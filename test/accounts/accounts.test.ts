@@ -7,10 +7,13 @@ import { WebSocket } from 'ws';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere, startServiceHere } from '../support/service-here.js';
 
 const SECRET = 'a secret of more than thirty-two bytes';
 const secret = new TextEncoder().encode(SECRET);
 const plains = new Set<WebSocket>();
+
+type Service = Pick<RunningServer, 'url'>;
 
 interface TokenOptions {
   issuer?: string;
@@ -30,16 +33,16 @@ function tokenOf(claims: Claims = {}, options: TokenOptions = {}, key: Uint8Arra
   return draft(claims, options).setProtectedHeader({ alg: 'HS256' }).sign(key);
 }
 
-function connectWith(server: RunningServer, token: unknown, transports?: string[]): ChatClient {
+function connectWith(server: Service, token: unknown, transports?: string[]): ChatClient {
   return connect(server.url, { auth: { token, name: 'somebody else' }, transports });
 }
 
-async function refusalOf(server: RunningServer, token: unknown): Promise<unknown> {
+async function refusalOf(server: Service, token: unknown): Promise<unknown> {
   const [error] = await nextEvent<[Error & { data?: unknown }]>(connectWith(server, token), 'connect_error');
   return error.data;
 }
 
-function plain(server: RunningServer, path: string): WebSocket {
+function plain(server: Service, path: string): WebSocket {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`);
   socket.on('error', () => {});
   plains.add(socket);
@@ -58,7 +61,7 @@ afterEach(() => {
 });
 
 describe('with JWT_SECRET', () => {
-  let server: RunningServer;
+  let server: ServiceHere;
   const call = async (path: string, token: string, body?: unknown) => {
     const headers = { Authorization: `Bearer ${token}` };
     const response = await fetch(`${server.url}${path}`, {
@@ -71,7 +74,7 @@ describe('with JWT_SECRET', () => {
 
   beforeAll(async () => {
     const expected = { JWT_ISSUER: 'us', JWT_AUDIENCE: 'chat' };
-    server = await startServer({ JWT_SECRET: SECRET, ...expected, API_KEY: 'key', WORKERS: '1' });
+    server = await startServiceHere({ JWT_SECRET: SECRET, ...expected, API_KEY: 'key', WORKERS: '1' });
   });
   afterAll(async () => {
     disconnectAll();

@@ -3,6 +3,7 @@ import { SignJWT } from 'jose';
 import { hasInvisibleCharacters } from '../../src/accounts/user-names.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere, startServiceHere } from '../support/service-here.js';
 import { until } from '../support/until.js';
 
 const SECRET = 'a secret of more than thirty-two bytes';
@@ -14,28 +15,31 @@ function tokenOf(claims: Claims): Promise<string> {
   return signed.sign(new TextEncoder().encode(SECRET));
 }
 
-async function enter({ url }: RunningServer, claims: Claims): Promise<ChatClient> {
+async function enter({ url }: Pick<RunningServer, 'url'>, claims: Claims): Promise<ChatClient> {
   const client = connect(url, { auth: { token: await tokenOf(claims) }, transports: ['websocket'] });
   await connected(client);
   return client;
 }
 
-async function refusalOf({ url }: RunningServer, auth: object): Promise<{ code: string; message: string }> {
+async function refusalOf(
+  { url }: Pick<RunningServer, 'url'>,
+  auth: object,
+): Promise<{ code: string; message: string }> {
   const client = connect(url, { auth, transports: ['websocket'] });
   const [error] = await nextEvent<[Error & { data: { code: string; message: string } }]>(client, 'connect_error');
   return error.data;
 }
 
-const tokenRefusal = async (server: RunningServer, claims: Claims) =>
+const tokenRefusal = async (server: Pick<RunningServer, 'url'>, claims: Claims) =>
   refusalOf(server, { token: await tokenOf(claims) });
 
 afterEach(disconnectAll);
 
 describe('with JWT_SECRET', () => {
-  let server: RunningServer;
+  let server: ServiceHere;
 
   beforeAll(async () => {
-    server = await startServer({ JWT_SECRET: SECRET, WORKERS: '1' });
+    server = await startServiceHere({ JWT_SECRET: SECRET, WORKERS: '1' });
   });
   afterAll(() => server.stop());
 
@@ -127,7 +131,7 @@ describe('with JWT_SECRET', () => {
 
 test('JWT_USER_CLAIM names the claim that identifies users', async () => {
   const claim = 'https://a.example/user';
-  const server = await startServer({ JWT_SECRET: SECRET, JWT_USER_CLAIM: claim, WORKERS: '1' });
+  const server = await startServiceHere({ JWT_SECRET: SECRET, JWT_USER_CLAIM: claim, WORKERS: '1' });
   try {
     const client = await enter(server, { [claim]: 'ann', sub: '1234' });
     expectOk(await client.emitWithAck('join', 'hall'));

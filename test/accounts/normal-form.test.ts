@@ -4,6 +4,7 @@ import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere, startServiceHere } from '../support/service-here.js';
 import { until } from '../support/until.js';
 
 /** The same names, with accents as characters of their own and without. */
@@ -11,7 +12,7 @@ const [AS_TWO, AS_ONE] = ['Zoe\u0308', 'Zo\u00eb'];
 const [ROOM_AS_TWO, ROOM_AS_ONE] = ['cafe\u0301', 'caf\u00e9'];
 const SECRET = 'a secret of more than thirty-two bytes';
 
-let server: RunningServer;
+let server: RunningServer | ServiceHere;
 afterEach(async () => {
   disconnectAll();
   await server.stop();
@@ -48,7 +49,7 @@ test.each([
   ['ADMIN_PORT', true],
 ])('%s: a token, its rooms and the actions of the operator mean both forms', async (_port, isOnAdminPort) => {
   const admin = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'open sesame', ...(isOnAdminPort && { ADMIN_PORT: '0' }) };
-  server = await startServer({ WORKERS: '1', JWT_SECRET: SECRET, ...admin });
+  server = await (isOnAdminPort ? startServer : startServiceHere)({ WORKERS: '1', JWT_SECRET: SECRET, ...admin });
   const base = isOnAdminPort
     ? `http://127.0.0.1:${(await server.logged(({ msg }) => msg === 'the admin port is open')).port}`
     : server.url;

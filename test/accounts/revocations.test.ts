@@ -7,7 +7,7 @@ import Sqlite from 'libsql';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../src/accounts/revocations.js';
 import { SqliteRevocations } from '../../src/chat/revocations/sqlite.js';
 import { connect, connected, disconnectAll, nextEvent } from '../support/clients.js';
-import { startServer } from '../support/server.js';
+import { startServiceHere as startServer } from '../support/service-here.js';
 import { until } from '../support/until.js';
 
 const ends: (() => unknown)[] = [];

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { routes } from '../../src/api/api.js';
 import { handlers } from '../../src/chat/handlers/index.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
 /** A room that a token does not allow stays closed, whichever way one comes. */
 

@@ -2,29 +2,13 @@ import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { natsBackplane } from '../../src/backplanes/nats/nats.js';
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
 import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
-import { Machine, machinesOn } from '../rooms/support/node.js';
+import { machinesOn } from '../rooms/support/node.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';
 import { type BusFixture, busContract } from './bus.contract.js';
-import { frames, onClassicRedis, onMachineFrames, onNatsFrames } from './support/garbage.js';
+import { onClassicRedis, onMachineFrames, onNatsFrames } from './support/garbage.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
-
-busContract(
-  'embedded',
-  async () => {
-    const machine = await Machine.start();
-    return {
-      openBackplane: () => machine.openBackplane(),
-      sendGarbage: async () => {
-        await machine.send(frames);
-        return frames.length;
-      },
-      remove: () => machine.remove(),
-    };
-  },
-  { answersForTheDead: true },
-);
 
 busContract('redis-frames', async () => {
   const redis = await RedisProcess.start();

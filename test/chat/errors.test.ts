@@ -3,7 +3,7 @@ import { MAX_ROOMS } from '../../src/chat/handlers/join.js';
 import type { ChatMessage } from '../../src/chat/protocol.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 import { StateApi } from './support/states.js';
 
 let server: RunningServer;

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { ChatMessage, DirectMessage } from '../../src/chat/protocol.js';
 import { type ChatClient, connect, disconnectAll, expectOk, upgraded, workersOf } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { startServiceHere } from '../support/service-here.js';
 
 let server: RunningServer;
 
@@ -111,7 +112,7 @@ describe('direct messages', () => {
   });
 
   test('the first between two users does not wait for others', async () => {
-    const alone = await startServer({ WORKERS: '1' });
+    const alone = await startServiceHere({ WORKERS: '1' });
     try {
       const [dora, emil] = [
         connect(alone.url, { auth: { name: 'dora' } }),

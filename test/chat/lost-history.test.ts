@@ -84,7 +84,7 @@ test('a failover to a late replica and back, between which nothing uses the room
   for (const server of servers) {
     await server.logged(({ msg }) => msg === 'Redis has lost messages that it had confirmed');
   }
-}, 90_000);
+});
 
 describe('the operator is told that messages were lost', () => {
   test('by an emptied Redis, on all machines, until it is acknowledged on one', async () => {
@@ -121,7 +121,7 @@ describe('the operator is told that messages were lost', () => {
       await until(async () => (await problemsOf(server)).every((one) => one === ''));
     }
     await second.logged(({ msg, action }) => msg === 'the operator acted' && action === 'acknowledge-loss');
-  }, 90_000);
+  });
 
   test('by a file that is removed, while the server is stopped and while it runs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gjallar-lost-'));
@@ -146,5 +146,5 @@ describe('the operator is told that messages were lost', () => {
     expect(page).toMatchObject({ complete: false, offset: 1, former: [] });
     await acknowledge(server);
     await until(async () => (await problemsOf(server)).every((one) => one === ''));
-  }, 90_000);
+  });
 });

@@ -9,7 +9,7 @@ import { MAX_WAITING_PER_CLIENT } from '../../src/history/conversations/read-que
 import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import { MAX_PAGE_BYTES, type NewMessage } from '../../src/history/store.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 

@@ -143,7 +143,7 @@ test('a running server whose messages cross workers is told of placement, and on
     disconnectAll();
     await server.stop();
   }
-}, 60_000);
+});
 
 describe('with a Redis', () => {
   let redis: RedisProcess;

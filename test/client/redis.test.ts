@@ -107,7 +107,7 @@ describe('members on a Redis with a log that is', () => {
       for (const { offset, text } of acknowledged) expect(member.heard[offset - 1]!.text).toBe(text);
       expect(member.recoveries.every(({ complete }) => complete)).toBe(true);
     }
-  }, 90_000);
+  });
 });
 
 describe('members on a Redis without a log that is', () => {
@@ -129,7 +129,7 @@ describe('members on a Redis without a log that is', () => {
       expect(new Set(member.heard.map(({ text }) => text)).size).toBe(member.heard.length);
       expect(member.recoveries.some(({ complete }) => !complete)).toBe(true);
     }
-  }, 90_000);
+  });
 
   test('set back to an older state hear nothing twice, and miss nothing of what comes', async () => {
     const setBack = async (redis: RedisProcess) => {
@@ -158,5 +158,5 @@ describe('members on a Redis without a log that is', () => {
       expect(heard.map(({ offset }) => offset)).toEqual(upTo(heard[0]!.offset!, heard.at(-1)!.offset!));
       expect(member.recoveries.some(({ complete }) => !complete)).toBe(true);
     }
-  }, 90_000);
+  });
 });

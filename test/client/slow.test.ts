@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Rooms } from '../../public/gjallar-client.js';
 import type { ChatMessage } from '../../src/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
 let server: RunningServer;
 

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { SignJWT } from 'jose';
 import WebSocket from 'ws';
 import { connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
-import { type LogLine, type RunningServer, startServer } from '../support/server.js';
+import type { LogLine } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 import { until } from '../support/until.js';
 
 const JWT_SECRET = 'a secret of thirty-two characters';

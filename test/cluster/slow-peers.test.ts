@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { SlowPeerDetector } from '../../src/cluster/mesh/slow-peers.js';
-import { until } from '../support/until.js';
+import { until, whileActing } from '../support/until.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -30,16 +30,18 @@ test('a worker that reads a burst slowly is not given up, one that does not read
     got += length;
     slow.other.pause();
   });
-  // Between two turns of the detector, it reads a little.
-  const timer = setInterval(() => slow.other.resume(), 20);
   try {
     for (const { link } of [slow, still]) detector.check(link);
-    await until(() => stuck.length > 0);
+    // Between two turns of the detector, it reads a little.
+    await whileActing(
+      20,
+      () => slow.other.resume(),
+      until(() => stuck.length > 0),
+    );
     expect(got).toBeGreaterThan(0);
     expect(slow.link.writableLength).toBeGreaterThan(64 * MEGABYTE);
     expect(stuck.map((link) => (link === still.link ? 'still' : 'slow'))).toEqual(['still']);
   } finally {
-    clearInterval(timer);
     detector.close();
     for (const { link, other } of [slow, still]) for (const end of [link, other]) end.destroy();
     server.close();

@@ -59,7 +59,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function run(args: string[], variables: Record<string, string> = {}) {
   const env = { ...cleanEnvironment(), ...variables };
-  return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8', timeout: 60_000 });
 }
 
 const facts = (variables?: Record<string, string>) => JSON.parse(run(['facts.mjs'], variables).stdout);

@@ -17,7 +17,7 @@ test('a start with NATS but without its client ends with the command that instal
     for (const name of packages) await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
     const args = ['--preserve-symlinks', '--preserve-symlinks-main', join(folder, 'dist/main.js')];
     const env = { ...cleanEnvironment(), NATS_URL: 'nats://localhost', HISTORY_TTL: '0' };
-    const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 20_000 });
+    const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 60_000 });
     const line = 'BUS=nats needs a package that is not installed. Run: npm install @nats-io/transport-node';
     expect({ status, stderr }).toEqual({ status: 1, stderr: `gjallar: ${line}\n` });
   } finally {

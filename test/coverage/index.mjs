@@ -7,6 +7,8 @@ import { Report } from 'c8';
 import coverage from 'istanbul-lib-coverage';
 import reporting from 'istanbul-lib-report';
 import reports from 'istanbul-reports';
+import { allTests } from '../setup/dependents.mjs';
+import { prepare } from '../setup/prepare.mjs';
 
 const folder = 'coverage';
 const processes = `${folder}/processes`;
@@ -17,6 +19,8 @@ const run = (command, ...args) => {
   return spawnSync(command, args, { stdio: 'inherit', env }).status;
 };
 
+const args = process.argv.slice(2);
+if (!prepare(allTests(), args.includes('--install'))) process.exit(1);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(processes, { recursive: true });
 // What runs in processes is dist/, and build/ in a few; source maps lead back to src/.
@@ -30,7 +34,7 @@ const status = run(
   '--coverage=true',
   // Both count by lines, so that their results can be added.
   '--coverageProvider=v8',
-  ...process.argv.slice(2),
+  ...args.filter((arg) => arg !== '--install'),
   '--coverageReporters=json',
 );
 

@@ -44,7 +44,7 @@ test('SIGHUP makes the server use a renewed certificate, and clients come back b
       const shown = await Promise.all(Array.from({ length: 8 }, () => fingerprintOn(server.port).catch(() => former)));
       return shown.every((fingerprint) => fingerprint !== former);
     });
-    expect(await client.timeout(5000).emitWithAck('echo', 'still here')).toBe('still here');
+    expect(await client.timeout(30_000).emitWithAck('echo', 'still here')).toBe('still here');
   } finally {
     client.disconnect();
     await server.stop();

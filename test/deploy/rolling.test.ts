@@ -4,12 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { endWithFile } from '../support/children.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';
-import { until } from '../support/until.js';
+import { pass, until } from '../support/until.js';
 import { read } from './support.js';
 
 /** How long the busy server answers nothing, again and again: longer than the interval of the checks. In ms. */
@@ -67,7 +66,7 @@ async function areUp(): Promise<boolean> {
 /** Stops a worker of the second server for a time. Returns what HAProxy says of the server then. */
 async function stall(pid: number): Promise<string> {
   process.kill(pid, 'SIGSTOP');
-  await sleep(STALL_MS);
+  await pass(STALL_MS);
   const state = (await states())[1]!;
   process.kill(pid, 'SIGCONT');
   // Each stall is one of its own, on a slow machine too.

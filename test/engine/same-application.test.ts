@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ServerOptions } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
-import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
+import { copyPem } from '../support/pem.js';
 import { until } from '../support/until.js';
 import { type Serve, type Served, serveDropIn, serveGjallar, serveStock, type Tls } from './support/application.js';
 import { closeEngines } from './support/engine.js';
@@ -218,7 +218,7 @@ describe('one application on stock socket.io and on gjallar', () => {
   test('is served over TLS alike', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
     const tls = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') };
-    writeCertificate(tls.key, tls.cert);
+    copyPem(tls.key, tls.cert);
     try {
       await expectSame(
         async (served) => {

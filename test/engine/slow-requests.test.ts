@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { whileActing } from '../support/until.js';
 import { closeEngines, startEngine } from './support/engine.js';
 import { openPolling } from './support/raw.js';
 
@@ -18,13 +19,8 @@ function drip(port: number, beginning: string, rest: string): Promise<void> {
   socket.resume();
   socket.write(beginning);
   let sent = 0;
-  const timer = setInterval(() => socket.write(rest[sent++] ?? 'x'), 500);
-  return new Promise((resolve) => {
-    socket.on('close', () => {
-      clearInterval(timer);
-      resolve();
-    });
-  });
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  return whileActing(500, () => socket.write(rest[sent++] ?? 'x'), closed);
 }
 
 test('requests that arrive too slowly are closed, and waiting polls are not', async () => {

@@ -1,13 +1,10 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { root } from '../server/support/package.js';
 import { launchBrowser } from '../support/browser.js';
 import { connect, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';
-import { Example, examples, scriptOf } from './support/example.js';
+import { Example, scriptOf } from './support/example.js';
 
 /** Debian's, which has Debian's packages. */
 const PYTHON = '/usr/bin/python3';
@@ -79,37 +76,5 @@ describe('examples of clients', () => {
       await browser.close();
       await example.close();
     }
-  });
-});
-
-describe.each(examples)('the example %s', (name) => {
-  const read = (file: string) => readFileSync(join(root, 'examples', name, file), 'utf8');
-
-  test('is named, private, and depends on versions that the tests have', () => {
-    const {
-      name: full,
-      private: isPrivate,
-      dependencies = {},
-      devDependencies = {},
-    } = JSON.parse(read('package.json'));
-    expect([full, isPrivate]).toEqual([`gjallar-example-${name}`, true]);
-    const here = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    const load = JSON.parse(readFileSync(join(root, 'load/package.json'), 'utf8'));
-    const frameworks = JSON.parse(readFileSync(join(root, 'load/matrix/frameworks/package.json'), 'utf8'));
-    const tested = {
-      ...frameworks.dependencies,
-      ...load.devDependencies,
-      ...here.devDependencies,
-      ...here.dependencies,
-      gjallar: 'file:../..',
-    };
-    expect(tested).toMatchObject({ ...dependencies, ...devDependencies });
-  });
-
-  test('has a README of about ten lines with its title and the commands', () => {
-    const readme = read('README.md');
-    expect(readme).toMatch(/^# \S/);
-    expect(readme.split('\n').length).toBeLessThan(20);
-    expect(readme).toMatch(/npm (install|start)/);
   });
 });

@@ -49,7 +49,7 @@ test('server and client of docs/guide/authentication.md renew a token on a live 
   });
   try {
     const env = { ...cleanEnvironment(), JWT_SECRET: 'a secret of at least 32 characters, for this test' };
-    const options = { cwd: application.folder, env, encoding: 'utf8', timeout: 30_000 } as const;
+    const options = { cwd: application.folder, env, encoding: 'utf8', timeout: 60_000 } as const;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
     const output = [
       'true true',
@@ -62,4 +62,4 @@ test('server and client of docs/guide/authentication.md renew a token on a live 
   } finally {
     application.remove();
   }
-}, 60_000);
+});

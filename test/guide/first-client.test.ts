@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { applicationWith } from '../server/support/package.js';
 import { endWithFile } from '../support/children.js';
-import { cleanEnvironment, type RunningServer, startServer } from '../support/server.js';
+import { cleanEnvironment } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
 const read = (page: string) => readFileSync(fileURLToPath(new URL(`../../docs/${page}`, import.meta.url)), 'utf8');
 const blockOf = (page: string) => /```js\n([\s\S]*?)```/.exec(read(page))![1]!;

@@ -39,7 +39,7 @@ test.each([
     `,
   });
   try {
-    const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 25_000 } as const;
+    const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'snapshot\nchanges\n', stderr: '' });
   } finally {

@@ -17,7 +17,7 @@ test('docs/guide/testing.md: the test passes, and fails if the application is wr
       spawnSync(
         process.execPath,
         ['--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js'), '--rootDir', '.', file],
-        { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 25_000 },
+        { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 },
       );
     expect(run('right.test.js')).toMatchObject({ status: 0 });
     const wrong = run('wrong.test.js');

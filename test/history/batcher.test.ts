@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Batcher } from '../../src/history/batcher.js';
+import { pass } from '../support/until.js';
 
 function recording(maxWeight: number, spareMs?: () => number) {
   const batches: string[][] = [];
@@ -36,7 +37,9 @@ test('jobs share a batch until its results are used, unless more jobs wait than 
   const { batcher, batches } = recording(3, () => spare.ms);
   // Timers of one turn run in the order of their ends, however late that is.
   let ended = false;
-  setTimeout(() => (ended = true), spare.ms - 1);
+  void pass(spare.ms - 1).then(() => {
+    ended = true;
+  });
   const first = batcher.add('a');
   await new Promise((resolve) => setImmediate(resolve));
   expect(batches).toEqual([]);

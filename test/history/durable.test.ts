@@ -436,4 +436,4 @@ test('while the store is unreachable, emit rejects, and members are followed aga
     await store.close();
     await redis.remove();
   }
-}, 60_000);
+});

@@ -185,7 +185,7 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
     await again.stop();
   }
   // It starts eight processes, one after the other.
-}, 90_000);
+});
 
 test.each([
   ['a file that is not there', () => {}, 'there is no file'],
@@ -209,7 +209,7 @@ describe('on a disk without room for the history', () => {
     spawnSync('sh', ['-c', 'ulimit -f 200; exec "$@"', 'sh', process.execPath, main, ...args], {
       env: { ...cleanEnvironment(), NODE_DISABLE_COMPILE_CACHE: '1', DATA_DIR: dataDir },
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 60_000,
     });
   const line = (what: string) =>
     expect.stringMatching(new RegExp(`^gjallar: cannot ${what} "[^\n]+: [^\n]+\\. .+\\.\n$`));

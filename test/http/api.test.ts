@@ -6,6 +6,7 @@ import type { ChatMessage } from '../../src/chat/protocol.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { startServiceHere } from '../support/service-here.js';
 
 const API_KEY = 'a-key-for-the-tests';
 
@@ -220,7 +221,7 @@ describe('what is refused', () => {
   });
 
   test('everything if the operator set no key, and the response says how to turn it on', async () => {
-    const bare = await startServer({ WORKERS: '1' });
+    const bare = await startServiceHere({ WORKERS: '1' });
     try {
       for (const body of [undefined, good]) {
         const refused = await call('/api/rooms/a/messages', { body, url: bare.url });
@@ -234,7 +235,7 @@ describe('what is refused', () => {
   });
 
   test('history, and keys that would need one, where none is kept', async () => {
-    const bare = await startServer({ API_KEY, HISTORY_TTL: '0', WORKERS: '1' });
+    const bare = await startServiceHere({ API_KEY, HISTORY_TTL: '0', WORKERS: '1' });
     const { url } = bare;
     try {
       const member = connect(url);

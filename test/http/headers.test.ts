@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
 const ORIGIN = 'https://app.example';
 const API_KEY = 'a-key';

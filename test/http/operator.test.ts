@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { WebSocket } from 'ws';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { startServiceHere } from '../support/service-here.js';
 import { eventually } from '../support/until.js';
 
 const ADMIN = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'pass: word' };
@@ -182,8 +183,8 @@ describe('what the operator sees', () => {
 
 describe('without an operator', () => {
   test('everybody sees counts; rooms are named only where there are no accounts', async () => {
-    const open = await startServer({ WORKERS: '1' });
-    const closed = await startServer({ WORKERS: '1', JWT_SECRET: 'x'.repeat(32) });
+    const open = await startServiceHere({ WORKERS: '1' });
+    const closed = await startServiceHere({ WORKERS: '1', JWT_SECRET: 'x'.repeat(32) });
     try {
       const client = connect(open.url);
       expectOk(await client.emitWithAck('join', 'hall'));

@@ -41,7 +41,7 @@ function run(args: string[], env: Record<string, string> = {}): Promise<{ code: 
     execFile(
       process.execPath,
       args,
-      { cwd: folder, env: { ...cleanEnvironment(), ...env }, timeout: 20_000 },
+      { cwd: folder, env: { ...cleanEnvironment(), ...env }, timeout: 60_000 },
       (failure, out, error) => resolve({ code: Number(failure?.code ?? 0), out, error }),
     );
   });

@@ -9,6 +9,7 @@ import { PlainWebSockets } from '../../src/plain/plain-websockets.js';
 import type { us_listen_socket } from '../../src/sockets.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { startServiceHere } from '../support/service-here.js';
 import { until } from '../support/until.js';
 
 const open = new Set<WebSocket>();
@@ -186,7 +187,7 @@ describe.each([
 });
 
 test('a stopping server says goodbye', async () => {
-  const server = await startServer({ WORKERS: '1' });
+  const server = await startServiceHere({ WORKERS: '1' });
   const plain = await Plain.join(`${server.url}/a`);
   const closed = plain.closed();
   await server.stop();

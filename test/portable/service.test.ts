@@ -3,8 +3,8 @@ import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { writeCertificate } from '../support/certificate.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { copyPem } from '../support/pem.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
 
@@ -12,7 +12,7 @@ import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portable-service-'));
 const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-writeCertificate(key, cert);
+copyPem(key, cert);
 
 afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(disconnectAll);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket as Client } from 'ws';
 import type { HttpResponse, WebSocket } from '../../src/sockets.js';
 import { closeConnections, RawConnection } from '../engine/support/tcp.js';
+import { until, whileActing } from '../support/until.js';
 import { clientFrame, opcodes, RawWebSocket } from './support/frames.js';
 import { closeApps, sources, start } from './support/sources.js';
 
@@ -153,16 +154,15 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
     const talking = await RawWebSocket.to(port, '/talks');
     // The clients of ws answer pings.
     await connectTo(`ws://127.0.0.1:${port}/pinged`);
-    const talk = setInterval(() => {
+    const talk = () => {
       slow.write('x');
       headless.write('x');
       talking.send(clientFrame(opcodes.pong, Buffer.alloc(0)));
-    }, 500);
-    await Promise.all([slow.closed, headless.closed, silent.closed]);
-    while (!ended.includes('response')) await new Promise((resolve) => setTimeout(resolve, 50));
-    clearInterval(talk);
+    };
+    const responded = until(() => ended.includes('response'));
+    await whileActing(500, talk, Promise.all([slow.closed, headless.closed, silent.closed, responded]));
     expect(ended.sort()).toEqual(['body', 'response', 'silent 1006']);
-  }, 60_000);
+  });
 });
 
 async function connectTo(url: string): Promise<void> {

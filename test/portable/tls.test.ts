@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { closeWebSockets, openWebSocket } from '../engine/support/raw.js';
 import { closeConnections, RawConnection } from '../engine/support/tcp.js';
-import { writeCertificate } from '../support/certificate.js';
+import { copyPem } from '../support/pem.js';
 import { closeApps, sources, start } from './support/sources.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portable-'));
 const [key_file_name, cert_file_name] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-writeCertificate(key_file_name, cert_file_name);
+copyPem(key_file_name, cert_file_name);
 
 afterEach(() => {
   closeWebSockets();

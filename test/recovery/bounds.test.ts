@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
-import { until } from '../support/until.js';
+import { pass, until } from '../support/until.js';
 import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
 
 let directory: string;
@@ -107,8 +107,7 @@ test('what a client had received before its last pong does not count', async () 
   await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 500 } });
   const wanderer = await client();
   emitMany(200, 'elsewhere');
-  const pinged = Date.now();
-  await until(() => Date.now() > pinged + 1800);
+  await pass(1800);
   await away(wanderer);
   emitMany(3, 'room');
   await wanderer.comeBack(nodes[1]!.url);
@@ -132,8 +131,7 @@ test('a session can be recovered until its time is up', async () => {
   await start({}, { maxDisconnectionDuration: 5000 });
   const [late, early] = [await client(), await client()];
   await away(late);
-  const since = Date.now();
-  await until(() => Date.now() > since + 5100);
+  await pass(5100);
   await away(early);
   await late.comeBack(nodes[1]!.url);
   await early.comeBack(nodes[1]!.url);

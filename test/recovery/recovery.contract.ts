@@ -242,6 +242,6 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
           expect({ seed, at, sender, numbers: wanderer.of(sender) }).toEqual({ seed, at, sender, numbers });
         }
       }
-    }, 30_000);
+    });
   });
 }

@@ -204,7 +204,7 @@ test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
   const without = await startNode(inMemory);
   expect(() => onSessionExpired(without.io, () => {})).toThrow('connectionStateRecovery');
   await without.close();
-}, 30_000);
+});
 
 test.concurrent('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
   const server = { connectionStateRecovery: { ...recovery, skipMiddlewares: false } };
@@ -233,7 +233,7 @@ test.concurrent('a client whose session is restored, and whom a middleware rejec
   } finally {
     await node.close();
   }
-}, 30_000);
+});
 
 test('after the death of a machine, the first of the others reports its sessions', () => {
   const told: string[] = [];

@@ -116,7 +116,7 @@ describe.each<[string, () => Promise<Node>]>([
     node.io.to(two.id).socketsJoin(three.id);
     node.io.to(three.id).emit('joined');
     expect(await node.io.in(one.id).fetchSockets()).toHaveLength(1);
-    const answered = node.io.local.in(three.id).timeout(5000).emitWithAck('ask');
+    const answered = node.io.local.in(three.id).timeout(30_000).emitWithAck('ask');
     for (const { client } of pairs) client.on('ask', (reply) => reply(client.id));
     expect((await answered).sort()).toEqual([two.id, three.id].sort());
     expect((await receivedBy(pairs, [node])).map((received) => received.map(([event]) => event))).toEqual([
@@ -169,7 +169,7 @@ describe.each<[string, () => Promise<Node>]>([
     client.on('silent', () => {});
     expect(await Promise.all([1, 2, 3].map((n) => socket.emitWithAck('double', n)))).toEqual([2, 4, 6]);
     await expect(socket.timeout(20).emitWithAck('silent')).rejects.toThrow('timed out');
-    expect(await node.io.local.timeout(5000).emitWithAck('double', 4)).toEqual([8]);
+    expect(await node.io.local.timeout(30_000).emitWithAck('double', 4)).toEqual([8]);
     const { client: asked, received } = await pairOn(node, { namespace: '/asking' });
     const [[event, reply]] = received as [[string, (answer: string) => void]];
     expect(event).toBe('question');

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Overview } from '../../src/operations/overview/overview.js';
 import { get } from '../server/support/requests.js';
-import { writeCertificate } from '../support/certificate.js';
 import { connect, connected, disconnectAll } from '../support/clients.js';
+import { copyPem } from '../support/pem.js';
 import { freePort } from '../support/ports.js';
 import { isAlive } from '../support/process.js';
 import { runToEnd, startServer } from '../support/server.js';
@@ -246,7 +246,7 @@ describe('an application that wants to listen on the admin port is told so', () 
     const folder = mkdtempSync(join(tmpdir(), 'gjallar-ports-'));
     try {
       const [KEY, CERT] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      writeCertificate(KEY, CERT);
+      copyPem(KEY, CERT);
       const { code, stdout, stderr } =
         kind === 'plain'
           ? await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '1', ADMIN_PORT: port, APP_PORT: port })

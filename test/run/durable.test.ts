@@ -61,7 +61,7 @@ test.concurrent('the log, /readyz and a metric tell that the store of durable ro
   await isDown(scene, 'Redis is unreachable: messages of durable rooms cannot be stored or read');
   await scene.redis.start();
   await isUp(scene);
-}, 60_000);
+});
 
 test.concurrent('they tell that Redis takes no writes', async () => {
   const scene = await start();
@@ -71,7 +71,7 @@ test.concurrent('they tell that Redis takes no writes', async () => {
   await operator.call('CONFIG', 'SET', 'maxmemory', '0');
   await isUp(scene);
   operator.disconnect();
-}, 60_000);
+});
 
 test.concurrent('they tell that Redis wants a password', async () => {
   const scene = await start();
@@ -85,7 +85,7 @@ test.concurrent('they tell that Redis wants a password', async () => {
   await operator.call('CONFIG', 'SET', 'requirepass', '');
   await isUp(scene);
   operator.disconnect();
-}, 60_000);
+});
 
 test.concurrent('they tell that the store has lost messages', async () => {
   const scene = await start();
@@ -101,4 +101,4 @@ test.concurrent('they tell that the store has lost messages', async () => {
   const status = nextEvent(scene.client as never, 'status');
   expect(await scene.post(4)).toBe('kept');
   expect(await status).toBeDefined();
-}, 60_000);
+});

@@ -88,4 +88,4 @@ test('with portable sockets, no connection hangs that was on its way to a worker
   isOver = true;
   await Promise.all(asking);
   for (const end of ends) expect(end).toMatch(/socket hang up|ECONNRESET/);
-}, 60_000);
+});

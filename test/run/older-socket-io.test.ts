@@ -25,7 +25,7 @@ async function connect(): Promise<Client> {
   open.push(socket);
   await nextEvent(socket, 'connect');
   socket.on('question', (answer: (text: string) => void) => answer('here'));
-  const { pid } = (await socket.timeout(5000).emitWithAck('worker')) as Client;
+  const { pid } = (await socket.timeout(30_000).emitWithAck('worker')) as Client;
   return { socket, pid };
 }
 
@@ -43,8 +43,8 @@ test('workers of socket.io 4.6 know each other from the start', async () => {
   const everyone = Array.from({ length: count }, () => 'here');
   // Neither worker has sent the other one a message before it counts it.
   for (const { socket } of [first, second]) {
-    expect(await socket.timeout(5000).emitWithAck('count')).toBe(count);
-    expect(await socket.timeout(5000).emitWithAck('ask')).toEqual(everyone);
+    expect(await socket.timeout(30_000).emitWithAck('count')).toBe(count);
+    expect(await socket.timeout(30_000).emitWithAck('ask')).toEqual(everyone);
   }
 });
 
@@ -68,6 +68,6 @@ test('clients of socket.io 4.6 recover with what they missed', async () => {
   const last = nextEvent(other.socket, 'said');
   socket.emit('say', 'last');
   await last;
-  expect(await socket.timeout(5000).emitWithAck('worker')).toMatchObject({ recovered: true });
+  expect(await socket.timeout(30_000).emitWithAck('worker')).toMatchObject({ recovered: true });
   expect(heard).toEqual(['before', 'missed', 'last']);
 });

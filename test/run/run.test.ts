@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Socket } from 'socket.io-client';
 import { lockPort } from '../../src/cluster/primary/port-lock.js';
 import { answerTo } from '../server/support/requests.js';
-import { writeCertificate } from '../support/certificate.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
+import { copyPem } from '../support/pem.js';
 import { freePort } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { until } from '../support/until.js';
@@ -155,7 +155,7 @@ describe('an unmodified application on two workers', () => {
   test('has servers of other kinds, which listen through the primary, and whose clients share rooms', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
     const [KEY, CERT] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-    writeCertificate(KEY, CERT);
+    copyPem(KEY, CERT);
     const [secure, plain] = [await freePort(), await freePort()];
     const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain) };
     const app = await runApp('secure.mjs', { env });

@@ -33,7 +33,7 @@ describe('the workers of gjallar run', () => {
     const first = await freePorts(WORKERS);
     app = await runApp('chat.mjs', { env: { WORKERS: String(WORKERS), WORKER_PORTS: String(first) } });
     ports = Array.from({ length: WORKERS }, (_, place) => first + place);
-  }, 60_000);
+  });
   afterAll(stopAll, 60_000);
 
   test('listen on a port of their own each, besides the shared one', async () => {
@@ -49,7 +49,7 @@ describe('the workers of gjallar run', () => {
     const heard = clients.map((client) => nextEvent(client, 'said'));
     (clients[0] as Socket).emit('say', 'Hello!');
     expect(await Promise.all(heard)).toEqual(clients.map(() => ['Hello!']));
-  }, 60_000);
+  });
 
   test('the replacement of a worker that has died has its port', async () => {
     const before = await Promise.all(ports.map((port) => pidAt(port)));
@@ -58,7 +58,7 @@ describe('the workers of gjallar run', () => {
     const after = await Promise.all(ports.map((port) => pidAt(port)));
     expect([after[0], after[2]]).toEqual([before[0], before[2]]);
     expect(after).not.toContain(before[1]);
-  }, 60_000);
+  });
 
   test('after a reload, each port reaches the new worker, and no connection is refused meanwhile', async () => {
     const before = await Promise.all(ports.map((port) => pidAt(port)));
@@ -78,7 +78,7 @@ describe('the workers of gjallar run', () => {
     expect(errors).not.toContain('ECONNREFUSED');
     // Each old worker closes its socket once. Some kernels reset a connection that waits there.
     expect(errors.length).toBeLessThanOrEqual(movesConnections() ? 0 : WORKERS);
-  }, 60_000);
+  });
 });
 
 test('the workers of the chat service have ports of their own, too', async () => {
@@ -95,7 +95,7 @@ test('the workers of the chat service have ports of their own, too', async () =>
   } finally {
     await server.stop();
   }
-}, 60_000);
+});
 
 test('ports that cannot be used are reported in one line', async () => {
   const port = await freePort();
@@ -119,4 +119,4 @@ test('ports that cannot be used are reported in one line', async () => {
   expect(portable).toContain('WORKER_PORTS requires native sockets');
   const tooHigh = { ...environment, WORKERS: '4', WORKER_PORTS: '65533' };
   expect(() => loadConfig(tooHigh)).toThrow('WORKER_PORTS must be an integer from 1 to 65535');
-}, 60_000);
+});

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import connectV2 from 'socket.io-client-v2';
 import { nextEvent } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
 const open: { close(): unknown }[] = [];
 

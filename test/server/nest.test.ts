@@ -114,7 +114,7 @@ describe('a NestJS application', () => {
       client(`http://127.0.0.1:${port}/hall`, { transports }),
     );
     await Promise.all(clients.map((one) => nextEvent(one, 'connect')));
-    expect(await clients[1]!.timeout(5000).emitWithAck('echo', 'short')).toBe('short');
+    expect(await clients[1]!.timeout(30_000).emitWithAck('echo', 'short')).toBe('short');
     const refused = nextEvent<[{ status: string }]>(clients[0]!, 'exception');
     clients[0]!.emit('echo', 'longer than a guard allows');
     expect((await refused)[0]).toMatchObject({ status: 'error' });

@@ -5,12 +5,12 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket, WebSocketServer } from 'ws';
 import { nextEvent } from '../support/clients.js';
-import { certificateFor } from './support/certificates.js';
+import { pemOf } from '../support/pem.js';
 import { answerTo } from './support/requests.js';
 import { classes, client, closeAll, closeLater } from './support/servers.js';
 
-const server = certificateFor('localhost');
-const visitor = certificateFor('visitor');
+const server = pemOf('localhost');
+const visitor = pemOf('visitor');
 
 afterEach(closeAll);
 
@@ -54,7 +54,7 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
 
   test('has certificates for several names', async () => {
     const http = createServer(server, (_message, response) => response.end('fine'));
-    http.addContext('other.example', certificateFor('other.example'));
+    http.addContext('other.example', pemOf('other.example'));
     closeLater(new Server(http));
     http.listen(0, '127.0.0.1');
     await once(http, 'listening');

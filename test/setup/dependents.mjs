@@ -2,26 +2,61 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The test files, as paths under test/, that are among `files` or import one of them, directly or not. */
+/** Where the tests and what they import are. What they start by its path is not among it. */
+const FOLDERS = ['test/', 'load/'];
+
+const imports = new Map();
+
+/** All test files, as paths under the project. */
+export function allTests() {
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+      .map((file) => folder + file),
+  ).sort();
+}
+
+/** The test files that are among `files` or import one of them, directly or not. All are paths under test/. */
 export function dependentsOf(files) {
-  const wanted = new Set(files.map((file) => join(root, file)));
-  const tests = readdirSync(root, { recursive: true }).filter((file) => file.endsWith('.test.ts'));
-  return tests.filter((test) => reaches(join(root, test), wanted, new Set())).sort();
+  const wanted = new Set(files.map((file) => `test/${file}`));
+  return allTests()
+    .filter((test) => test.startsWith('test/') && reaches(test, (file) => wanted.has(file)))
+    .map((test) => test.slice('test/'.length));
 }
 
-function reaches(file, wanted, seen) {
-  if (wanted.has(file)) return true;
-  if (seen.has(file)) return false;
+/** Whether a file, or one that it imports, directly or not, is such a file. All are paths under the project. */
+export function reaches(file, fits, seen = new Set()) {
+  if (fits(file)) return true;
   seen.add(file);
-  return importsOf(file).some((imported) => reaches(imported, wanted, seen));
+  return importsOf(file).some((imported) => !seen.has(imported) && reaches(imported, fits, seen));
 }
 
-/** The files of test/ that a file imports. */
+const STARTING = /^import (?!type )[^;]*?from 'node:(?:child_process|cluster)';/gm;
+
+/** Whether a file itself can start a process. */
+export function canStartProcesses(file) {
+  const found = readFileSync(join(root, file), 'utf8').match(STARTING) ?? [];
+  return found.some((statement) => /[{,]\s*(?!type )\w+/.test(statement) || /^import \w/.test(statement));
+}
+
+/** The files of tests and their helpers that a file imports. */
 function importsOf(file) {
-  const found = readFileSync(file, 'utf8').matchAll(/(?:\bfrom |\bimport |\bimport\()'(\.{1,2}\/[^']+)'/g);
-  return Array.from(found, ([, path]) => join(dirname(file), path.replace(/\.js$/, '.ts'))).filter(
-    (path) => !relative(root, path).startsWith('..') && existsSync(path),
-  );
+  let found = imports.get(file);
+  if (!found) {
+    const text = readFileSync(join(root, file), 'utf8');
+    const paths = Array.from(text.matchAll(/(?:\bfrom |\bimport |\bimport\()'(\.{1,2}\/[^']+)'/g), ([, path]) =>
+      relative(root, join(root, dirname(file), path)),
+    );
+    found = paths.flatMap((path) => sourceOf(path) ?? []);
+    imports.set(file, found);
+  }
+  return found;
+}
+
+/** The file that is meant by the path of an import. */
+function sourceOf(path) {
+  if (!FOLDERS.some((folder) => path.startsWith(folder))) return undefined;
+  return [path.replace(/\.js$/, '.ts'), path].find((each) => existsSync(join(root, each)));
 }

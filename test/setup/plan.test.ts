@@ -3,14 +3,13 @@ import { expect, test } from '@jest/globals';
 
 interface Plan {
   install: string[];
-  leaveOut: string[];
   fails: boolean;
   message: string;
 }
 
 const load = (name: string) => import(new URL(name, import.meta.url).href);
 const { plan } = (await load('plan.mjs')) as {
-  plan: (situation: { missing: object[]; noInstall: boolean; obstacle?: string }) => Plan;
+  plan: (situation: { missing: object[]; mayInstall: boolean; obstacle?: string }) => Plan;
 };
 const { PROGRAMS } = (await load('programs.mjs')) as {
   PROGRAMS: { package: string; found: () => boolean; services: string[]; usedBy: string[] }[];
@@ -18,52 +17,44 @@ const { PROGRAMS } = (await load('programs.mjs')) as {
 const { dependentsOf } = (await load('dependents.mjs')) as { dependentsOf: (files: string[]) => string[] };
 
 const redis = { package: 'redis-server', tests: ['history/archive.test.ts', 'rooms/buses.test.ts'] };
-const chromium = { package: 'chromium', tests: ['page/page.test.ts'] };
 const postgresql = { package: 'postgresql', tests: ['history/archive.test.ts'] };
 
 test('nothing is done or said where nothing is missing', () => {
-  for (const noInstall of [false, true]) {
-    expect(plan({ missing: [], noInstall })).toEqual({ install: [], leaveOut: [], fails: false, message: '' });
+  for (const mayInstall of [false, true]) {
+    expect(plan({ missing: [], mayInstall })).toEqual({ install: [], fails: false, message: '' });
   }
 });
 
-test('what is missing is installed, and listed before', () => {
-  expect(plan({ missing: [redis, chromium], noInstall: false })).toEqual({
-    install: ['redis-server', 'chromium'],
-    leaveOut: [],
-    fails: false,
-    message: `The tests need programs that are missing. Installing these packages with apt-get; their services stay off:
+test('without --install nothing is installed, and the run ends with what to do', () => {
+  expect(plan({ missing: [redis, postgresql], mayInstall: false })).toEqual({
+    install: [],
+    fails: true,
+    message: `These tests need Debian packages that are missing:
   redis-server, for 2 test files
-  chromium, for 1 test file
-To install nothing and leave out the tests that need them, set NO_INSTALL=1.`,
+  postgresql, for 1 test file
+Add --install to install them with apt-get.
+By hand, on Debian or Ubuntu: sudo apt-get install redis-server postgresql`,
   });
 });
 
-test('with NO_INSTALL nothing is installed, and the tests that are left out are listed with what they need', () => {
-  // Also where nothing could be installed.
-  for (const obstacle of [undefined, 'there is no apt-get']) {
-    expect(plan({ missing: [redis, postgresql], noInstall: true, obstacle })).toEqual({
-      install: [],
-      leaveOut: ['history/archive.test.ts', 'rooms/buses.test.ts'],
-      fails: false,
-      message: `NO_INSTALL is set: nothing is installed. Left out: 2 test files:
-  test/history/archive.test.ts needs redis-server, postgresql
-  test/rooms/buses.test.ts needs redis-server`,
-    });
-  }
+test('with --install what is missing is installed, and listed before', () => {
+  expect(plan({ missing: [redis, postgresql], mayInstall: true })).toEqual({
+    install: ['redis-server', 'postgresql'],
+    fails: false,
+    message: `Installing these packages with apt-get; their services stay off:
+  redis-server, for 2 test files
+  postgresql, for 1 test file`,
+  });
 });
 
-test('where nothing can be installed the run ends, and says what to install by hand', () => {
-  expect(plan({ missing: [redis, postgresql], noInstall: false, obstacle: 'there is no apt-get' })).toEqual({
+test('with --install where nothing can be installed the run ends, and says what to install by hand', () => {
+  expect(plan({ missing: [postgresql], mayInstall: true, obstacle: 'there is no apt-get' })).toEqual({
     install: [],
-    leaveOut: [],
     fails: true,
-    message: `The tests need programs that are missing and cannot be installed automatically:
-  redis-server, for 2 test files
+    message: `These tests need Debian packages that are missing:
   postgresql, for 1 test file
-Reason: there is no apt-get.
-Install them by hand (on Debian or Ubuntu: sudo apt-get install redis-server postgresql),
-or set NO_INSTALL=1 to leave out the tests that need them.`,
+Nothing can be installed: there is no apt-get.
+By hand, on Debian or Ubuntu: sudo apt-get install postgresql`,
   });
 });
 
@@ -76,7 +67,7 @@ test('each program is needed by files that exist and by at least one test', () =
 
 test('a test depends on what it imports, directly or not, and on itself', () => {
   expect(dependentsOf(['support/browser.ts'])).toContain('page/page.test.ts');
-  // By way of config/support/files.ts.
-  expect(dependentsOf(['support/certificate.ts'])).toContain('config/options.test.ts');
+  // By way of run/support/application.ts.
+  expect(dependentsOf(['support/children.ts'])).toContain('run/npm.test.ts');
   expect(dependentsOf(['setup/plan.test.ts'])).toEqual(['setup/plan.test.ts']);
 });

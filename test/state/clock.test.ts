@@ -1,13 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { HybridClock, preciseTime } from '../../src/state/clock.js';
+import { busyFor } from '../support/until.js';
 
 /** Less than what a request and its answer take. */
 const BETWEEN_MS = 0.3;
-
-function pass(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 test('a change after the answer to another one is later, on another worker and in the same millisecond', () => {
   const [one, two] = [new HybridClock(preciseTime()), new HybridClock()];
@@ -15,7 +11,7 @@ test('a change after the answer to another one is later, on another worker and i
     // As a worker that removes a room makes several ticks.
     for (let tick = 0; tick < 20; tick++) one.tick();
     const removed = one.tick();
-    pass(BETWEEN_MS);
+    busyFor(BETWEEN_MS);
     expect(two.tick()).toBeGreaterThan(removed);
   }
 });

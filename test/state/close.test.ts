@@ -63,7 +63,7 @@ test('io.close() closes the rooms: the others know, Redis has the last change, a
   const observer = new Redis(redis.url);
   await untilAlone(observer);
   observer.disconnect();
-}, 30_000);
+});
 
 test('a child namespace that socket.io removes takes its rooms along', async () => {
   const node = await start();
@@ -77,7 +77,7 @@ test('a child namespace that socket.io removes takes its rooms along', async () 
   next.set('a', 1);
   expect(next.size).toBe(1);
   await next.close();
-}, 30_000);
+});
 
 test('what is set last reaches the others, however soon the room is closed', async () => {
   const [one, two] = [await start(), await start()];
@@ -86,7 +86,7 @@ test('what is set last reaches the others, however soon the room is closed', asy
   room.set('a', 1);
   await room.close();
   await until(() => other.get('a') === 1);
-}, 30_000);
+});
 
 test('a worker that closes while it asks the others takes none of them for gone', async () => {
   const [one, two, three] = [await start(), await start(), await start()];
@@ -104,4 +104,4 @@ test('a worker that closes while it asks the others takes none of them for gone'
   stateRoom(one.io, 'fence');
   await until(() => received.includes('hello'));
   expect(received.filter((type) => ['ping', 'lost', 'bye', 'hello'].includes(type))).toEqual(['ping', 'bye', 'hello']);
-}, 30_000);
+});

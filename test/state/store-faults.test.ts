@@ -83,7 +83,7 @@ test('a Redis that is down stops nothing, and gets the newest values when it ret
   await until(() => told.length > 1);
   expect(told).toEqual([`+${UNREACHABLE}`, `-${UNREACHABLE}`]);
   expect(events).toEqual(['down', 'up']);
-}, 60_000);
+});
 
 test('a Redis that hangs stops nothing, and gets the newest values when it goes on', async () => {
   const { room } = await workers.start();
@@ -96,7 +96,7 @@ test('a Redis that hangs stops nothing, and gets the newest values when it goes 
   redis.signal('SIGCONT');
   await room.stored();
   expect(await storedIn(redis.url)).toEqual({ before: '1', ...expected });
-}, 60_000);
+});
 
 test('a Redis that is full, read-only or has another password is told by its name', async () => {
   const { room } = await workers.start();
@@ -140,7 +140,7 @@ test('a Redis that is full, read-only or has another password is told by its nam
   });
   await again.room.stored();
   expect(await storedIn(redis.url)).toEqual({ after: '1', before: '1', ...third });
-}, 60_000);
+});
 
 test('a Redis whose password has changed is told by its name, and gets everything once it takes the old one', async () => {
   await ask(['CONFIG', 'SET', 'requirepass', 'old']);
@@ -167,7 +167,7 @@ test('a Redis whose password has changed is told by its name, and gets everythin
   client.disconnect();
   expect(await storedIn(redis.url)).toEqual({ before: '1', ...expected, open: '2' });
   await until(() => told.at(-1)!.startsWith('-'));
-}, 60_000);
+});
 
 test('an emptied Redis is filled again by the servers, and it is told', async () => {
   const [one, two] = [await workers.start(), await workers.start()];
@@ -192,7 +192,7 @@ test('an emptied Redis is filled again by the servers, and it is told', async ()
   await workers.stopAll();
   const three = await workers.start();
   expect(stateOf(three.room)).toEqual({ 'of one': 3, 'of two': 2 });
-}, 60_000);
+});
 
 test('a Redis that returns with older data gets what is newer, and brings nothing back', async () => {
   const [one, two] = [await workers.start({ maxKeys: 5 }), await workers.start({ maxKeys: 5 })];
@@ -219,7 +219,7 @@ test('a Redis that returns with older data gets what is newer, and brings nothin
   await eventually(async () => expect(await storedIn(redis.url)).toEqual({ a: '"new"' }));
   for (const { room } of workers.workers) expect(stateOf(room)).toEqual({ a: 'new' });
   expect(lost.length).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test('a server that starts without Redis serves after some time, and takes the state as changes later', async () => {
   const one = await workers.start();
@@ -248,7 +248,7 @@ test('a server that starts without Redis serves after some time, and takes the s
   two.room.join(late.socket, { version });
   await second.shows(() => true);
   expect(second.messages[0]![1].snapshot).toBe(true);
-}, 60_000);
+});
 
 test('what is no state in Redis reaches no client', async () => {
   const one = await workers.start();
@@ -275,4 +275,4 @@ test('what is no state in Redis reaches no client', async () => {
   await view.shows(() => true);
   expect(view.state).toEqual({ good: 1, 'no-json': 2 });
   expect(view.version).toMatch(/^[\w-]+(\.[\w-]+){4}$/);
-}, 60_000);
+});

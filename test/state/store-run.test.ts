@@ -77,8 +77,8 @@ test('under gjallar run, the state outlives the servers, and operators learn wha
   await late.view.shows(({ c }) => c === 3);
   expect(late.view.state).toEqual({ a: 1, b: 2, c: 3 });
   operator.disconnect();
-}, 90_000);
+});
 
 test('without REDIS_URL and without the option redis, the start says what is missing', async () => {
   await expect(runApp('state.mjs', { env: { WORKERS: '1' } })).rejects.toThrow(/store: "redis" needs a Redis/);
-}, 60_000);
+});

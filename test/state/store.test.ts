@@ -203,7 +203,7 @@ describe('a Redis Cluster', () => {
   beforeAll(async () => {
     cluster = await RedisCluster.start();
     workers = new StoredWorkers({ redis: cluster.url });
-  }, 60_000);
+  });
   afterAll(async () => {
     await workers?.stopAll();
     await cluster?.remove();
@@ -237,5 +237,5 @@ describe('a Redis Cluster', () => {
     }
     await workers.stopAll();
     client.disconnect();
-  }, 60_000);
+  });
 });

@@ -2,25 +2,31 @@ import { once } from 'node:events';
 import { relative, resolve } from 'node:path';
 import { TestEnvironment } from 'jest-environment-node';
 import { nativeOnly } from '../portable/native-only.mjs';
+import { forbidProcesses } from './no-processes.mjs';
 
 /** How long a process that was told to end may take before the file is blamed for it. */
 const GRACE_MS = 5_000;
 
 /**
- * Node's environment, with three rules for each test file:
+ * Node's environment, with four rules for each test file:
  * - A `beforeAll` that fails is reported once. Its tests are skipped rather than failed one after the other, and the
  *   `afterAll` beside it, which rarely finds what it needs, is not blamed.
  * - Processes that the file has started (see children.ts) end with it. Otherwise jest would wait for them forever.
  *   Leaving one behind fails the file, unless a test has failed anyway.
+ * - A file of the tier `unit` that starts a process fails.
  * - With GJALLAR_SOCKETS=portable, tests that are about native sockets alone are skipped.
  */
 export default class extends TestEnvironment {
   #children = new Map();
   #brokenBlocks = new Set();
   #nativeOnly = [];
+  #isUnit;
+  #startErrors = [];
+  #allowProcesses = () => {};
 
   constructor(config, context) {
     super(config, context);
+    this.#isUnit = config.projectConfig.testEnvironmentOptions.tier === 'unit';
     if (process.env.GJALLAR_SOCKETS !== 'portable') return;
     const file = relative(config.globalConfig.rootDir, context.testPath);
     this.#nativeOnly = nativeOnly.filter((each) => each.file === file);
@@ -32,12 +38,14 @@ export default class extends TestEnvironment {
     if (PROCESS_COVERAGE) process.env.NODE_V8_COVERAGE = resolve(PROCESS_COVERAGE);
     await super.setup();
     this.global.testChildren = this.#children;
+    if (this.#isUnit) this.#allowProcesses = forbidProcesses((error) => this.#startErrors.push(error));
   }
 
   async handleTestEvent(event, state) {
     if (event.name === 'run_start') this.#skipNativeOnly(state);
     if (event.name === 'hook_failure') this.#onHookFailure(event, state);
     if (event.name !== 'run_finish') return;
+    state.unhandledErrors.push(...this.#startErrors);
     const left = await this.#endChildren(hasFailed(state) ? 0 : GRACE_MS);
     if (left.length > 0 && !hasFailed(state)) {
       const error = new Error(`The tests left processes running, which were killed: ${left.join(', ')}`);
@@ -57,6 +65,7 @@ export default class extends TestEnvironment {
   }
 
   async teardown() {
+    this.#allowProcesses();
     // A file that could not be loaded has no end of a run.
     await this.#endChildren(0);
     await super.teardown();

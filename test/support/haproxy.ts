@@ -5,7 +5,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endWithFile } from './children.js';
-import { freePort } from './ports.js';
+import { onFreePort } from './ports.js';
 import { until } from './until.js';
 
 /**
@@ -49,13 +49,15 @@ export class HaProxy {
    */
   static async start(ports: readonly number[], backend?: string): Promise<HaProxy> {
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-haproxy-'));
-    const port = await freePort();
     const file = join(directory, 'haproxy.cfg');
     const servers = ports.map((one) => `127.0.0.1:${one}`);
-    await writeFile(file, roundRobin(`127.0.0.1:${port}`, servers, backend));
-    const child = endWithFile(spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' }));
-    await until(() => accepts(port));
-    return new HaProxy(port, child, directory);
+    return onFreePort(async (port) => {
+      await writeFile(file, roundRobin(`127.0.0.1:${port}`, servers, backend));
+      const child = endWithFile(spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' }));
+      await until(() => child.exitCode !== null || accepts(port));
+      if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}`);
+      return new HaProxy(port, child, directory);
+    });
   }
 
   get url(): string {

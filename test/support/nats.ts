@@ -5,17 +5,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { endWithFile } from './children.js';
 import { OwnedProcess } from './owned-process.js';
-import { freePort } from './ports.js';
+import { onFreePort } from './ports.js';
 
 /** A NATS server of the test's own, on the loopback interface. */
 export class NatsProcess extends OwnedProcess {
   /** @param settings lines of its configuration file */
   static async start(...settings: string[]): Promise<NatsProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-nats-'));
-    const nats = new NatsProcess(await freePort(), directory);
-    await nats.configure(...settings);
-    await nats.start();
-    return nats;
+    return onFreePort(async (port) => {
+      const nats = new NatsProcess(port, directory);
+      await nats.configure(...settings);
+      await nats.start();
+      return nats;
+    });
   }
 
   get url(): string {

@@ -3,32 +3,48 @@ import { createServer } from 'node:net';
 
 /**
  * Below the ports that Linux gives to outgoing connections (32768 and up), so that no client takes the port of a
- * server that a test stops and starts again, or connects to itself there. Each jest worker has a part of its own.
+ * server that a test stops and starts again, or connects to itself there. Each process begins in a part of its own, by its
+ * id: jest's workers, and whatever else runs tests on this machine, rarely meet.
  */
 const FIRST_PORT = 12_000;
-const PORTS_PER_WORKER = 1_000;
-const WORKER_PARTS = 20;
+const PORTS = 20_000;
+const PORTS_PER_PROCESS = 100;
 
-const part = FIRST_PORT + (Number(process.env.JEST_WORKER_ID ?? 1) % WORKER_PARTS) * PORTS_PER_WORKER;
-let next = Math.floor(Math.random() * PORTS_PER_WORKER);
+let next = (process.pid * PORTS_PER_PROCESS) % PORTS;
 
 /** A port of the loopback interface that nobody listens on, another one each time. */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORTS_PER_WORKER; tries++) {
-    const port = part + (next++ % PORTS_PER_WORKER);
-    if (await isFree(port)) return port;
-  }
-  throw new Error(`No port from ${part} to ${part + PORTS_PER_WORKER - 1} is free.`);
+  return freePorts(1);
 }
 
 /** The first of so many ports in a row that nobody listens on. */
 export async function freePorts(count: number): Promise<number> {
-  for (let tries = 0; tries < PORTS_PER_WORKER; tries++) {
-    const first = part + Math.floor(Math.random() * (PORTS_PER_WORKER - count));
+  for (let tries = 0; tries < PORTS; tries += count) {
+    if (next + count > PORTS) next = 0;
+    const first = FIRST_PORT + next;
+    next += count;
     const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(first + index)));
     if (free.every(Boolean)) return first;
   }
-  throw new Error(`No ${count} ports in a row from ${part} to ${part + PORTS_PER_WORKER - 1} are free.`);
+  throw new Error(`No ${count} ports in a row from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} are free.`);
+}
+
+const MAX_TRIES = 5;
+
+/**
+ * Starts something that listens on a free port. Another process may take the port before it listens: then it is tried on
+ * another one.
+ * @param start rejects if the port is taken
+ */
+export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    try {
+      return await start(port);
+    } catch (error) {
+      if (tries === MAX_TRIES || (await isFree(port))) throw error;
+    }
+  }
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { endWithFile } from './children.js';
 import { OwnedProcess } from './owned-process.js';
-import { freePort } from './ports.js';
+import { freePort, onFreePort } from './ports.js';
 import { until } from './until.js';
 
 export { until } from './until.js';
@@ -23,9 +23,11 @@ export class RedisProcess extends OwnedProcess {
 
   static async start(...settings: string[]): Promise<RedisProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
-    const redis = new RedisProcess(await freePort(), directory, settings);
-    await redis.start();
-    return redis;
+    return onFreePort(async (port) => {
+      const redis = new RedisProcess(port, directory, settings);
+      await redis.start();
+      return redis;
+    });
   }
 
   get url(): string {

@@ -134,7 +134,7 @@ export async function runToEnd(
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     // One that does start must not outlive the test.
-    timeout: 20_000,
+    timeout: 60_000,
   });
   let stdout = '';
   let stderr = '';

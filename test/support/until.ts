@@ -30,3 +30,33 @@ export async function until(ask: () => boolean | Promise<boolean>): Promise<void
     await sleep(20);
   }
 }
+
+/**
+ * Lets time pass, for a time-out of the server that takes no clock. Never wait so for something that happens: use `until`,
+ * or an event.
+ */
+export async function pass(ms: number): Promise<void> {
+  await sleep(ms);
+}
+
+/** Keeps this thread busy, as a long computation does. */
+export function busyFor(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+/** Acts every so many ms until a promise has settled, as a slow client does. Settles as the promise does. */
+export async function whileActing<T>(everyMs: number, act: () => void, promise: Promise<T>): Promise<T> {
+  const timer = setInterval(act, everyMs);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** How many ms have passed since this call. Expect at least so many, or at most far more than a busy machine takes. */
+export function stopwatch(): () => number {
+  const start = performance.now();
+  return () => performance.now() - start;
+}

@@ -1,6 +1,6 @@
 /**
  * @typedef {object} Options
- * @property {boolean} short the form that `npm test` runs: seconds
+ * @property {boolean} short the form that `npm run test:night` runs: seconds
  * @property {number} seed what chance goes by: the same seed gives the same order
  * @property {number} [times] how often each thing is done; the scenario has a default
  * @property {number} [minutes] how long it takes; the scenario has a default

@@ -7,20 +7,17 @@ import {
   opened,
 } from '../../cluster/protocol.js';
 
-export function sendToPrimary(message: FromWorker): void {
-  const envelope: Envelope<FromWorker> = { gjallar: message };
-  // Without its primary a worker ends at once. Until then sending may fail.
-  process.send?.(envelope, undefined, undefined, () => {});
-}
-
 type OrderOf<T extends FromPrimary['type']> = Extract<FromPrimary, { type: T }>;
 
-/** The primary's orders. */
+/** The primary's orders, and what this worker tells the primary. */
 export class Orders {
   private readonly received = new Map<string, FromPrimary>();
   private readonly listeners = new Map<string, (order: FromPrimary) => void>();
   private readonly claims = new Map<number, (claimed: OrderOf<'claimed'>) => void>();
   private lastClaim = 0;
+
+  /** @param send sends a message to the primary */
+  constructor(readonly send: (message: FromWorker) => void) {}
 
   /** Resolves with the first order of a kind. Each kind can be awaited once. */
   next<T extends FromPrimary['type']>(type: T): Promise<OrderOf<T>> {
@@ -49,7 +46,7 @@ export class Orders {
     const id = this.lastClaim++;
     const { local, failure } = await new Promise<OrderOf<'claimed'>>((resolve) => {
       this.claims.set(id, resolve);
-      sendToPrimary({ type: 'claim', id, address });
+      this.send({ type: 'claim', id, address });
     });
     if (local) return local;
     const { code, message } = failure!;
@@ -72,7 +69,11 @@ export class Orders {
  * orders.
  */
 export function receiveOrders(): Orders {
-  const orders = new Orders();
+  const orders = new Orders((message) => {
+    const envelope: Envelope<FromWorker> = { gjallar: message };
+    // Without its primary a worker ends at once. Until then sending may fail.
+    process.send?.(envelope, undefined, undefined, () => {});
+  });
   const { emit } = process;
   process.emit = ((event: string, ...values: unknown[]) => {
     const order = event === 'message' ? opened<FromPrimary>(values[0]) : undefined;

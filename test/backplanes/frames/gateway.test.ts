@@ -9,6 +9,7 @@ import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
 import { redisFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
+import { startWorkerProcess } from '../../rooms/support/worker-process.js';
 import { NatsProcess } from '../../support/nats.js';
 import { freePort } from '../../support/ports.js';
 import { RedisProcess, until } from '../../support/redis.js';
@@ -84,7 +85,7 @@ describe.each([
     broker = await start();
     machines.push(await Machine.start(), await Machine.start());
     const script = new URL('../support/frames-worker.mjs', import.meta.url);
-    first = await machines[0]!.startProcess(script, broker.url, 'machine0');
+    first = await startWorkerProcess(machines[0]!, script, broker.url, 'machine0');
     const buses: Backplane[] = [];
     for (const index of [0, 0, 0, 1, 1, 1]) buses.push(await openBus(index));
     const members = await Promise.all(buses.map((bus) => startMember(bus)));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../../support/redis.js';
+import { until } from '../../support/until.js';
 import { Guests, HostedServer } from '../support/host.js';
 import { Network, whyNoHosts } from '../support/network.js';
 
@@ -50,7 +50,7 @@ type ServerName = (typeof SERVERS)[number];
       await guests[host].open(name, servers[name === 'guest' ? 'second' : host].url);
       expect(await guests[host].ask(name, 'join', 'hall')).toMatchObject({ ok: true });
     }
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await network?.remove();

@@ -281,4 +281,4 @@ test('of four machines on one Redis, only those with members of a room are sent 
     for (const node of nodes) await node.close();
     await redis.remove();
   }
-}, 30_000);
+});

@@ -4,6 +4,7 @@ import { ownWindow } from '../../../src/backplanes/frames/window.js';
 import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
 import { redisFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
 import { Machine, startMember } from '../../rooms/support/node.js';
+import { startWorkerProcess } from '../../rooms/support/worker-process.js';
 import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess, until } from '../../support/redis.js';
 
@@ -26,7 +27,7 @@ describe.each([
 
   test('a worker tells that one which was paused at its start has missed its first broadcasts, and a newer one has not', async () => {
     const [machine] = machines as [Machine, Machine];
-    const paused = await machine.startProcess(script, broker.url, 'machine0');
+    const paused = await startWorkerProcess(machine, script, broker.url, 'machine0');
     paused.kill('SIGSTOP');
     const gaps: string[][] = [];
     const onGap = (...gap: string[]) => void gaps.push(gap);
@@ -34,7 +35,7 @@ describe.each([
     const surroundings = { machine: 'machine1', window: ownWindow(), url: broker.url, prefix: 'socket.io', events };
     const member = await startMember(await machines[1]!.openBackplane((links) => open({ ...surroundings, links })));
     member.io.emit('said', 'nobody else hears it');
-    const newer = await machine.startProcess(script, broker.url, 'machine0');
+    const newer = await startWorkerProcess(machine, script, broker.url, 'machine0');
     await until(async () => (await member.io.of('/').adapter.serverCount()) === 2);
     paused.kill('SIGCONT');
     await until(() => gaps.length > 0);

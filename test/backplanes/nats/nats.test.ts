@@ -5,9 +5,9 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
 import { disconnectAll, type Pair, pairOn } from '../../rooms/support/clients.js';
 import { onNats, startMember, type TestNode } from '../../rooms/support/node.js';
-import { writeCertificate } from '../../support/certificate.js';
 import { NatsProcess } from '../../support/nats.js';
 import { natsAccount } from '../../support/nats-credentials.js';
+import { copyPem } from '../../support/pem.js';
 import { freePort } from '../../support/ports.js';
 import { until } from '../../support/until.js';
 
@@ -158,7 +158,7 @@ test('tls:// requires encryption, and a certificate that is trusted', async () =
   refused.close();
 
   const [key, cert] = ['key', 'cert'].map((name) => pathOf(tmpdir(), `gjallar-nats-${process.pid}-${name}.pem`));
-  writeCertificate(key!, cert!);
+  copyPem(key!, cert!);
   try {
     const nats = await start(`tls { cert_file: "${cert}", key_file: "${key}" }`);
     const distrusting = onNats(nats.url.replace('nats://127.0.0.1', 'tls://localhost'), events);

@@ -58,7 +58,7 @@ const inScene = (name: string, run: (scene: Scene) => Promise<void>) =>
     } finally {
       await scene.end();
     }
-  }, 60_000);
+  });
 
 const endings = [
   'rooms do not span workers and machines',

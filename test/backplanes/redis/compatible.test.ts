@@ -75,7 +75,7 @@ describe('one Redis with stock socket.io servers and emitters', () => {
     for (const { client } of pairs) client.on('ask', (reply: (id: string) => void) => reply(client.id!));
     for (const [index, { io }] of [ours, stock].entries()) {
       expect((await io.in('found').fetchSockets()).map(({ id }) => id).sort()).toEqual(ids);
-      expect((await io.timeout(2000).to('found').emitWithAck('ask')).sort()).toEqual(ids);
+      expect((await io.timeout(20_000).to('found').emitWithAck('ask')).sort()).toEqual(ids);
       io.in('found').socketsJoin(`moved by ${index}`);
       await until(() => pairs.every(({ socket }) => socket.rooms.has(`moved by ${index}`)));
       io.in('found').socketsLeave(`moved by ${index}`);

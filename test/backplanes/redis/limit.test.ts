@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { writeCertificate } from '../../support/certificate.js';
+import { copyPem } from '../../support/pem.js';
 import { freePort } from '../../support/ports.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -18,7 +18,7 @@ async function overTls() {
   const folder = await mkdtemp(join(tmpdir(), 'gjallar-limit-'));
   undoing.push(() => rm(folder, { recursive: true, force: true }));
   const [key, cert, port] = [join(folder, 'key.pem'), join(folder, 'cert.pem'), await freePort()];
-  writeCertificate(key, cert);
+  copyPem(key, cert);
   const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
   const redis = await RedisProcess.start('--tls-port', `${port}`, ...files, '--tls-auth-clients', 'no');
   undoing.push(() => redis.remove());

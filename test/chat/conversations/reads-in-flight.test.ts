@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { MAX_IN_FLIGHT } from '../../../src/chat/handlers/in-flight-events.js';
 import { openPolling, type RawPolling } from '../../engine/support/raw.js';
 import { connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
 import { until } from '../../support/until.js';
 
 const ROOM = 'hall';

@@ -1,7 +1,7 @@
 import type { Socket as TcpSocket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
-import { startServer } from '../../support/server.js';
+import { startServiceHere as startServer } from '../../support/service-here.js';
 
 afterEach(disconnectAll);
 

@@ -59,7 +59,7 @@ async function talkAgain(clients: readonly ChatClient[]): Promise<void> {
       until(async () => {
         await connected(client).catch(() => {});
         return client
-          .timeout(5000)
+          .timeout(30_000)
           .emitWithAck('echo', 'again')
           .then(
             (answer) => answer === 'again',

@@ -11,6 +11,7 @@ import {
   workersOf,
 } from '../../support/clients.js';
 import { type RunningServer, startServer } from '../../support/server.js';
+import { pass } from '../../support/until.js';
 
 let server: RunningServer;
 
@@ -64,7 +65,7 @@ test('a poll for a session that has moved and ended is answered', async () => {
     let status = 0;
     // Until the server has heard of the end, the session is one that has its WebSocket.
     do {
-      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
       status = response.status;
       if ((await response.text()).includes('Session ID unknown')) break;
     } while (status === 400);
@@ -83,9 +84,9 @@ test('a session outlives the WebSocket that it moves for', async () => {
         'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     );
     // The end goes out with the request or soon after it, before or after the session has moved.
-    await new Promise((resolve) => setTimeout(resolve, round % 3));
+    await pass(round % 3);
     socket.resetAndDestroy();
-    const signal = AbortSignal.timeout(5_000);
+    const signal = AbortSignal.timeout(30_000);
     const post = await fetch(`${url}&sid=${sid}`, { method: 'POST', body: '40', signal });
     expect([round, post.status, await post.text()]).toEqual([round, 200, 'ok']);
     const poll = await fetch(`${url}&sid=${sid}`, { signal });

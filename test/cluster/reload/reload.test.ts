@@ -109,7 +109,7 @@ describe('SIGHUP', () => {
         if (!isNear) await sleep(20);
         // Who has to go while a message is on its way gets no answer, and would send it again.
         const reply = await client
-          .timeout(5000)
+          .timeout(30_000)
           .emitWithAck('message', { room: 'office', text: `${index}:${number}` })
           .catch(() => undefined);
         if (reply) {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeCertificate } from '../../support/certificate.js';
+import { copyPem } from '../../support/pem.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'gjallar-config-'));
 export const key = join(directory, 'key.pem');
@@ -11,8 +11,8 @@ export const otherKey = join(directory, 'other-key.pem');
 export const text = join(directory, 'text.pem');
 
 export function writeFiles(): void {
-  writeCertificate(otherKey, cert);
-  writeCertificate(key, cert);
+  copyPem(otherKey, cert, 'visitor');
+  copyPem(key, cert);
   writeFileSync(text, 'neither key nor certificate');
 }
 

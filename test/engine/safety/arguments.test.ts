@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_ARGUMENTS } from '../../../src/parser/parser.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
 import { serveGjallar } from '../support/application.js';
 import { closeEngines } from '../support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';

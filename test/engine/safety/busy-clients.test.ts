@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Session } from '../../../src/engine/session/session.js';
+import { busyFor } from '../../support/until.js';
 import { closeEngines, startEngine } from '../support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';
 
@@ -9,11 +10,6 @@ afterEach(() => {
   closeWebSockets();
   closeEngines();
 });
-
-function spin(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 /**
  * A client that sends as fast as it can, from a thread of its own, because the server of this test has its event loop.
@@ -62,7 +58,7 @@ test('a client that sends 5 MB is served completely and in order, and others are
           if (++large % 10 === 0) session.send(large < 100 ? 'more' : 'ready');
           return;
         }
-        spin(0.2);
+        busyFor(0.2);
         received.push(name);
         if (received.length === 100) worker.postMessage('now');
         if (received.length === count + 1) resolve();
@@ -86,7 +82,7 @@ test('20,000 packets of one POST are handled in order, its response is last, and
   engine.clients[Object.keys(engine.clients)[0]!]!.on('data', () => order.push('other'));
   const polling = await openPolling(url);
   engine.clients[polling.sid]!.on('data', (data: string) => {
-    spin(0.02);
+    busyFor(0.02);
     if (order.length === 0) other.send('4other');
     order.push(data);
   });
@@ -108,7 +104,7 @@ test('a second POST while the first one is being handled ends the session', asyn
   let second: Promise<[number, string]> | undefined;
   const closed = new Promise<string>((resolve) => session.on('close', resolve));
   session.on('data', () => {
-    spin(5);
+    busyFor(5);
     handled++;
     second ??= polling.post('4second');
   });

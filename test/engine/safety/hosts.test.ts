@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
 import { closeEngines, startEngine } from '../support/engine.js';
 import { closeWebSockets, openWebSocket } from '../support/raw.js';
 

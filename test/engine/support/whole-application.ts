@@ -103,7 +103,7 @@ function serve(io: Server, socket: Socket, seen: Seen): void {
   });
   socket.on('shout', (room: string, ...values) => io.to(room).emit('shout', ...values));
   socket.on('ask', (reply) =>
-    socket.timeout(5000).emit('question', (_error: unknown, answer: unknown) => reply(answer)),
+    socket.timeout(30_000).emit('question', (_error: unknown, answer: unknown) => reply(answer)),
   );
   socket.on('out', () => socket.disconnect(true));
 }

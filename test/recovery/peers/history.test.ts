@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { RecoveryHost } from '../../../src/recovery/host.js';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
@@ -7,7 +6,7 @@ import { decodeMessage, encodeMessage, type RecoveryMessage } from '../../../src
 import { Buddies } from '../../../src/recovery/peers/buddies.js';
 import { HistoryExchange, type HistoryMessage } from '../../../src/recovery/peers/history.js';
 import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
-import { until } from '../../support/until.js';
+import { pass, until } from '../../support/until.js';
 
 /** A worker that starts on a machine with other workers. */
 function newcomer(members: number[]) {
@@ -124,7 +123,7 @@ test('a worker that starts learns which messages nothing numbers, or else knows 
 test('a worker that starts does not count on a history from before an outage', async () => {
   const { exchange, log } = newcomer([1]);
   exchange.ask();
-  await sleep(5);
+  await pass(5);
   log.start();
   exchange.learn(1, history);
   expect(log.since).toBeGreaterThan(5);

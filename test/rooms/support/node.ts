@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Server, type ServerOptions } from 'socket.io';
 import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
@@ -103,17 +100,16 @@ export class Machine {
   }
 
   /**
-   * Starts a worker in a process of its own, and waits until it writes a line.
-   * @param args what the script is given after the folder of the mesh and the worker's id
-   * @returns the process, which the test must end
+   * Adds a worker that runs in a process of its own; see worker-process.ts.
+   * @param start is called with the folder of the mesh, the worker's id, and the ids of the workers to join
    */
-  async startProcess(script: URL, ...args: string[]): Promise<ChildProcess> {
+  async addProcess(start: (folder: string, id: string, others: string[]) => Promise<ChildProcess>) {
     const id = ++this.ids;
-    const others = this.meshes.map((other) => `${other.id}`);
-    const child = spawn(process.execPath, [fileURLToPath(script), this.directory, `${id}`, ...args, ...others], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await once(createInterface(child.stdout!), 'line');
+    const child = await start(
+      this.directory,
+      `${id}`,
+      this.meshes.map((other) => `${other.id}`),
+    );
     this.outside.push(id);
     child.once('exit', () => this.outside.splice(this.outside.indexOf(id), 1));
     return child;

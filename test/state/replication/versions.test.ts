@@ -59,7 +59,7 @@ test('workers that open the room later take its epoch, in which clients can cont
     await until(() => worker.room.get('b') === 2);
     expect(parseVersion((await memberOf(worker)).version)!.epoch).toBe(epoch);
   }
-}, 30_000);
+});
 
 test('of two lives of a room that meet, the older one stays', async () => {
   const { hub } = await workers.start();

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { allTests, canStartProcesses, reaches } from './dependents.mjs';
+import { PROGRAMS } from './programs.mjs';
+
+const cores = availableParallelism();
+
+/**
+ * The tiers, in the order in which they run. The tier of a test file follows from what it imports, except that the
+ * long ones are listed. `workers` are the test files that run at once. Files that wait for time-outs leave the
+ * cores idle, so that more of them than cores may run. Files of several servers may not.
+ */
+export const TIERS = {
+  unit: { about: 'starts no process', workers: Math.ceil(1.5 * cores) },
+  process: { about: 'starts gjallar or an application', workers: Math.ceil(1.5 * cores) },
+  long: { about: 'the same, for more than 4 CPU seconds a file', workers: Math.ceil(1.5 * cores) },
+  system: { about: 'needs Redis, NATS, databases, proxies, browsers or namespaces', workers: Math.ceil(1.5 * cores) },
+  nightly: { about: 'torture and fuzz', workers: cores },
+};
+
+/** Files that take more than 4 CPU seconds, with the processes that they start. */
+export const LONG = [
+  'load/test/commands.test.ts',
+  'load/test/matrix.test.ts',
+  'load/test/programs.test.ts',
+  'test/cli/compare/compare.test.ts',
+  'test/cli/compare/record.test.ts',
+  'test/cli/top.test.ts',
+  'test/client/recovery.test.ts',
+  'test/cluster/backlogs.test.ts',
+  'test/cluster/lifecycle.test.ts',
+  'test/cluster/reload/reload.test.ts',
+  'test/config/binary.test.ts',
+  'test/guide/commands.test.ts',
+  'test/guide/compare.test.ts',
+  'test/history/restore.test.ts',
+  'test/library/package.test.ts',
+  'test/recovery/kept/memory.test.ts',
+  'test/recovery/peers/deaths.test.ts',
+  'test/rooms/order.test.ts',
+  'test/run/admin.test.ts',
+  'test/run/killed.test.ts',
+  'test/run/lifecycle/settle.test.ts',
+  'test/run/place.test.ts',
+  'test/run/run.test.ts',
+  'test/run/worker-ports.test.ts',
+  'test/setup/rerun.test.ts',
+  'test/state/deaths.test.ts',
+  'test/telemetry/instrumentation.test.ts',
+  'test/telemetry/telemetry.test.ts',
+];
+
+/** Whatever runs a scenario of torture, or fuzzes a server. */
+const NIGHTLY = new Set(['test/torture/support/run.ts', 'test/torture/attack.test.ts', 'test/fuzz/fuzz.test.ts']);
+
+/** The Debian packages that a test file needs. */
+export function packagesFor(test) {
+  return PROGRAMS.filter(({ usedBy }) => {
+    const files = new Set(usedBy.map((file) => `test/${file}`));
+    return reaches(test, (file) => files.has(file));
+  }).map((program) => program.package);
+}
+
+/** The tier of a test file, which is a path under the project. */
+export function tierOf(test) {
+  if (reaches(test, (file) => NIGHTLY.has(file))) return 'nightly';
+  if (packagesFor(test).length > 0) return 'system';
+  if (LONG.includes(test)) return 'long';
+  // The tests of load/ start programs that they find by their path.
+  return test.startsWith('load/') || reaches(test, canStartProcesses) ? 'process' : 'unit';
+}
+
+/** The test files of each tier. */
+export function testsByTier() {
+  const tiers = Object.fromEntries(Object.keys(TIERS).map((tier) => [tier, []]));
+  for (const test of allTests()) tiers[tierOf(test)].push(test);
+  return tiers;
+}
+
+/** The tests that files declare, at least: one that runs for each row of a table counts once. */
+export function declaredIn(tests) {
+  const text = (test) => readFileSync(fileURLToPath(new URL(`../../${test}`, import.meta.url)), 'utf8');
+  return tests.reduce((sum, test) => sum + (text(test).match(/^\s*(?:test|it)(?:\.\w+)*\(/gm) ?? []).length, 0);
+}

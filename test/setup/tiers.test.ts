@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+interface Parsed {
+  all: boolean;
+  install: boolean;
+  tiers: string[];
+  outputFile?: string;
+  paths: string[];
+  jest: string[];
+}
+
+const load = (name: string) => import(new URL(name, import.meta.url).href);
+const { testsByTier, packagesFor, LONG } = (await load('tiers.mjs')) as {
+  testsByTier: () => Record<string, string[]>;
+  packagesFor: (test: string) => string[];
+  LONG: string[];
+};
+const { canStartProcesses } = (await load('dependents.mjs')) as { canStartProcesses: (file: string) => boolean };
+const { parseArguments, matching } = (await load('arguments.mjs')) as {
+  parseArguments: (args: string[]) => Parsed;
+  matching: (tests: string[], paths: string[]) => string[];
+};
+
+const tiers = testsByTier();
+
+test('each test file is in one tier, by what it imports', () => {
+  const all = Object.values(tiers).flat();
+  expect(new Set(all).size).toBe(all.length);
+  expect(tiers).toMatchObject({
+    unit: expect.arrayContaining(['test/setup/tiers.test.ts', 'test/rooms/room-sets.test.ts']),
+    process: expect.arrayContaining(['test/cluster/cluster.test.ts', 'test/setup/environment.test.ts']),
+    long: expect.arrayContaining(['test/cluster/lifecycle.test.ts']),
+    system: expect.arrayContaining(['test/emitter/emitter.test.ts', 'test/page/page.test.ts']),
+    nightly: expect.arrayContaining(['test/torture/drill.test.ts', 'test/fuzz/fuzz.test.ts']),
+  });
+});
+
+test('what a plain `npm test` runs needs no other program', () => {
+  const needing = [...tiers.unit!, ...tiers.process!, ...tiers.long!].filter((file) => packagesFor(file).length > 0);
+  expect(needing).toEqual([]);
+});
+
+test('the files that are listed as long exist', () => {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  expect(LONG.filter((file) => !existsSync(root + file))).toEqual([]);
+});
+
+test('a file that imports only types of processes starts none', () => {
+  expect(canStartProcesses('test/support/children.ts')).toBe(false);
+  expect(canStartProcesses('test/rooms/support/node.ts')).toBe(false);
+  expect(canStartProcesses('test/support/server.ts')).toBe(true);
+});
+
+test('arguments are those of the tiers, paths, or for jest', () => {
+  const args = ['test/chat', '--install', '--tier=unit', '-t', 'a name', '--outputFile=/tmp/x', '--verbose', '-w', '1'];
+  expect(parseArguments(args)).toEqual({
+    all: false,
+    install: true,
+    tiers: ['unit'],
+    outputFile: '/tmp/x',
+    paths: ['test/chat'],
+    jest: ['-t', 'a name', '--verbose', '-w', '1'],
+  });
+});
+
+test('a path means all files whose path it is a part of', () => {
+  const tests = ['test/chat/chat.test.ts', 'test/chat/state.test.ts', 'test/log.test.ts'];
+  expect(matching(tests, ['test/chat'])).toEqual(tests.slice(0, 2));
+  expect(matching(tests, ['./test/log.test.ts', 'state'])).toEqual(tests.slice(1));
+});

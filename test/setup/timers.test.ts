@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const { testsByTier } = (await import(new URL('tiers.mjs', import.meta.url).href)) as {
+  testsByTier: () => Record<string, string[]>;
+};
+
+const OWN = 'test/setup/timers.test.ts';
+
+/** Timers, and clocks that measure. The time of day is data of many tests; a difference of it measures. */
+const FORBIDDEN = [
+  /(?<![.\w])set(?:Timeout|Interval)\(/,
+  /\bset(?:Timeout|Interval)(?: as \w+)? \} from 'node:timers\/promises'/,
+  /\bperformance\.now\(\)|\bhrtime\b/,
+  /\bDate\.now\(\) - [a-z]\w*(?![\w.(])|[<>]=? *Date\.now\(\)(?! - )|Date\.now\(\) *[<>]/,
+];
+
+/** The code of a file as a list of lines, without comments and without the programs of other processes. */
+function codeOf(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8').replace(/\/\*\*?.*?\*\//gs, '');
+  return text
+    .replace(/`[^`]*`/g, '``')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)\/\/.*/, ''));
+}
+
+/** A file that sets jest's timers needs no others to wait. */
+const hasOwnClock = (file: string) => /\buseFakeTimers\(/.test(readFileSync(join(root, file), 'utf8'));
+
+test('tests that need no other program wait for events, with timers and clocks only from support/until.ts', () => {
+  const { unit, process: processes } = testsByTier();
+  const tests = [...unit!, ...processes!].filter(
+    (file) => file.startsWith('test/') && file !== OWN && !hasOwnClock(file),
+  );
+  expect(tests.length).toBeGreaterThan(150);
+  const found = tests.flatMap((file) =>
+    codeOf(file)
+      .filter((line) => FORBIDDEN.some((pattern) => pattern.test(line)))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('the lint finds timers and clocks', () => {
+  const lines = [
+    'setTimeout(go, 5);',
+    "import { setTimeout as sleep } from 'node:timers/promises';",
+    'const start = performance.now();',
+    'expect(Date.now() - started).toBeLessThan(5);',
+    'while (Date.now() < end);',
+  ];
+  const allowed = ['response.setTimeout(30);', 'const at = Date.now() - HOUR_MS;', 'log.add([1, Date.now()]);'];
+  const finds = (line: string) => FORBIDDEN.some((pattern) => pattern.test(line));
+  expect(lines.map(finds)).toEqual(lines.map(() => true));
+  expect(allowed.map(finds)).toEqual(allowed.map(() => false));
+});

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { chatApplication } from '../../src/chat/application.js';
+import type { FromWorker } from '../../src/cluster/protocol.js';
+import { loadConfig } from '../../src/config/load.js';
+import { connections } from '../../src/engine/uws/response.js';
+import { Orders } from '../../src/runtime/lifecycle/orders.js';
+import { runWorker } from '../../src/runtime/worker.js';
+import { version } from '../../src/version.js';
+import type { LogLine } from './server.js';
+
+/** The chat service with one worker, in the process of the test. */
+export interface ServiceHere {
+  readonly url: string;
+  readonly port: number;
+  readonly log: readonly LogLine[];
+  /** Resolves with the first log line, past or to come, that fits. */
+  logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Stops it in order. */
+  stop(): Promise<void>;
+  /** Stops it and starts it again on the same port, with the same messages. */
+  restart(): Promise<void>;
+}
+
+/** The log of a worker, as it is written. */
+class CollectedLog {
+  readonly lines: LogLine[] = [];
+  readonly sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      for (const line of String(chunk).split('\n')) if (line) this.lines.push(JSON.parse(line));
+      for (const watcher of this.watchers) watcher();
+      done();
+    },
+  });
+  private readonly watchers = new Set<() => void>();
+
+  first(fits: (line: LogLine) => boolean): Promise<LogLine> {
+    return new Promise((resolve) => {
+      const check = () => {
+        const line = this.lines.find(fits);
+        if (!line) return;
+        this.watchers.delete(check);
+        resolve(line);
+      };
+      this.watchers.add(check);
+      check();
+    });
+  }
+}
+
+/**
+ * Starts a worker of the chat service in this process, on a free port of the loopback interface. It takes what
+ * startServer() of server.ts takes. It has no primary: use startServer() for tests of several workers, of the admin port,
+ * of reloads, or of the end of a process. Of several at once, only the latest has state rooms.
+ */
+export async function startServiceHere(environment: Record<string, string> = {}): Promise<ServiceHere> {
+  if ((environment.WORKERS ?? '1') !== '1' || environment.ADMIN_PORT !== undefined) {
+    throw new Error('Several workers and the admin port need a primary: use startServer().');
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-here-'));
+  const meshes = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  const log = new CollectedLog();
+  let running = await launch(0);
+
+  async function launch(port: number) {
+    const given = {
+      HOST: '127.0.0.1',
+      DATA_DIR: dataDir,
+      RATE_LIMIT: 'off',
+      MAX_CONNECTIONS_PER_IP: '0',
+      ...environment,
+      WORKERS: '1',
+      PORT: `${port}`,
+    };
+    const config = loadConfig(given);
+    let fail: (error: Error) => void = () => {};
+    const failed = new Promise<never>((_resolve, reject) => {
+      fail = reject;
+    });
+    const orders: Orders = new Orders((message) => answer(message));
+    const answer = (message: FromWorker) => {
+      // The primary of one worker: it grants each address, and nothing else needs it.
+      if (message.type === 'claim') {
+        const { address, id } = message;
+        const local = { address: address.host ?? '', family: 'IPv4', port: address.port };
+        queueMicrotask(() => orders.receive({ type: 'claimed', id, local }));
+      }
+      if (message.type === 'failed') fail(new Error(message.reason));
+    };
+    orders.receive({ type: 'join', workers: [] });
+    const before = log.lines.length;
+    const stopped = runWorker(config, version, chatApplication(config, given, version), {
+      ...{ id: 1, directory: meshes, machine: 'machine0', place: 0, orders, logTo: log.sink },
+      linked: () => {},
+      onGone: () => {},
+      ended: () => {},
+    });
+    const listening = log.first((line) => line.msg === 'listening' && log.lines.indexOf(line) >= before);
+    const line = await Promise.race([listening, failed, stopped.then(() => ({}) as LogLine)]);
+    return { port: line.port as number, orders, stopped };
+  }
+
+  async function end(): Promise<void> {
+    running.orders.receive({ type: 'stop', over: 0 });
+    await running.stopped;
+  }
+
+  return {
+    get url() {
+      return `${environment.TLS_KEY ? 'https' : 'http'}://127.0.0.1:${running.port}`;
+    },
+    get port() {
+      return running.port;
+    },
+    log: log.lines,
+    logged: (fits) => log.first(fits),
+    stop: async () => {
+      await end();
+      connections.areEnding = false;
+      for (const folder of [dataDir, meshes]) await rm(folder, { recursive: true, force: true });
+      log.sink.end();
+      await once(log.sink, 'close');
+    },
+    restart: async () => {
+      await end();
+      connections.areEnding = false;
+      running = await launch(running.port);
+    },
+  };
+}
