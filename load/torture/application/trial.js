@@ -22,6 +22,8 @@ export class Listeners extends Crowd {
   /** What is done to the workers, and the faults after which clients got a new session, with their number. */
   fault = 'none';
   forgottenAfter = new Map();
+  /** One entry for each number and worker, which all clients share: thousands of them hear the same. */
+  #entries = new Map();
 
   /** Adds clients that connect with these transports in turn. */
   open(url, count, ways, options = {}) {
@@ -31,9 +33,15 @@ export class Listeners extends Crowd {
         ['own', []],
       ]);
       const client = this.add(url, { transports: ways[index % ways.length], ...options }, { heard });
-      client.socket.on('number', (key, worker) => this.hear(client, 'room', { key, lane: worker }));
-      client.socket.on('own', (key, worker) => this.hear(client, 'own', { key, lane: worker }));
+      client.socket.on('number', (key, worker) => this.hear(client, 'room', this.#entryOf(key, worker)));
+      client.socket.on('own', (key, worker) => this.hear(client, 'own', this.#entryOf(key, worker)));
     });
+  }
+
+  #entryOf(key, lane) {
+    const name = `${key} ${lane}`;
+    if (!this.#entries.has(name)) this.#entries.set(name, { key, lane });
+    return this.#entries.get(name);
   }
 
   onConnect({ socket }, isReturn) {
