@@ -7,7 +7,7 @@ import { program } from '../harness/service.js';
 
 const apps = fileURLToPath(new URL('apps/', import.meta.url));
 /** For how long nothing may have moved before the next step, in ms. */
-const SETTLE_MS = 60;
+const SETTLE_MS = 150;
 
 /** The ways in which gjallar runs an application. */
 export const ways = {
