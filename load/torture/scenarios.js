@@ -47,7 +47,8 @@ export const scenarios = {
     run: from('fuzz/index'),
   },
   losses: {
-    about: 'Redis returns empty, older or shorter: messages held back, repeated or out of order, and who is told',
+    about:
+      'Redis returns empty, older or shorter, or loses a conversation, falls silent or is down: messages held back, repeated or out of order, and who is told',
     options: {
       'times n': 'how often each fault is injected, with each length, on one machine and on two (100; 1 with --short)',
       'minutes n': 'time limit (480; 2 with --short)',

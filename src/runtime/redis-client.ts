@@ -1,6 +1,6 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { type BackplaneChoice, type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
-import { clusterAddress } from '../backplanes/redis/urls.js';
+import { owned } from '../base/owner.js';
 
 export { redisCause } from '../backplanes/redis-cause.js';
 export { reasonFor } from '../backplanes/redis-greeting.js';
@@ -26,12 +26,12 @@ export async function chooseBackplane(
 }
 
 function askLater(redisUrl: string, onLate: () => void): void {
-  const timer = setTimeout(async () => {
+  const ask = async () => {
     const isCluster = await isClusterNode(redisUrl);
     if (isCluster) onLate();
     else if (isCluster === undefined) askLater(redisUrl, onLate);
-  }, RETRY_INTERVAL_MS);
-  timer.unref();
+  };
+  setTimeout(owned('asking whether Redis is a cluster', ask), RETRY_INTERVAL_MS).unref();
 }
 
 /** A connection for other purposes than the backplane: to a cluster if REDIS_URL names nodes of one. */
@@ -42,10 +42,8 @@ export async function redisClient(
   const { redisUrl } = choice;
   const { isSharded } = backplaneKindOf(backplaneNameOf(choice));
   const isCluster = isSharded || redisUrl.includes(',') || (await isClusterNode(redisUrl));
-  const { Cluster, Redis } = await import('ioredis');
-  if (!isCluster) return new Redis(redisUrl, options);
-  const { nodes, options: credentials } = clusterAddress(redisUrl);
-  return new Cluster(nodes, { redisOptions: { ...options, ...credentials }, enableOfflineQueue: false });
+  const { openCluster, openRedis } = await import('../backplanes/redis/connection.js');
+  return isCluster ? openCluster(redisUrl, options) : openRedis(redisUrl, options);
 }
 
 /** Only a process that uses Redis loads its client. */

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { numberOption, rejectUnknown } from '../../harness/command.js';
 import { own } from '../../harness/process/at-exit.js';
 import { until } from '../../harness/until.js';
+import { Hosted } from '../support/hosted.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 import { faults, untilAllWork } from './faults.js';
-import { figuresOf, Listeners, startApplication, trial } from './trial.js';
+import { figuresOf, Listeners, trial } from './trial.js';
 
 const DEFAULT = ['polling', 'websocket'];
 const times = (unit, count, short) => ({ 'times n': `number of ${unit} (${count}; ${short} with --short)` });
@@ -142,7 +143,7 @@ export const returns = {
     numberOption(values, 'busy');
   },
   async run({ short, seed, times: count = short ? 2 : 6, own: given = {} }) {
-    const server = await startApplication({ workers: 3, environment: { RECOVERY: 'on' } });
+    const server = await Hosted.start({ workers: 3, environment: { RECOVERY: 'on' } });
     const busy = Array.from({ length: numberOption(given, 'busy') ?? 0 }, () =>
       own(spawn(process.execPath, ['-e', 'for (;;);'])),
     );

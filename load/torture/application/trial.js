@@ -1,21 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { soon, until } from '../../harness/until.js';
 import { Announcer, answerOf } from '../support/announcer.js';
 import { Crowd } from '../support/crowd.js';
+import { Hosted } from '../support/hosted.js';
 import { progress } from '../support/scenario.js';
-import { RunningService } from '../support/service.js';
 import { COPIED_MS, faults, MAX_RECOVERY_MS, untilAllWork } from './faults.js';
 
-const app = fileURLToPath(new URL('app.mjs', import.meta.url));
 /** How long a client may lack what others have already got, in ms. */
 const MAX_DELAY_MS = 20_000;
-
-/** An application under `gjallar run`. @param {{ workers: number, environment?: Record<string, string> }} options */
-export function startApplication({ workers, environment }) {
-  const own = { ADMIN_PORT: '0', RATE_LIMIT: 'off', ...environment };
-  return RunningService.open({ app, environment: own, args: ['--workers', String(workers)] });
-}
 
 /** Clients of the application: of so many, each way to connect has its share. */
 export class Listeners extends Crowd {
@@ -104,7 +96,7 @@ export async function trial({
   end,
   random,
 }) {
-  const server = await startApplication({ workers, environment });
+  const server = await Hosted.start({ workers, environment });
   const done = new Map();
   const listeners = new Listeners();
   let missing = 0;

@@ -1,3 +1,4 @@
+import { lossesOfDurableRooms } from './durable.js';
 import { lossesOn } from './machines.js';
 
 /** How long Redis is away, in ms. Within 12 s, the machines declare each other gone. */
@@ -8,5 +9,5 @@ export async function run({ short, seed, times = short ? 1 : 100, minutes = shor
   const parts = [1, 2].map((machines) =>
     lossesOn({ machines, downtimes, short, seed: seed + machines, times, minutes }),
   );
-  return (await Promise.all(parts)).flat();
+  return (await Promise.all([...parts, lossesOfDurableRooms({ short, seed: seed + 3, times, minutes })])).flat();
 }

@@ -28,21 +28,26 @@ export class Members extends Crowd {
   #lastAck = performance.now();
   #longestGap = 0;
   #talking;
+  #textOf;
+  /** While it is set, members say nothing. */
+  isQuiet = false;
 
   /**
    * @param {(index: number) => string} urlOf where a member connects
-   * @param {{ count: number, rooms: string[], pause: number }} options `pause` between two messages of one, in ms
+   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, textOf?: (message: any) => string }}
+   *   options `pause` between two messages of one, in ms; `textOf` the text of a message as the helper gives it
    */
-  constructor(urlOf, { count, rooms, pause }) {
+  constructor(urlOf, { count, rooms, pause, Helper = Rooms, textOf = ({ text }) => text }) {
     super();
     this.pause = pause;
+    this.#textOf = textOf;
     for (let index = 0; index < count; index++) {
       const options = { transports: TRANSPORTS[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
       // Two rooms each, so that every room has members on several workers.
       const names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
       const state = { index, names, lastAck: performance.now(), pushed: new Set() };
       const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: { name: `member${index}` } }, state);
-      member.rooms = new Rooms(member.socket);
+      member.rooms = new Helper(member.socket);
       member.socket.on('message', ({ text }) => {
         if (member.pushed.has(text)) this.pushedAgain++;
         member.pushed.add(text);
@@ -64,7 +69,8 @@ export class Members extends Crowd {
   async #enter(member, room) {
     member.heard.set(room, []);
     await member.rooms.join(room, {
-      onMessage: ({ text, epoch, offset }) => this.hear(member, room, { key: text, epoch, offset }),
+      onMessage: (message) =>
+        this.hear(member, room, { key: this.#textOf(message), epoch: message.epoch, offset: message.offset }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;
@@ -75,7 +81,7 @@ export class Members extends Crowd {
   async #talk(member) {
     for (let number = 0; this.#isTalking; number++) {
       await sleep(this.pause * (0.5 + Math.random()));
-      if (!member.socket.connected) continue;
+      if (!member.socket.connected || this.isQuiet) continue;
       const room = member.names[number % member.names.length];
       const text = `${member.index}:${number}`;
       this.verdicts.set(text, { ...(await this.#say(member, room, text)), room });

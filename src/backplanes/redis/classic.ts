@@ -1,14 +1,16 @@
 import { createAdapter } from '@socket.io/redis-adapter';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
+import { own, owned } from '../../base/owner.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { framesChannel } from '../frames/machines/channels.js';
 import { OtherWire } from '../other-wire.js';
 import { isConnectionRejected, reasonOf } from '../redis-cause.js';
 import { reasonFor } from '../redis-greeting.js';
-import { classicParser, classicReceiver } from './classic-message.js';
-import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { type ClassicMessage, classicParser, classicReceiver } from './classic-message.js';
+import { ClassicRequests } from './classic-requests.js';
+import { countingServers, DEFAULT_PREFIX, openRedis } from './connection.js';
 import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -31,19 +33,25 @@ interface PublishingClient {
  */
 export function redisBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const outage = new ConnectionHealth(events);
-  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const redis = [openRedis(url), openRedis(url)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
   const receive = classicReceiver(prefix, outage.inbox);
   const otherWire = new OtherWire('redis-frames', events);
   const frames = Buffer.from(framesChannel(prefix));
-  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, (channel, ...message) => {
-    if (channel.equals(frames)) otherWire.note();
-    else receive(channel, ...message);
-  });
-  subscriptions.subscribe(frames.toString());
+  const requests = new ClassicRequests(prefix);
+  const subscriptions = new Subscriptions(
+    subscriber,
+    update,
+    outage.rejections,
+    (channel, ...message) => {
+      if (channel.equals(frames)) otherWire.note();
+      else receive(channel, ...message);
+    },
+    (error, channel, message) => requests.rejected(error, channel, message as ClassicMessage),
+  );
+  own('subscribing to the frames of other servers', subscriptions.subscribe(frames.toString()));
   const answers = observe(redis, outage, update);
-  const endWatch = keepWatch(() => redis);
   outage.wouldAccept = (command) => wouldAccept(publisher, command);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
     key: prefix,
@@ -51,12 +59,11 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   });
   return {
     name: 'redis',
-    factory: (nsp: Namespace) => countingServers(createFor(nsp), outage.rejections),
+    factory: (nsp: Namespace) => requests.add(nsp, countingServers(createFor(nsp), outage.rejections)),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     caughtUp: () => subscriber.ping(),
     traffic: outage,
     close: () => {
-      endWatch();
       otherWire.close();
       outage.close();
       for (const connection of redis) connection.disconnect();
@@ -75,11 +82,12 @@ export function observe(
 ): (redis: Redis) => boolean {
   const answering = new Set<Redis>();
   for (const redis of connections) {
-    redis.on('error', async (error: Error) => {
+    const onError = async (error: Error) => {
       outage.reason ||= reasonOf(error);
       outage.reason = await reasonFor(redis, error);
       if (!answering.has(redis)) update();
-    });
+    };
+    redis.on('error', owned('reading why Redis is unreachable', onError));
     redis.on('ready', () => {
       const answered = () => {
         if (redis.status !== 'ready') return;

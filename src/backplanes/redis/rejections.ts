@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
+import { own } from '../../base/owner.js';
 import { isConnectionRejected, redisCause } from '../redis-cause.js';
-import { connectionOptions } from './connection.js';
+import { connectOnce } from './connection.js';
 
 /** A command with its arguments. */
 export type Command = readonly [name: string, ...args: string[]];
@@ -76,7 +77,7 @@ export class Rejections {
   }
 
   private tryLater(): void {
-    this.timer ??= setTimeout(() => void this.tryAll(), RETRY_INTERVAL_MS).unref();
+    this.timer ??= setTimeout(() => own('trying rejected commands again', this.tryAll()), RETRY_INTERVAL_MS).unref();
   }
 
   private async tryAll(): Promise<void> {
@@ -96,8 +97,7 @@ export class Rejections {
  */
 export async function wouldAccept(connection: Redis | undefined, [name, ...args]: Command): Promise<boolean> {
   if (!connection) return false;
-  const redis = connection.duplicate({ ...connectionOptions, enableOfflineQueue: true, retryStrategy: () => null });
-  redis.on('error', () => {});
+  const redis = connectOnce(connection);
   try {
     await redis.call('MULTI');
     await redis.call(name, ...args);

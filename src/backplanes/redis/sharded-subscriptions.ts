@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
-import { connectionOptions } from './connection.js';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { own } from '../../base/owner.js';
+import { openRedis } from './connection.js';
 import type { Rejections } from './rejections.js';
 import { ShardConnection } from './shard-connection.js';
 
@@ -66,7 +67,6 @@ export class ShardedSubscriptions extends EventEmitter {
     return owner !== undefined && this.shards.get(owner)?.isConfirmed(channel) === true;
   }
 
-  /** The connections that the watch pings. */
   *connections(): Iterable<Redis> {
     for (const shard of this.shards.values()) yield shard.redis;
   }
@@ -86,7 +86,7 @@ export class ShardedSubscriptions extends EventEmitter {
     this.owners = [];
     this.emit('moved');
     this.onChange();
-    void this.refresh();
+    this.refreshNow();
   }
 
   ssubscribe(channel: string): void {
@@ -110,7 +110,11 @@ export class ShardedSubscriptions extends EventEmitter {
 
   private plan(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
+    this.timer = setTimeout(() => this.refreshNow(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
+  }
+
+  private refreshNow(): void {
+    own('reading the topology of the Redis Cluster', this.refresh());
   }
 
   /** Asks which master has which slots, and moves the channels accordingly. */
@@ -165,11 +169,11 @@ export class ShardedSubscriptions extends EventEmitter {
       },
       onMoved: () => {
         this.emit('moved');
-        void this.refresh();
+        this.refreshNow();
       },
       onRejected: (error) => {
         this.rejections.note(['SSUBSCRIBE'], error, true);
-        setTimeout(() => this.refresh(), RETRY_INTERVAL_MS).unref();
+        setTimeout(() => this.refreshNow(), RETRY_INTERVAL_MS).unref();
       },
     });
     this.shards.set(owner, shard);
@@ -181,7 +185,7 @@ export class ShardedSubscriptions extends EventEmitter {
 export function connectTo(master: string, options: RedisOptions): Redis {
   const colon = master.lastIndexOf(':');
   const address = { host: master.slice(0, colon), port: Number(master.slice(colon + 1)) };
-  return new Redis({ ...connectionOptions, ...options, ...address });
+  return openRedis({ ...options, ...address });
 }
 
 /** How many slots a Redis Cluster has. */

@@ -1,4 +1,6 @@
 import type { Namespace } from 'socket.io';
+import { own } from '../../base/owner.js';
+import { seldomWarnings } from '../../base/warnings.js';
 import { reservedEvents } from '../../compat/socket-io-parser.js';
 import { GjallarError } from '../../errors.js';
 import type { Conversation } from '../conversations/conversation.js';
@@ -10,7 +12,6 @@ import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
-import { seldomWarnings } from './warnings.js';
 
 /** How often messages that are too old are removed, in ms. */
 const TRIM_INTERVAL_MS = 60_000;
@@ -41,7 +42,7 @@ export class DurableRooms {
   /** @internal Use `durableRooms()`. */
   constructor(
     private readonly nsp: Namespace,
-    { store, onLost }: Pick<DurableHealth, 'store' | 'onLost'>,
+    { store, loss }: Pick<DurableHealth, 'store' | 'loss'>,
     options: DurableRoomsOptions,
     private readonly onClose: () => Promise<void>,
   ) {
@@ -54,9 +55,7 @@ export class DurableRooms {
       announceMessages: (messages) => this.links.send({ messages }),
       announcePositions: (positions) => this.links.send({ positions }),
       deliver: (conversation, message) => this.deliver(conversation, message),
-      onNewEpoch: (finding) => {
-        if (finding === 'lost') onLost();
-      },
+      onNewEpoch: (finding, lastUsed) => loss.onNewEpoch(finding, lastUsed),
       onRead: () => {},
       startsWithAnnounced: true,
     });
@@ -66,7 +65,8 @@ export class DurableRooms {
       onGap: () => this.conversations.verify(),
     });
     this.trimmer = setInterval(() => {
-      store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
+      const trimmed = store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
+      own('reporting an error of durable rooms', trimmed);
     }, TRIM_INTERVAL_MS).unref();
     this.watch();
   }
@@ -127,9 +127,10 @@ export class DurableRooms {
     const answering = new WeakMap<AnySocket, () => void>();
     const onConnection = (socket: AnySocket) => {
       answering.set(socket, answerRequests(socket, requests));
+      if (socket.recovered) void this.tellPositions(socket);
     };
     const onRoom = (room: unknown) => {
-      if (isDurable(room)) void this.follow(room);
+      if (isDurable(room)) own('following a durable room', this.follow(room));
     };
     nsp.on('connection', onConnection);
     adapter.on('create-room', onRoom);
@@ -137,7 +138,11 @@ export class DurableRooms {
       adapter,
       isDurable,
       (room, [event, ...values], except) => {
-        this.keep(room, { event, values, except }, {}).catch((error: unknown) => this.onError(error, room));
+        const kept = this.keep(room, { event, values, except }, {});
+        own(
+          'reporting an error of a durable room',
+          kept.catch((error: unknown) => this.onError(error, room)),
+        );
       },
       (room) => this.warnOfSeveral(room),
     );
@@ -150,6 +155,21 @@ export class DurableRooms {
     for (const room of adapter.rooms.keys()) onRoom(room);
   }
 
+  /**
+   * The recovery of connections does not keep the messages of durable rooms. So a client that was recovered is told the
+   * position of each of its rooms, from which on it gets messages as they come: what is before that, it can read.
+   */
+  private async tellPositions(socket: AnySocket): Promise<void> {
+    const rooms = [...socket.rooms].filter(this.isDurable);
+    if (rooms.length === 0) return;
+    const positions = rooms.map(async (room) => {
+      // While the store is unreachable, the client has to compare later.
+      const position = await this.conversations.follow(this.nameOf(room)).catch(() => undefined);
+      return { room, ...position };
+    });
+    socket.emit('durable:recovered', await Promise.all(positions));
+  }
+
   /** Follows a room as long as it has members here. */
   private async follow(room: string): Promise<void> {
     if (this.following.has(room)) return;
@@ -159,7 +179,7 @@ export class DurableRooms {
     } catch (error) {
       this.onError(error, room);
       setTimeout(() => {
-        if (!this.isClosed && this.nsp.adapter.rooms.has(room)) void this.follow(room);
+        if (!this.isClosed && this.nsp.adapter.rooms.has(room)) own('following a durable room', this.follow(room));
       }, RETRY_MS).unref();
     } finally {
       this.following.delete(room);
