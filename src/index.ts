@@ -18,9 +18,11 @@
  * ```
  */
 import './compat/uws/environment.js';
+import * as stock from 'socket.io';
 import { defaultBus } from './backplanes/default-bus.js';
+import { withoutLostState } from './backplanes/lost-state.js';
 import type { Engine } from './engine/engine.js';
-import { type AdapterClass, type AdapterFactory, withNativeRooms, withoutLostState } from './rooms/index.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/index.js';
 
 export type {
   BroadcastOperator,
@@ -31,7 +33,8 @@ export type {
   RemoteSocket,
   ServerOptions,
 } from 'socket.io';
-export { Namespace, Socket } from 'socket.io';
+export import Namespace = stock.Namespace;
+export import Socket = stock.Socket;
 export type {
   AcknowledgedEvents,
   ChatMessage,

@@ -8,7 +8,6 @@ import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
 import { packageFile } from '../package.js';
 import type { TemplatedApp } from '../sockets.js';
-import { type SpanOptions, traced } from '../telemetry/tracing.js';
 import {
   type ActionsOptions,
   acknowledgeLoss,
@@ -63,7 +62,7 @@ export const routes: Readonly<Record<string, Operations>> = {
 export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
   const description = JSON.parse(readFileSync(packageFile('docs/openapi.json'), 'utf8')) as object;
-  const patterns = Object.entries(routes).map(([path, operations]) => ({ path, pattern: patternOf(path), operations }));
+  const patterns = Object.entries(routes).map(([path, operations]) => ({ pattern: patternOf(path), operations }));
   const fixed = dataHeaders(secure);
   const onRequest = (exchange: HttpExchange): unknown => {
     const { request } = exchange;
@@ -72,21 +71,13 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
     const [path = ''] = request.url.split('?');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (path === '/api/openapi.json' && method === 'GET') return sendJson(exchange, 200, headers, description);
-    for (const { path: route, pattern, operations } of patterns) {
+    for (const { pattern, operations } of patterns) {
       const match = pattern.exec(path);
       if (!match) continue;
       const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
       const call = { exchange, request, parameters: match.slice(1), headers, status: 200 };
-      const span: SpanOptions = {
-        kind: 'server',
-        attributes: { 'http.request.method': method, 'http.route': route },
-        parent: request.headers.traceparent,
-      };
-      const operation = operations[method];
-      const traceable =
-        operation && ((...what: Parameters<Operation>) => traced(`${method} ${route}`, span, () => operation(...what)));
-      return void answer(host, call, traceable, options, headers);
+      return void answer(host, call, operations[method], options, headers);
     }
     sendFailure(host, exchange, headers, new GjallarError('NOT_FOUND'));
   };

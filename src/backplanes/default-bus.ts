@@ -1,7 +1,18 @@
-import type { Namespace } from 'socket.io';
+import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
-import type { AdapterFactory } from '../rooms/index.js';
-import { alone } from './alone.js';
+import { wantsRecovery } from '../compat/socket-io.js';
+import { openRecovery, type Recovery } from '../recovery/index.js';
+import { type AdapterFactory, LocalAdapter } from '../rooms/index.js';
+
+const recoveries = new WeakMap<Server, Recovery>();
+
+/** The adapter of a server without other workers. */
+export function alone(nsp: Namespace): Adapter {
+  if (!wantsRecovery(nsp)) return new LocalAdapter(nsp);
+  const recovery = recoveries.get(nsp.server) ?? openRecovery();
+  recoveries.set(nsp.server, recovery);
+  return recovery.wrap((of) => new LocalAdapter(of))(nsp);
+}
 
 let bus: AdapterFactory = alone;
 

@@ -1,7 +1,6 @@
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
-import { type SpanOptions, traced } from '../telemetry/tracing.js';
 import { failureOf } from './handlers/answer.js';
 import { identify } from './identify.js';
 import type { ChatSocket } from './protocol.js';
@@ -27,9 +26,7 @@ export async function admit(
   if (arriving.has(conn)) return void conn.close();
   arriving.add(conn);
   try {
-    const span: SpanOptions = { kind: 'server', attributes: { 'network.protocol.name': conn.transport.name } };
-    const { auth } = socket.handshake;
-    const identity = await traced('client connect', span, () => identify(accounts, auth, socket.id));
+    const identity = await identify(accounts, socket.handshake.auth, socket.id);
     const { name, displayName, grant } = identity;
     Object.assign(socket.data, { name, displayName, grant });
     if (accounts) identities.set(socket, identity);

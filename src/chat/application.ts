@@ -13,7 +13,6 @@ import type { Application, DrainReason, HostedWorker, RunningApplication } from 
 import { atMostEvery } from '../runtime/intervals.js';
 import type { DrainGroup } from '../runtime/lifecycle/drain.js';
 import { readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
-import { openTelemetry } from '../telemetry/open.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
@@ -26,21 +25,9 @@ import type { StateLimits } from './state/rooms.js';
 /** How many bytes of history count as much against `RATE_LIMIT` as one event. */
 const HISTORY_BYTES_PER_EVENT = 65_536;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts.
- * @param environment has the standard variables of OpenTelemetry
- */
-export function chatApplication(config: Config, environment: Environment, version: string): Application {
-  return {
-    start: async (worker) => {
-      const attributes = { 'service.version': version, 'gjallar.worker': worker.id };
-      const closeTelemetry = await openTelemetry(environment, attributes, worker.metrics, worker.log);
-      const running = await startChatService(config, worker);
-      return { ...running, close: async () => void (await Promise.all([running.close(), closeTelemetry()])) };
-    },
-  };
+/** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
+export function chatApplication(config: Config): Application {
+  return { start: (worker) => startChatService(config, worker) };
 }
 
 async function startChatService(config: Config, worker: HostedWorker): Promise<RunningApplication> {

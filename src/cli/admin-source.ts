@@ -1,7 +1,7 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { memoryLimit } from '../cgroup.js';
 import type { Primary } from '../cluster/primary/primary.js';
-import { memoryLimit } from '../config/memory-limit.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
 import { adminOf } from '../http/guard.js';

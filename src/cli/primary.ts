@@ -5,7 +5,6 @@ import { own, owned } from '../base/owner.js';
 import { hasLostTerminal, takeSignals } from '../cluster/primary/early-signals.js';
 import { onceOrphaned } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
-import { isInstalled } from '../compat/optional-packages.js';
 // Used by the workers alone. Loaded here too, so that what they run on is reported once.
 import { socketsInUse } from '../compat/uws.js';
 import { descriptorLimit } from '../config/limits.js';
@@ -81,9 +80,8 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
-      if (!isInstalled('prom-client')) {
-        log.warn('the admin port serves no /metrics; to serve them, run: npm install prom-client');
-      }
+      const { noMetrics } = await import('../operations/metrics/prom-client.js');
+      if (noMetrics) log.warn(`the admin port serves no metrics: ${noMetrics}`);
     }
     process.send?.('ready');
   } catch (error) {

@@ -11,6 +11,11 @@ import { version } from '../version.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 
+/** What keeps users or rooms in the memory of one worker cannot be noticed from outside. */
+const CHECK =
+  '. Workers share no memory: docs/guide/several-workers.md of gjallar has five questions that show whether the ' +
+  'application is ready';
+
 interface Command {
   file: string;
   /** The arguments of the application. */
@@ -81,6 +86,6 @@ function greet(file: string, { workers }: RunConfig, { addresses, bus, log }: St
   const ports = [...new Set(addresses.map(({ port }) => port))];
   const where = ports.length === 0 ? 'runs' : `listens on port ${ports.join(', ')}`;
   const count = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
-  const greeting = `gjallar: ${relative('', file)} ${where} with ${count} on the ${bus} bus`;
+  const greeting = `gjallar: ${relative('', file)} ${where} with ${count} on the ${bus} bus${workers > 1 ? CHECK : ''}`;
   logGreeting(log, { version, ports, workers, backplane: bus }, greeting);
 }

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { requirePackages } from '../compat/optional-packages.js';
+import { type OptionalPackage, requirePackages } from '../compat/optional-packages.js';
+import { checkVersion, installedCopy } from '../compat/socket-io-version.js';
 import { isUnlimited, limitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/options.js';
@@ -17,6 +18,7 @@ const SEMI_SPACE = '--max-semi-space-size';
 /** `gjallar` without a sub-command: the chat service. */
 export async function runService(version: string): Promise<void> {
   const config = loadConfig(process.env);
+  checkVersion(installedCopy());
   requirePackages('the chat service', packagesOf(config));
   if (!cluster.isPrimary) {
     // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
@@ -24,7 +26,7 @@ export async function runService(version: string): Promise<void> {
     const { chatApplication } = await import('../chat/application.js');
     const { runWorker } = await import('../runtime/worker.js');
     const { forkedSurroundings } = await import('../runtime/surroundings.js');
-    return runWorker(config, version, chatApplication(config, process.env, version), forkedSurroundings());
+    return runWorker(config, version, chatApplication(config), forkedSurroundings());
   }
   const { runPrimary } = await import('./primary.js');
   const { host, port } = config;
@@ -39,10 +41,11 @@ export async function runService(version: string): Promise<void> {
   });
 }
 
-function packagesOf({ historyTtl, historyStore, redisUrl, archiveUrl }: Config): string[] {
+function packagesOf({ historyTtl, historyStore, redisUrl, archiveUrl }: Config): OptionalPackage[] {
   const usesSqlite = historyTtl > 0 && (historyStore === 'sqlite' || !redisUrl);
   const archive = archiveUrl ? packagesOfArchive(archiveUrl) : [];
-  return [...new Set(['jose', 'prom-client', ...(usesSqlite ? ['libsql'] : []), ...archive])];
+  const sqlite: OptionalPackage[] = usesSqlite ? ['libsql'] : [];
+  return [...new Set<OptionalPackage>(['jose', 'prom-client', ...sqlite, ...archive])];
 }
 
 function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, log }: Started, version: string): void {

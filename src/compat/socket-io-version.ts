@@ -2,37 +2,57 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { GjallarError } from '../errors.js';
+import { isWithin, type VersionRange, wordsFor } from './optional-packages.js';
 
 /**
- * The range of socket.io versions that gjallar was checked against. Older sockets have no connection state recovery, and
- * older adapters broadcast in other steps.
+ * The versions of socket.io that gjallar was checked against. Older sockets have no connection state recovery, and older
+ * adapters broadcast in other steps.
  */
-export const CHECKED_VERSIONS = { from: '4.6.0', below: '5.0.0' } as const;
+export const CHECKED_VERSIONS: VersionRange = { from: '4.6.0', line: '4' };
 
-/** The folder of the socket.io that this package finds. Before 4.8, socket.io does not export its package.json. */
-export function packageFolder(): string {
-  return join(dirname(createRequire(import.meta.url).resolve('socket.io')), '..');
+/** A copy of socket.io. */
+export interface SocketIoCopy {
+  readonly version: string;
+  readonly folder: string;
 }
 
-/** The version of the socket.io that this package finds. */
-export function installedVersion(): string {
-  return (JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as { version: string }).version;
+/** The copy of socket.io that this package finds. Before 4.8, socket.io does not export its package.json. */
+export function installedCopy(): SocketIoCopy {
+  const file = createRequire(import.meta.url).resolve('socket.io');
+  const copy = copyOf(file);
+  if (!copy) throw new Error(`${file} is in no package with the name socket.io`);
+  return copy;
 }
 
-/** @throws GjallarError BAD_CONFIG if the version is outside the checked range */
-export function checkVersion(version: string): void {
-  const { from, below } = CHECKED_VERSIONS;
-  if (isAtLeast(version, from) && !isAtLeast(version, below)) return;
-  throw new GjallarError(
-    'BAD_CONFIG',
-    `socket.io ${version} is installed, but gjallar needs a version from ${from} up to, but not including, ${below}. ` +
-      'Run "npm install socket.io@4".',
+/** The copy of socket.io that a file belongs to; undefined for files of other packages, such as socket.io-parser. */
+export function copyOf(file: string): SocketIoCopy | undefined {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const found = read(join(folder, 'package.json'));
+    // A package may have such files in its folders, too, which only say how Node.js reads its modules.
+    if (found?.name) return found.name === 'socket.io' ? { version: found.version ?? '', folder } : undefined;
+  }
+  return undefined;
+}
+
+function read(path: string): { name?: string; version?: string } | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as { name?: string; version?: string };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why a copy does not work with gjallar, and what to do; undefined if it works. */
+export function versionProblem({ version, folder }: SocketIoCopy): string | undefined {
+  if (isWithin(version, CHECKED_VERSIONS)) return undefined;
+  return (
+    `socket.io ${version} in ${folder} does not work with gjallar, which needs ${wordsFor(CHECKED_VERSIONS)}. ` +
+    'Run: npm install socket.io@4'
   );
 }
 
-/** Compares major and minor version. */
-function isAtLeast(version: string, other: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number);
-  return major > otherMajor || (major === otherMajor && minor >= otherMinor);
+/** @throws GjallarError BAD_CONFIG if the copy does not work */
+export function checkVersion(copy: SocketIoCopy): void {
+  const problem = versionProblem(copy);
+  if (problem) throw new GjallarError('BAD_CONFIG', problem);
 }

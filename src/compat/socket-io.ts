@@ -71,17 +71,12 @@ export function othersOf(adapter: ClusterAdapterWithHeartbeat): Iterable<string>
 
 /** The acknowledgement of a broadcast is not waited for any more. */
 export function forgetAcknowledgement(socket: Socket | undefined, { id }: BroadcastPacket): void {
-  if (socket && id !== undefined) (socket as unknown as AnsweringSocket).acks.delete(id);
+  if (socket && id !== undefined) (socket as unknown as { acks: Map<number, unknown> }).acks.delete(id);
 }
 
-interface AnsweringSocket {
-  /** Acknowledgements that the server waits for. */
-  readonly acks: Map<number, unknown>;
-}
-
-/** Looks the session of a returning client up. */
-interface ConnectingSteps {
-  _add(client: { conn: object }, auth: object, ...values: unknown[]): Promise<void>;
+/** The step in which socket.io looks the session of a returning client up, and begins with the middlewares. */
+interface ConnectingStep {
+  _add(client: object, auth: object, ...values: unknown[]): Promise<void>;
 }
 
 /**
@@ -89,7 +84,7 @@ interface ConnectingSteps {
  * sessions.
  */
 export function completeOffsets(nsp: Namespace, offset: string): void {
-  const steps = nsp as unknown as ConnectingSteps;
+  const steps = nsp as unknown as ConnectingStep;
   const { _add } = steps;
   steps._add = (client, auth, ...values) => {
     const { pid, offset: named } = auth as { pid?: unknown; offset?: unknown };

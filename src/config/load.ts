@@ -5,7 +5,7 @@ import { requireNatsClient } from '../backplanes/nats/client.js';
 import { GjallarError } from '../errors.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';
-import { rejectRemoved } from './removed.js';
+import { rejectRemoved, rejectRemovedExport } from './removed.js';
 import { type RunConfig, runOptionKeys } from './run-options.js';
 
 /**
@@ -13,6 +13,7 @@ import { type RunConfig, runOptionKeys } from './run-options.js';
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadConfig(environment: Environment): Config {
+  rejectRemovedExport(environment);
   const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
   checkWorkerPorts(config);
   checkBus(config);

@@ -34,6 +34,32 @@ export function rejectRemoved(environment: Readonly<Record<string, string | unde
   );
 }
 
+/** Variables with which the chat service exported traces and metrics by itself. */
+const removedExport = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+] as const;
+
+/** Where the API of OpenTelemetry keeps what is registered in a process, for all its copies. */
+const OPEN_TELEMETRY = Symbol.for('opentelemetry.js.api.1');
+
+/**
+ * Of the chat service alone: with `gjallar run`, the variables are the application's. Where OpenTelemetry is loaded, or turned
+ * off, they are its own.
+ *
+ * @throws GjallarError BAD_CONFIG for the first such variable
+ */
+export function rejectRemovedExport(environment: Readonly<Record<string, string | undefined>>): void {
+  const name = removedExport.find((each) => environment[each]?.trim());
+  if (!name || OPEN_TELEMETRY in globalThis || environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    `${name} was removed; load the instrumentations of OpenTelemetry with NODE_OPTIONS, as ` +
+      'docs/operations/opentelemetry.md shows, or unset the variable',
+  );
+}
+
 /** @throws GjallarError BAD_CONFIG for a command that was removed */
 export function rejectRemovedCommand(name: string): void {
   if (!Object.hasOwn(removedCommands, name)) return;

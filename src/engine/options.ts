@@ -1,7 +1,7 @@
-import { totalmem } from 'node:os';
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
+import { memoryLimit } from '../cgroup.js';
 import type { KeepAlive } from './http/keep-alive.js';
 import type { RateLimits } from './limits/rates.js';
 import type { HttpCompression } from './transports/polling-response.js';
@@ -240,6 +240,5 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
 }
 
 function quarterOfMemory(): number {
-  const available = process.constrainedMemory?.() || Number.POSITIVE_INFINITY;
-  return Math.floor(Math.min(totalmem(), available) / 4);
+  return Math.floor(memoryLimit() / 4);
 }

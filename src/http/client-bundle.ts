@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { installedVersion, packageFolder } from '../compat/socket-io-version.js';
+import { installedCopy } from '../compat/socket-io-version.js';
 import { systemClock } from '../engine/clock.js';
 import { RequestGuard } from '../engine/limits/request-guard.js';
 import { routeHttp } from '../engine/uws/routes.js';
@@ -14,9 +14,9 @@ export const pageBundles = /^socket\.io(\.esm)?(\.min)?\.js$/;
 
 /** Adds the files of socket.io's client bundle at a path that ends in a slash. */
 export function addClientBundle(files: StaticFiles, path: string, accept = allBundles): StaticFiles {
-  const folder = join(packageFolder(), 'client-dist');
+  const { folder, version } = installedCopy();
   // socket.io's own ETag: browsers can reuse the files that they have from a stock server.
-  return files.add(path, folder, (name) => accept.test(name), `"${installedVersion()}"`);
+  return files.add(path, join(folder, 'client-dist'), (name) => accept.test(name), `"${version}"`);
 }
 
 export interface ServeClientOptions {

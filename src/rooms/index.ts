@@ -12,7 +12,6 @@
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
  *   local-adapter.ts       the adapter of a server without other workers
  *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
- *   lost-state.ts          warns of adapters that cannot recover connections
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   state-figures.ts       what the metrics report about state rooms
  *
@@ -27,11 +26,11 @@ export {
 } from './cluster-sockets.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 export { hasOthers, LocalAdapter } from './local-adapter.js';
-export { withoutLostState } from './lost-state.js';
 export {
   type AdapterClass,
   type AdapterFactory,
   hasNativeRooms,
+  makeAdapter,
   type RoomsEngine,
   withNativeRooms,
 } from './native-rooms.js';

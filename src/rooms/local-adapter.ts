@@ -20,7 +20,7 @@ export class LocalAdapter extends Adapter {
     super.delAll(id);
   }
 
-  /** Nobody else is there to answer. The base class would let the application wait for ever. */
+  /** No other server is there to answer. The base class would let the application wait for ever. */
   override serverSideEmit(packet: unknown[]): void {
     const answer = packet.at(-1);
     if (typeof answer === 'function') answer(null, []);

@@ -60,6 +60,10 @@ export interface StateStoreHost {
   /** Rooms cannot be stored. Called again when the reason changes; `former` is the problem until then. */
   onDown(problem: string, reason: string, former: string | undefined): void;
   onUp(problem: string): void;
+  /** The rooms with the problem were closed. */
+  onClosed(problem: string): void;
+  /** Rooms were closed with changes that Redis does not have. */
+  onDropped(warning: string, fields: { rooms: number; room: string; changes: number }): void;
   /** Redis has lost what it had. */
   onLost(warning: string, room: string): void;
 }

@@ -60,7 +60,12 @@ export async function startHostedWorker(): Promise<void> {
   );
   shareListening(listening);
   // Makes every copy of socket.io that the application loads run on gjallar.
-  await import('../server/register.js');
+  const { onRefusedVersion } = await import('../server/register.js');
+  onRefusedVersion((reason) => {
+    // On stock socket.io, several workers would answer "Session ID unknown" to most clients that poll.
+    if (isStarted) log.error(reason);
+    else orders.send({ type: 'failed', reason });
+  });
 
   const departure = new Departure(
     {

@@ -1,13 +1,15 @@
 import type { Server as HttpServer } from 'node:http';
 import type { Http2SecureServer, Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
-import { type DefaultEventsMap, Server as StockServer } from 'socket.io';
-import { checkVersion, installedVersion } from '../compat/socket-io-version.js';
+import type { DefaultEventsMap } from 'socket.io';
+// A named import of an old version fails before anything can say why.
+import * as stock from 'socket.io';
+import { checkVersion, installedCopy } from '../compat/socket-io-version.js';
 import type { TemplatedApp } from '../sockets.js';
 import type { GjallarOptions } from './engine-options.js';
 import { install } from './install.js';
 
-checkVersion(installedVersion());
+checkVersion(installedCopy());
 
 /** The objects to which a server can be attached. */
 export type Attachable = HttpServer | HttpsServer | Http2Server | Http2SecureServer | TemplatedApp | number;
@@ -30,7 +32,7 @@ export class Server<
   ServerSideEvents extends object = DefaultEventsMap,
   // biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
   SocketData = any,
-> extends StockServer<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
+> extends stock.Server<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
   /**
    * @param attachable an HTTP server, a port, or a uWebSockets.js app; optional
    * @param options socket.io's options, and those of {@link EngineOptions}

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Server } from 'socket.io';
 import { clientFiles, missingInServer, privateParts } from '../../src/compat/socket-io-server.js';
-import { checkVersion, installedVersion } from '../../src/compat/socket-io-version.js';
+import { checkVersion, installedCopy } from '../../src/compat/socket-io-version.js';
 
 test('this version of socket.io has the private parts that the drop-in relies on', () => {
   expect(missingInServer(Server.prototype)).toEqual([]);
@@ -13,15 +13,20 @@ test('this version of socket.io has the private parts that the drop-in relies on
 });
 
 test('this version of socket.io is one that works', () => {
-  expect(() => checkVersion(installedVersion())).not.toThrow();
+  expect(() => checkVersion(installedCopy())).not.toThrow();
 });
 
 test.each(['4.6.0', '4.8.4', '4.10.0-beta.1'])('socket.io %s is accepted', (version) => {
-  expect(() => checkVersion(version)).not.toThrow();
+  expect(() => checkVersion({ version, folder: '/app' })).not.toThrow();
 });
 
 test.each(['2.5.1', '3.1.2', '4.5.4', '5.0.0'])('socket.io %s is rejected, with a remedy', (version) => {
-  expect(() => checkVersion(version)).toThrow(
-    expect.objectContaining({ code: 'BAD_CONFIG', message: expect.stringContaining('npm install socket.io@4') }),
+  expect(() => checkVersion({ version, folder: '/app/node_modules/socket.io' })).toThrow(
+    expect.objectContaining({
+      code: 'BAD_CONFIG',
+      message:
+        `socket.io ${version} in /app/node_modules/socket.io does not work with gjallar, which needs 4.6.0 or a newer 4.x. ` +
+        'Run: npm install socket.io@4',
+    }),
   );
 });

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { installedVersion } from '../../src/compat/socket-io-version.js';
+import { installedCopy } from '../../src/compat/socket-io-version.js';
 import { saveMemory } from '../../src/compat/socket-memory.js';
 import { recordStock } from '../rooms/support/recording.js';
 
@@ -18,7 +18,9 @@ async function stockSocket(): Promise<Socket> {
 test('a socket keeps its acknowledgements in the Map that is replaced', async () => {
   const socket = await stockSocket();
   if (!(acksOf(socket) instanceof Map)) {
-    throw new Error(`socket.io ${installedVersion()} has no Socket.acks any more: adapt src/compat/socket-memory.ts`);
+    throw new Error(
+      `socket.io ${installedCopy().version} has no Socket.acks any more: adapt src/compat/socket-memory.ts`,
+    );
   }
   socket.emit('event', () => {});
   expect(acksOf(socket).size).toBe(1);

@@ -18,7 +18,7 @@ test('a start with NATS but without its client ends with the command that instal
     const args = ['--preserve-symlinks', '--preserve-symlinks-main', join(folder, 'dist/main.js')];
     const env = { ...cleanEnvironment(), NATS_URL: 'nats://localhost', HISTORY_TTL: '0' };
     const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 60_000 });
-    const line = 'BUS=nats needs a package that is not installed. Run: npm install @nats-io/transport-node';
+    const line = 'BUS=nats needs a package that is not installed. Run: npm install @nats-io/transport-node@3';
     expect({ status, stderr }).toEqual({ status: 1, stderr: `gjallar: ${line}\n` });
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -34,6 +34,7 @@ const executed: Record<string, Record<string, string>> = {
     '// steps.mjs': 'test/guide/compare.test.ts',
     'npx gjallar compare server.js --driver': 'test/guide/compare.test.ts',
   },
+  'docs/guide/several-workers.md': { '': 'test/guide/several-workers.test.ts' },
   'docs/guide/testing.md': { '': 'test/guide/testing.test.ts' },
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
   'docs/guide/authentication.md': { 'import ': 'test/guide/authentication.test.ts' },

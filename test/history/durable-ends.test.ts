@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { seldomWarnings } from '../../src/base/warnings.js';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';

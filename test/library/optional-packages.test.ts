@@ -1,66 +1,52 @@
-import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
+import { isWithin, supportedVersions } from '../../src/compat/optional-packages.js';
 import { runApp, stopAll } from '../run/support/application.js';
 import { connect, disconnectAll, nextEvent } from '../support/clients.js';
-import { cleanEnvironment } from '../support/server.js';
+import { InstalledPackage, root } from './support/installed.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
-const { dependencies, devDependencies, peerDependencies, peerDependenciesMeta } = read('package.json');
+const { peerDependencies, peerDependenciesMeta } = read('package.json');
 
-/** A folder with gjallar, its dependencies and socket.io: what `npm install gjallar` brings, and nothing else. */
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-alone-'));
-const modules = join(folder, 'node_modules');
-const main = join(modules, 'gjallar', 'dist', 'main.js');
-
-beforeAll(() => {
-  for (const name of [...Object.keys(dependencies), 'socket.io']) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  }
-  for (const part of ['package.json', 'dist', 'public']) {
-    cpSync(join(root, part), join(modules, 'gjallar', part), { recursive: true });
-  }
-});
+const alone = new InstalledPackage();
+const { folder, main } = alone;
+const run = alone.run.bind(alone);
 
 afterEach(async () => {
   disconnectAll();
   await stopAll();
 });
 
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => alone.remove());
 
-/** Runs a program to its end. */
-function run(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; error: string }> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      args,
-      { cwd: folder, env: { ...cleanEnvironment(), ...env }, timeout: 60_000 },
-      (failure, out, error) => resolve({ code: Number(failure?.code ?? 0), out, error }),
-    );
-  });
-}
+test('npm asks applications for socket.io alone, and other package managers for any version of the rest', () => {
+  expect(Object.keys(peerDependencies)).toEqual(['socket.io']);
+  const isOptional = Object.fromEntries(Object.keys(supportedVersions).map((name) => [name, { optional: true }]));
+  expect(peerDependenciesMeta).toEqual(isOptional);
+});
 
-test('a clone installs the optional packages in the versions that users of the library may install', () => {
-  const { 'socket.io': _required, ...optional } = peerDependencies;
-  const isForTraces = (name: string) => name.startsWith('@opentelemetry/');
-  // Few need traces, and their packages take 46 MB. The image goes without them.
+test('a clone installs the optional packages in versions that work', () => {
   // `gjallar compare` runs where an application is developed, and not in the image.
-  const isForDevelopment = (name: string) => name === 'socket.io-client';
-  const installed = Object.fromEntries(
-    Object.entries(optional).filter(([name]) => !isForTraces(name) && !isForDevelopment(name)),
-  );
-  expect(read('deploy/service/package.json').dependencies).toEqual(installed);
-  expect(Object.keys(devDependencies)).toEqual(
-    expect.arrayContaining(Object.keys(optional).filter((name) => isForTraces(name) || isForDevelopment(name))),
-  );
-  expect(Object.keys(peerDependenciesMeta).sort()).toEqual(Object.keys(optional).sort());
+  const { 'socket.io-client': _client, ...service } = supportedVersions;
+  const { dependencies } = read('deploy/service/package.json') as { dependencies: Record<string, string> };
+  expect(Object.keys(dependencies)).toEqual(Object.keys(service));
+  for (const [name, range] of Object.entries(service)) {
+    expect({ name, works: isWithin(dependencies[name]!.slice(1), range) }).toEqual({ name, works: true });
+    const { version } = read(`node_modules/${name}/package.json`);
+    expect({ name, version, works: isWithin(version, range) }).toEqual({ name, version, works: true });
+  }
+});
+
+test.each([
+  ['0.5.29', true],
+  ['0.5.30', true],
+  ['0.5.28', false],
+  ['0.6.0', false],
+  ['1.0.0', false],
+])('libsql %s: %s', (version, works) => {
+  expect(isWithin(version, supportedVersions.libsql)).toBe(works);
 });
 
 test('without the optional packages, an application runs on the library', async () => {
@@ -85,16 +71,16 @@ test('without the optional packages, an application runs on the library', async 
   const reply = new Promise((resolve) => socket.emit('open', (...values: unknown[]) => resolve(values)));
   expect(await reply).toEqual([
     'BAD_CONFIG',
-    'the history in SQLite needs a package that is not installed. Run: npm install libsql',
+    'the history in SQLite needs a package that is not installed. Run: npm install libsql@0.5',
   ]);
   expect((await fetch(`${app.admin}/readyz`)).status).toBe(200);
   expect(await (await fetch(`${app.admin}/api/overview`)).json()).toMatchObject({ ok: true, state: 'ready' });
   const metrics = await fetch(`${app.admin}/metrics`);
   expect({ status: metrics.status, text: await metrics.text() }).toEqual({
     status: 501,
-    text: expect.stringContaining('Run: npm install prom-client'),
+    text: expect.stringContaining('Run: npm install prom-client@15'),
   });
-  await app.logged(({ level, msg }) => level === 'warn' && msg!.endsWith('run: npm install prom-client'));
+  await app.logged(({ level, msg }) => level === 'warn' && msg!.endsWith('Run: npm install prom-client@15'));
 });
 
 test.each([
@@ -105,14 +91,14 @@ test.each([
 });
 
 test.each([
-  ['the chat service', [], {}, 'the chat service', 'jose prom-client libsql'],
-  ['with Redis', [], { REDIS_URL: 'redis://127.0.0.1:1' }, 'the chat service', 'jose prom-client'],
+  ['the chat service', [], {}, 'the chat service', 'jose@6 prom-client@15 libsql@0.5'],
+  ['with Redis', [], { REDIS_URL: 'redis://127.0.0.1:1' }, 'the chat service', 'jose@6 prom-client@15'],
   [
     'with an archive',
     [],
     { ARCHIVE_URL: 'postgres://127.0.0.1:1/a', HISTORY_STORE: 'sqlite' },
     'the chat service',
-    'jose prom-client libsql knex pg',
+    'jose@6 prom-client@15 libsql@0.5 knex@3 pg@8',
   ],
 ])('%s says in one line what to install', async (_name, args, env, user, packages) => {
   expect(await run([main, ...args], { PORT: '0', ...(env as Record<string, string>) })).toEqual({
@@ -127,7 +113,7 @@ test('so does gjallar compare', async () => {
   expect(await run([main, 'compare', 'server.js'])).toEqual({
     code: 2,
     out: '',
-    error: 'gjallar: gjallar compare needs a package that is not installed. Run: npm install socket.io-client\n',
+    error: 'gjallar: gjallar compare needs a package that is not installed. Run: npm install socket.io-client@4\n',
   });
 });
 
@@ -135,6 +121,19 @@ test('so do the tools for backups', async () => {
   expect(await run([main, 'backup', 'file.db'])).toEqual({
     code: 1,
     out: '',
-    error: 'gjallar: the history in SQLite needs a package that is not installed. Run: npm install libsql\n',
+    error: 'gjallar: the history in SQLite needs a package that is not installed. Run: npm install libsql@0.5\n',
+  });
+});
+
+test('a package in a version that does not work is named with its version, its folder and the command', async () => {
+  const installed = join(alone.modules, 'libsql');
+  mkdirSync(installed);
+  writeFileSync(join(installed, 'package.json'), '{ "name": "libsql", "version": "0.4.7" }');
+  expect(await run([main], { PORT: '0' })).toEqual({
+    code: 1,
+    out: '',
+    error:
+      'gjallar: the chat service needs packages that are not installed, and libsql 0.5.29 or a newer 0.5.x, ' +
+      `not 0.4.7 in ${installed}. Run: npm install jose@6 prom-client@15 libsql@0.5\n`,
   });
 });

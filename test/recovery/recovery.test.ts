@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
 import { SessionAwareAdapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { createAdapter, Engine } from '../../src/index.js';
 import type { AdapterFactory } from '../../src/rooms/native-rooms.js';
 import { startNode, type TestNode } from '../rooms/support/node.js';

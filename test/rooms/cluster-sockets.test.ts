@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { startNode, type TestNode } from './support/node.js';
 import { Random } from './support/random.js';
 import { namespaces, type Recording, recordNode, recordStock } from './support/recording.js';

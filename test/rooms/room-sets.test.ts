@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Server, type Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { RoomSets, withRoomSets } from '../../src/rooms/room-sets.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';

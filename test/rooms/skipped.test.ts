@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket as TcpSocket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { alone } from '../../src/backplanes/alone.js';
+import { alone } from '../../src/backplanes/default-bus.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';

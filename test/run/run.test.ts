@@ -58,7 +58,9 @@ describe('an unmodified application on three workers', () => {
 
   test('has rooms, answers and questions that span the workers', async () => {
     // A line of the log, like all others.
-    expect(app.greeting).toMatch(/chat\.mjs listens on port \d+ with 3 workers on the embedded bus$/);
+    expect(app.greeting).toMatch(
+      /chat\.mjs listens on port \d+ with 3 workers on the embedded bus\. Workers share no memory/,
+    );
     expect(app.output).toEqual([]);
     const logged = app.logged(({ msg, namespace }) => msg === 'socket connected' && namespace === '/');
     const sockets = await connectMany(app.url, 18);

@@ -13,6 +13,7 @@ let workers: StoredWorkers;
 /** What the operator is told: `+` and `-` before a problem. */
 let told: string[];
 let lost: string[];
+let dropped: object[];
 let warn: (warning: string) => void;
 
 beforeEach(async () => {
@@ -20,12 +21,15 @@ beforeEach(async () => {
   workers = new StoredWorkers({ redis: redis.url });
   told = [];
   lost = [];
+  dropped = [];
   warn = (warning) => lost.push(warning);
   const host: StateStoreHost = {
     redisUrl: undefined,
     keyPrefix: 'gjallar:',
     onDown: (problem, _, former) => told.push(...(former ? [`-${former}`] : []), `+${problem}`),
     onUp: (problem) => told.push(`-${problem}`),
+    onClosed: (problem) => told.push(`closed: ${problem}`),
+    onDropped: (warning, fields) => dropped.push({ warning, ...fields }),
     onLost: (warning) => warn(warning),
   };
   stateStores.host = host;
@@ -85,6 +89,35 @@ test('a Redis that is down stops nothing, and gets the newest values when it ret
   expect(events).toEqual(['down', 'up']);
 });
 
+test('a room that is closed while Redis is down says how many changes are lost, and not that the outage is over', async () => {
+  const { room } = await workers.start();
+  room.set('kept', 1);
+  await room.stored();
+  await redis.stop();
+  for (const key of ['a', 'b', 'a']) room.set(key, 1);
+  room.delete('kept');
+  await until(() => told.length === 1);
+  await room.close();
+  expect(told).toEqual([`+${UNREACHABLE}`, `closed: ${UNREACHABLE}`]);
+  expect(dropped).toEqual([
+    {
+      warning:
+        'state rooms were closed with changes that Redis does not have: they are lost unless another worker has the rooms',
+      rooms: 1,
+      room: 'quotes',
+      changes: 3,
+    },
+  ]);
+});
+
+test('a room that is closed in order loses nothing, and says nothing', async () => {
+  const { room } = await workers.start();
+  for (let key = 0; key < 50; key++) room.set(`k${key}`, key);
+  await room.close();
+  expect(Object.keys(await storedIn(redis.url))).toHaveLength(50);
+  expect([...told, ...dropped]).toEqual([]);
+});
+
 test('a Redis that hangs stops nothing, and gets the newest values when it goes on', async () => {
   const { room } = await workers.start();
   room.set('before', 1);
@@ -126,7 +159,8 @@ test('a Redis that is full, read-only or has another password is told by its nam
   expect(Object.keys(third)).toEqual(Object.keys(readOnly));
   await again.room.stored();
   expect(await storedIn(redis.url)).toEqual({ before: '1', ...third });
-  await until(() => told.at(-1)!.startsWith('-'));
+  await until(() => !told.at(-1)!.startsWith('+'));
+  expect(dropped).toMatchObject([{ rooms: 1, room: 'quotes', changes: 21 }]);
   told = [];
 
   await ask(['CONFIG', 'SET', 'requirepass', 'secret'], ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);

@@ -79,6 +79,26 @@ test('under gjallar run, the state outlives the servers, and operators learn wha
   operator.disconnect();
 });
 
+test('an ordered stop while Redis is down says what is lost', async () => {
+  redis = await RedisProcess.start();
+  const app = await runApp('state.mjs', { env: { WORKERS: '1', REDIS_URL: redis.url } });
+  const { client, view } = connect(app.url);
+  await client.emitWithAck('watch', {});
+  await redis.stop();
+  await client.emitWithAck('set', 'a', 1);
+  await view.shows(({ a }) => a === 1);
+  const problem = 'Redis is unreachable: state rooms are not stored';
+  await app.logged(({ msg }) => msg === problem);
+  const said: string[] = [];
+  const lost = app.logged(({ msg }) => {
+    said.push(msg ?? '');
+    return msg?.startsWith('state rooms were closed with changes that Redis does not have') ?? false;
+  });
+  expect(await app.stop()).toBe(0);
+  expect(await lost).toMatchObject({ level: 'error', rooms: 1, room: 'quotes', changes: 1 });
+  expect(said).not.toContain(`over: ${problem}`);
+}, 60_000);
+
 test('without REDIS_URL and without the option redis, the start says what is missing', async () => {
   await expect(runApp('state.mjs', { env: { WORKERS: '1' } })).rejects.toThrow(/store: "redis" needs a Redis/);
 });

@@ -92,7 +92,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
     };
     orders.receive({ type: 'join', workers: [] });
     const before = log.lines.length;
-    const stopped = runWorker(config, version, chatApplication(config, given, version), {
+    const stopped = runWorker(config, version, chatApplication(config), {
       ...{ id: 1, directory: meshes, machine: 'machine0', place: 0, orders, logTo: log.sink },
       linked: () => {},
       onGone: () => {},

@@ -5,8 +5,8 @@ import { io } from 'socket.io-client';
 import { blockOf } from '../guide/support/blocks.js';
 import { applicationWith, root } from '../server/support/package.js';
 import { endWithFile } from '../support/children.js';
-import { nextEvent } from '../support/clients.js';
-import { cleanEnvironment } from '../support/server.js';
+import { expectOk, nextEvent } from '../support/clients.js';
+import { cleanEnvironment, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { TelemetryReceiver } from './support/receiver.js';
 
@@ -24,6 +24,9 @@ const body = `
     socket.join('room');
     socket.on('say', (text) => io.to('room').emit('said', text));
   });
+  http.on('request', (request, response) => {
+    if (!request.url.startsWith('/socket.io/')) response.end('hello');
+  });
   http.listen(0, '127.0.0.1', () => console.log('port', http.address().port));
 `;
 const files = {
@@ -32,11 +35,8 @@ const files = {
   'stock.mjs': `import { createServer } from 'node:http'; import { Server } from 'socket.io'; ${body}`,
   'swapped.mjs': `import { createServer } from 'node:http'; import { Server } from 'gjallar'; ${body}`,
 };
-const [, register, run] = blockOf(PAGE, 'node --import ./tracing.mjs server.js').trim().split('\n') as [
-  string,
-  string,
-  string,
-];
+const commands = blockOf(PAGE, 'export OTEL_EXPORTER_OTLP_ENDPOINT').trim().split('\n');
+const [, , register, run, service] = commands as [string, string, string, string, string];
 
 test.each([
   ['with gjallar/register, CommonJS', register.replace('server.js', 'stock.cjs')],
@@ -45,7 +45,7 @@ test.each([
   ['with gjallar run', run.replace('server.js', 'stock.mjs')],
   ['with gjallar run, CommonJS', run.replace('server.js', 'stock.cjs')],
 ])(
-  '@opentelemetry/instrumentation-socket.io sends its spans to a collector: %s',
+  'the instrumentations for Socket.IO and HTTP send their spans to a collector: %s',
   async (_name, command) => {
     const receiver = await TelemetryReceiver.start();
     cleanUps.push(() => receiver.stop());
@@ -76,12 +76,46 @@ test.each([
     const said = nextEvent(client, 'said');
     client.emit('say', 'hello');
     expect(await said).toEqual(['hello']);
+    expect(await (await fetch(`http://127.0.0.1:${port}/page`)).text()).toBe('hello');
     const events = () => receiver.spans.map(({ attributes }) => attributes['messaging.socket.io.event_name']);
     await until(() => ['connection', 'say', 'said'].every((name) => events().includes(name)));
     const [say, toRoom] = ['say', 'said'].map((name) => receiver.spans[events().indexOf(name)]!);
     // What the application emits while it handles an event belongs to the event's span.
     expect(toRoom).toMatchObject({ name: 'send /', traceId: say!.traceId, parentSpanId: say!.spanId });
+    await until(() => receiver.spans.some(({ attributes }) => attributes['http.target'] === '/page'));
     expect(say).toMatchObject({ name: 'receive /', attributes: { 'messaging.system': 'socket.io' } });
   },
   60_000,
 );
+
+const withEndpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+
+test('the chat service has spans, too, if OpenTelemetry is loaded into it', async () => {
+  const receiver = await TelemetryReceiver.start();
+  cleanUps.push(() => receiver.stop());
+  const { folder, remove } = applicationWith(files);
+  cleanUps.push(remove);
+  const options = /^NODE_OPTIONS="(.+)" npx gjallar$/.exec(service)![1]!.replace('$PWD', folder);
+  const server = await startServer({
+    NODE_OPTIONS: options,
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+  });
+  cleanUps.push(() => server.stop());
+  const client = io(server.url, { forceNew: true, transports: ['websocket'] });
+  cleanUps.push(() => client.disconnect());
+  expectOk(await client.emitWithAck('join', 'hall'));
+  await until(() => receiver.spans.some(({ attributes }) => attributes['messaging.socket.io.event_name'] === 'join'));
+}, 60_000);
+
+test('without it, an endpoint stops the start of the chat service, with what to use instead', async () => {
+  await expect(startServer(withEndpoint)).rejects.toThrow(
+    /^the server ended with 1: gjallar: OTEL_EXPORTER_OTLP_ENDPOINT was removed; [^\n]*docs\/operations\/opentelemetry\.md[^\n]*\n$/,
+  );
+});
+
+test('where OpenTelemetry is turned off, the endpoint is ignored', async () => {
+  const server = await startServer({ ...withEndpoint, OTEL_SDK_DISABLED: 'true' });
+  cleanUps.push(() => server.stop());
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});

@@ -110,6 +110,7 @@ export default defineConfig({
         items: [
           page('Deploy your application', '/docs/guide/deploy-your-application'),
           page('Several workers', '/docs/run'),
+          page('Ready for several workers?', '/docs/guide/several-workers'),
           page('Message recovery', '/docs/guide/recovery'),
           page('Durable rooms', '/docs/guide/durable-rooms'),
           page('Live data and slow clients', '/docs/guide/live-data'),

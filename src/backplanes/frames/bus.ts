@@ -181,7 +181,7 @@ export class FrameBus {
           routes.add(route);
         }
       } catch (error) {
-        // The other messages leave all the same.
+        // The other messages leave nevertheless.
         reportFailure('encoding a broadcast for other workers', error);
       }
       if (isForRooms(message) && receivers.length < peers.length) this.withheld.keep(message, receivers, now);

@@ -25,7 +25,7 @@ export class OthersAnswers {
     if (this.waiting.delete(worker)) this.onCount(clients);
   }
 
-  /** The worker is gone: nobody waits for its clients. */
+  /** The worker is gone: the broadcast does not wait for its clients. */
   gone(worker: string): void {
     this.counted(worker, this.waiting.get(worker) ?? 0);
   }

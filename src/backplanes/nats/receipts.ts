@@ -21,7 +21,7 @@ function newBatch(): Batch {
   const promise = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Who sends may not wait for it.
+  // A sender may not wait for it.
   promise.catch(() => {});
   return { bytes: 0, promise, ...settle! };
 }

@@ -1,8 +1,6 @@
 import { GjallarError } from '../../errors.js';
-import type { AnnouncedMessage } from '../../history/conversations/announcer.js';
 import { type Conversation, directBetween, type Said } from '../../history/conversations/conversation.js';
 import type { AppendOptions, NewMessage, StoredMessage } from '../../history/store.js';
-import { type SpanOptions, traced } from '../../telemetry/tracing.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
 
@@ -33,9 +31,7 @@ export async function postToRoom(
 ): Promise<(PostReply & { duplicate?: true })[]> {
   if (isOverloaded()) throw new GjallarError('OVERLOADED');
   if (conversations) {
-    const results = await traced(...publication(messages.length), () =>
-      conversations.post({ room }, messages, options),
-    );
+    const results = await conversations.post({ room }, messages, options);
     for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
     return results;
   }
@@ -56,8 +52,7 @@ export async function postDirect(
 ): Promise<PostReply> {
   if (isOverloaded()) throw new GjallarError('OVERLOADED');
   const users = [message.from, to] as const;
-  const post = () => conversations?.post(directBetween(...users), [message], { client });
-  const [kept] = (await traced(...publication(1), post)) ?? [];
+  const [kept] = (await conversations?.post(directBetween(...users), [message], { client })) ?? [];
   counters.directMessages++;
   if (kept) return kept;
   io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
@@ -65,14 +60,7 @@ export async function postDirect(
 }
 
 /** Delivers a stored message to the members on this worker. */
-export function deliverHere(context: ChatContext, conversation: Conversation, message: AnnouncedMessage): void {
-  const { traceparent: parent } = message;
-  // It may come from another program, which has not been checked for this field.
-  if (typeof parent !== 'string') return deliverMessage(context, conversation, message);
-  traced('message deliver', { kind: 'consumer', parent }, () => deliverMessage(context, conversation, message));
-}
-
-function deliverMessage(context: ChatContext, conversation: Conversation, message: StoredMessage): void {
+export function deliverHere(context: ChatContext, conversation: Conversation, message: StoredMessage): void {
   const { io, deliver } = context;
   const { from, epoch, offset } = message;
   // It was deleted before it was delivered here. Clients must not wait for it.
@@ -101,9 +89,4 @@ export function tellDeleted(
   const [one, other] = conversation.users;
   to.to(ioRoomOfUser(one)).emit('deleted', { with: other, epoch, ranges });
   if (one !== other) to.to(ioRoomOfUser(other)).emit('deleted', { with: one, epoch, ranges });
-}
-
-/** The span of posted messages. It names neither rooms nor users. */
-function publication(count: number): [string, SpanOptions] {
-  return ['message publish', { kind: 'producer', attributes: { 'messaging.batch.message_count': count } }];
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { Manager } from 'socket.io-client';
-import { missingPackages, requirePackages } from '../../compat/optional-packages.js';
+import { requirePackages } from '../../compat/optional-packages.js';
 import { GjallarError } from '../../errors.js';
 import { version } from '../../version.js';
 import type { Command, Environment } from '../command.js';
@@ -45,8 +45,6 @@ export const compare: Command = {
 async function compareWays(options: CompareOptions, environment: Environment): Promise<CompareResult> {
   requirePackages('gjallar compare', ['socket.io-client']);
   const client = await import('socket.io-client');
-  // Older clients cannot listen to all events.
-  if (!client.Socket?.prototype.onAny) throw missingPackages('gjallar compare', ['socket.io-client@4']);
   const steps = await stepsOf(options);
   const driven = { steps, options, environment, Manager: client.Manager as never as DrivenManager };
   const stock = stockWay(options);

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { memoryLimit, processorLimit } from '../../cgroup.js';
 import { movesConnections } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../compat/uws.js';
 import { descriptorLimit } from '../../config/limits.js';
-import { memoryLimit } from '../../config/memory-limit.js';
 import type { Config } from '../../config/options.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
@@ -69,8 +68,7 @@ function memory(workers: number): Finding {
 
 /** A container may have less time than the machine has processors. */
 function processors(workers: number): Finding {
-  const [quota, period] = (read('/sys/fs/cgroup/cpu.max') ?? '').split(' ').map(Number);
-  const allowed = quota && period ? quota / period : availableParallelism();
+  const allowed = processorLimit();
   const text = `${workers} workers on ${Math.round(allowed * 10) / 10} processors`;
   return workers <= Math.ceil(allowed) ? ok(text) : warn(`${text}. Set WORKERS to the number of processors.`);
 }

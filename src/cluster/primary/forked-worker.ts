@@ -42,6 +42,10 @@ export class ForkedWorker {
   ) {
     this.worker = cluster.fork({ ...environment, [WORKER_PLACE]: String(place) });
     closeUnconfirmed(this.worker.process);
+    // node:cluster also answers a worker that has just died. Its `exit` event is handled separately.
+    this.worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error;
+    });
     this.gone = new Promise((resolve) => {
       this.end = resolve;
     });

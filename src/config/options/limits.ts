@@ -1,4 +1,4 @@
-import { memoryLimit } from '../memory-limit.js';
+import { memoryLimit } from '../../cgroup.js';
 import { integer, oneOf, rates } from '../values.js';
 import { option } from './option.js';
 

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Knex } from 'knex';
 import type Database from 'libsql';
-import { requirePackages } from '../../compat/optional-packages.js';
+import { type OptionalPackage, requirePackages } from '../../compat/optional-packages.js';
 import { retryWhileBusy } from '../files/busy.js';
 import { createFolder } from '../files/private-file.js';
 
@@ -20,10 +20,10 @@ function dialectOf(url: string): Dialect | undefined {
   return dialects.get(scheme);
 }
 
-const drivers: Readonly<Record<Dialect, string>> = { sqlite: 'libsql', postgres: 'pg', mysql: 'mysql2' };
+const drivers: Readonly<Record<Dialect, OptionalPackage>> = { sqlite: 'libsql', postgres: 'pg', mysql: 'mysql2' };
 
 /** The packages that an archive at this URL needs. */
-export function packagesOf(url: string): string[] {
+export function packagesOf(url: string): OptionalPackage[] {
   const dialect = dialectOf(url);
   return dialect ? ['knex', drivers[dialect]] : [];
 }
@@ -31,7 +31,7 @@ export function packagesOf(url: string): string[] {
 /**
  * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
  * @throws RangeError for another scheme
- * @throws GjallarError BAD_CONFIG if a package is missing
+ * @throws GjallarError BAD_CONFIG if a package is missing, or too old or new
  */
 export async function connect(url: string): Promise<{ knex: Knex; dialect: Dialect }> {
   const dialect = dialectOf(url);

@@ -1,10 +1,7 @@
 import type { Position, StoredMessage } from '../store.js';
 
-/** A message with the span of its publication, if that is traced. */
-export type AnnouncedMessage = StoredMessage & { traceparent?: string };
-
 /** New messages, as workers announce them to each other. */
-export type AnnouncedMessages = { key: string; messages: AnnouncedMessage[] }[];
+export type AnnouncedMessages = { key: string; messages: StoredMessage[] }[];
 
 /** The newest positions of conversations, with the first of those that were announced in the last moments. */
 export type AnnouncedPositions = { key: string; first: Position; last: Position }[];
@@ -21,7 +18,7 @@ const MAX_POSITIONS = 10_000;
  * of each conversation, so that a worker that a message was lost to reads it from the history.
  */
 export class Announcer {
-  private messages = new Map<string, AnnouncedMessage[]>();
+  private messages = new Map<string, StoredMessage[]>();
   private readonly positions = new Map<string, { first: Position; last: Position; rounds: number }>();
   private isScheduled = false;
   private readonly timer: NodeJS.Timeout;
@@ -35,7 +32,7 @@ export class Announcer {
     this.timer = setInterval(() => this.announcePositions(), INTERVAL_MS).unref();
   }
 
-  announce(key: string, messages: AnnouncedMessage[]): void {
+  announce(key: string, messages: StoredMessage[]): void {
     const waiting = this.messages.get(key);
     if (waiting) waiting.push(...messages);
     else this.messages.set(key, messages);

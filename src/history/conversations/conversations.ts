@@ -1,4 +1,3 @@
-import { traced, traceFields } from '../../telemetry/tracing.js';
 import type { Finding } from '../loss/continuation.js';
 import { bytesOf } from '../page.js';
 import { readThrough } from '../read-through.js';
@@ -12,7 +11,7 @@ import type {
   Position,
   StoredMessage,
 } from '../store.js';
-import { type AnnouncedMessage, type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
+import { type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
 import { AppendBudget } from './append-budget.js';
 import { type Conversation, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
@@ -107,12 +106,10 @@ export class Conversations {
     const client = options.client ?? {};
     const release = this.budget.reserve(client, bytesOf(messages));
     try {
-      const append = () => this.store.append(key, messages, { ...options, client });
-      const results = await traced('history append', { kind: 'internal' }, append);
-      const trace = traceFields();
-      const posted = messages.flatMap((message, index): AnnouncedMessage[] => {
+      const results = await this.store.append(key, messages, { ...options, client });
+      const posted = messages.flatMap((message, index): StoredMessage[] => {
         const { epoch, offset, duplicate } = results[index]!;
-        return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset, ...trace }];
+        return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
       });
       if (posted.length > 0) this.announcer.announce(key, posted);
       return results;

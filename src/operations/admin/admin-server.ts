@@ -13,7 +13,7 @@ import { dataHeaders } from '../../http/headers.js';
 import { parseJson, type Sender, sendError } from '../../http/json.js';
 import type { Caller } from '../audit.js';
 import { readiness } from '../health.js';
-import { hasPromClient } from '../metrics/prom-client.js';
+import { noMetrics } from '../metrics/prom-client.js';
 import { type Overview, withoutNames } from '../overview/overview.js';
 import { AdminPage } from './admin-page.js';
 import type { MachineHealth } from './machine-health.js';
@@ -83,7 +83,7 @@ const routes: Readonly<Record<string, Route>> = {
   '/metrics': {
     method: 'GET',
     answer: async (source) => {
-      if (!hasPromClient) return { status: 501, body: WITHOUT_METRICS };
+      if (noMetrics) return { status: 501, body: `# ${noMetrics}\n` };
       const metrics = await source.metrics();
       if (metrics === undefined) throw new GjallarError('OVERLOADED', 'No worker answers. Check /readyz and the log.');
       return { status: 200, body: metrics };
@@ -109,7 +109,6 @@ const routes: Readonly<Record<string, Route>> = {
   '/api/close-room': acts('close-room'),
 };
 
-const WITHOUT_METRICS = '# /metrics needs a package that is not installed. Run: npm install prom-client\n';
 const MAX_CONNECTIONS = 256;
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 16_384;

@@ -5,7 +5,7 @@ import { socketsInUse } from '../../compat/uws.js';
 import { Histogram } from './histogram.js';
 import { counter, gauge, type Metric, register } from './metric.js';
 import { processMetrics } from './process.js';
-import { hasPromClient, promClient } from './prom-client.js';
+import { noMetrics, promClient } from './prom-client.js';
 
 /** Facts of the whole machine, which come from the configuration and the primary. */
 export interface MachineFacts {
@@ -38,7 +38,7 @@ export class WorkerMetrics {
     this.add(processMetrics());
     this.query = new WorkerQuery(
       mesh,
-      async () => (hasPromClient ? this.registry.getMetricsAsJSON() : undefined),
+      async () => (noMetrics ? undefined : this.registry.getMetricsAsJSON()),
       areMetrics,
     );
   }
@@ -56,11 +56,11 @@ export class WorkerMetrics {
 
   /** A metric by its name; undefined if there is none, or if prom-client is not installed. */
   find(name: string) {
-    return hasPromClient ? this.registry.getSingleMetric(name) : undefined;
+    return noMetrics ? undefined : this.registry.getSingleMetric(name);
   }
 
   add(metrics: readonly (Metric | Histogram)[]): void {
-    if (!hasPromClient) return;
+    if (noMetrics) return;
     this.added.push(...metrics);
     for (const metric of metrics) {
       if (metric instanceof Histogram) metric.onUsed = () => setImmediate(() => this.registry);

@@ -32,6 +32,8 @@ export function stateStoreHost(config: RunConfig, reports: Reports): StateStoreH
       problems.delete(problem);
       log.info(`over: ${problem}`);
     },
+    onClosed: (problem) => problems.delete(problem),
+    onDropped: (warning, fields) => log.error(fields, warning),
     onLost: (warning, room) => noteLoss(warning, { room }),
   };
 }

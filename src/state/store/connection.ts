@@ -34,6 +34,8 @@ export class StoreConnection implements MeasuredStateStore {
   written = 0;
   losses = 0;
   private readonly rooms = new Set<ConnectedRoom>();
+  /** How many changes rooms had that were closed before Redis had them. */
+  private readonly dropped = new Map<string, number>();
   private client: StoreClient | undefined;
   private pendingBytes = 0;
   /** Why there is no connection. Until the first one, undefined means that it is being made. */
@@ -56,7 +58,11 @@ export class StoreConnection implements MeasuredStateStore {
         // The log of an application is its own.
         else if (!former) process.emitWarning(`${problem}: ${reason}`, { type: 'gjallar', code: 'STATE_NOT_STORED' });
       },
-      onUp: (problem) => stateStores.host?.onUp(problem),
+      onUp: (problem) => {
+        stateStores.host?.onUp(problem);
+        this.reportDropped();
+      },
+      onClosed: (problem) => stateStores.host?.onClosed(problem),
     });
     const onReady = () => this.onReady();
     if (typeof redis === 'string') {
@@ -93,9 +99,13 @@ export class StoreConnection implements MeasuredStateStore {
     if (this.client?.status === 'ready') queueMicrotask(() => this.rooms.has(room) && room.onReady());
   }
 
-  remove(room: ConnectedRoom): void {
+  /** @param unwritten how many changes of the room Redis does not have */
+  remove(room: ConnectedRoom, unwritten: number): void {
     this.rooms.delete(room);
-    this.health.works(room);
+    this.health.closed(room);
+    if (unwritten > 0) this.dropped.set(room.name, unwritten);
+    // Rooms that end together are one report.
+    if (this.health.isUp || this.rooms.size === 0) this.reportDropped();
     if (this.rooms.size > 0) return;
     clearInterval(this.timer);
     this.end();
@@ -130,6 +140,18 @@ export class StoreConnection implements MeasuredStateStore {
   lost(room: string): void {
     this.losses++;
     stateStores.host?.onLost(LOST, room);
+  }
+
+  private reportDropped(): void {
+    const { size: rooms } = this.dropped;
+    if (rooms === 0) return;
+    const [[room]] = this.dropped as unknown as [[string, number]];
+    let changes = 0;
+    for (const count of this.dropped.values()) changes += count;
+    this.dropped.clear();
+    const { host } = stateStores;
+    if (host) host.onDropped(DROPPED, { rooms, room, changes });
+    else process.emitWarning(`${DROPPED}: ${changes} in ${room}`, { type: 'gjallar', code: 'STATE_NOT_STORED' });
   }
 
   private use(client: Redis | Cluster): void {
@@ -171,6 +193,8 @@ function connect(url: string, events: ClientEvents): () => void {
   };
 }
 
+const DROPPED =
+  'state rooms were closed with changes that Redis does not have: they are lost unless another worker has the rooms';
 const LOST = 'Redis has lost the state of state rooms: the servers write what they have again';
 
 function failed(reason: string): { answer: Promise<never>; end: Promise<unknown> } {

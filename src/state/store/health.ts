@@ -16,6 +16,8 @@ export interface HealthEvents {
   /** Called when an outage begins, and when its reason changes; `former` is the problem until then. */
   onDown(problem: string, reason: string, former: string | undefined): void;
   onUp(problem: string): void;
+  /** Called instead of `onUp` when no failing room is left because the last one was closed. */
+  onClosed(problem: string): void;
 }
 
 /** The rooms of a connection that cannot be stored. An outage lasts while there are any. */
@@ -46,11 +48,22 @@ export class StoreHealth {
     this.events.onDown(problem, reason, former || undefined);
   }
 
-  /** The room is stored again, or closed. */
+  /** The room is stored again. */
   works(room: object): void {
-    if (!this.failing.delete(room) || !this.isUp) return;
+    const problem = this.remove(room);
+    if (problem) this.events.onUp(problem);
+  }
+
+  closed(room: object): void {
+    const problem = this.remove(room);
+    if (problem) this.events.onClosed(problem);
+  }
+
+  /** @returns the problem that ends with this room */
+  private remove(room: object): string | undefined {
+    if (!this.failing.delete(room) || !this.isUp) return undefined;
     const { problem } = this;
     this.problem = '';
-    this.events.onUp(problem);
+    return problem;
   }
 }

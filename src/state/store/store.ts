@@ -150,17 +150,23 @@ export class RoomStore implements ConnectedRoom, WritingStore {
   /** Resolves once what was set last is written, or Redis does not take it now. */
   async close(): Promise<void> {
     if (this.isClosed) return;
-    const { room } = this;
     const { changes } = this.batchAfter(this.written, this.isOwn);
     const canWrite = this.isLoaded && !this.command && changes.length > 0;
-    const last = canWrite ? writeChanges(this, changes).catch(() => {}) : undefined;
+    const isDown = !this.isLoaded || this.connection.health.isFailing(this);
+    // Without an outage, a command that has no answer yet may have what is not written.
+    let unwritten = isDown ? this.unwritten : 0;
+    const last =
+      canWrite &&
+      writeChanges(this, changes).then(
+        () => Math.max(0, unwritten - changes.length),
+        () => Math.max(unwritten, changes.length),
+      );
     this.isClosed = true;
     clearTimeout(this.timer);
     clearTimeout(this.recheck);
     for (const { resolve } of this.waiting.splice(0)) resolve();
-    if (this.connection.health.isFailing(this)) room.onStore(true, '');
-    if (last) await last;
-    this.connection.remove(this);
+    if (last) unwritten = await last;
+    this.connection.remove(this, unwritten);
   }
 
   readonly isOwn = ({ origin }: Entry): boolean => origin === this.workers.node;

@@ -16,37 +16,16 @@ export interface ReceivedSpan {
 
 type OtlpAttributes = { key: string; value: { stringValue?: string; intValue?: number } }[];
 
-/** A point of a metric as OTLP carries it. */
-interface ReceivedPoint {
-  attributes: OtlpAttributes;
-  asDouble?: number;
-  count?: number;
-  sum?: number;
-  bucketCounts?: number[];
-}
-
-/** A metric as OTLP carries it: one of the three kinds. */
-export interface ReceivedMetric {
-  name: string;
-  description: string;
-  sum?: { isMonotonic: boolean; dataPoints: ReceivedPoint[] };
-  gauge?: { dataPoints: ReceivedPoint[] };
-  histogram?: { dataPoints: ReceivedPoint[] };
-}
-
 interface OtlpBody {
-  resourceMetrics?: { scopeMetrics: { metrics: ReceivedMetric[] }[] }[];
   resourceSpans?: {
     resource: { attributes: OtlpAttributes };
     scopeSpans: { spans: (Omit<ReceivedSpan, 'attributes' | 'resource'> & { attributes: OtlpAttributes })[] }[];
   }[];
 }
 
-/** A receiver of traces and metrics by OTLP over HTTP with JSON. */
+/** A receiver of traces by OTLP over HTTP with JSON. */
 export class TelemetryReceiver {
   readonly spans: ReceivedSpan[] = [];
-  /** The latest of each name. */
-  readonly metrics = new Map<string, ReceivedMetric>();
   private readonly server = createServer(async (request, response) => {
     const body = JSON.parse(await text(request)) as OtlpBody;
     for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
@@ -57,9 +36,6 @@ export class TelemetryReceiver {
           resource: { ...valuesOf(resource.attributes), path: request.url },
         });
       }
-    }
-    for (const { scopeMetrics } of body.resourceMetrics ?? []) {
-      for (const metric of scopeMetrics.flatMap(({ metrics }) => metrics)) this.metrics.set(metric.name, metric);
     }
     response.setHeader('Content-Type', 'application/json').end('{}');
   });
@@ -73,10 +49,6 @@ export class TelemetryReceiver {
 
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  of(name: string): ReceivedSpan[] {
-    return this.spans.filter((span) => span.name === name);
   }
 
   stop(): void {

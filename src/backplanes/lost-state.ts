@@ -1,6 +1,6 @@
 import type { Adapter } from 'socket.io-adapter';
 import { turnOffRecovery, wantsRecovery } from '../compat/socket-io.js';
-import { type AdapterClass, type AdapterFactory, makeAdapter } from './native-rooms.js';
+import { type AdapterClass, type AdapterFactory, makeAdapter } from '../rooms/index.js';
 
 /**
  * Turns `connectionStateRecovery` off, with a warning, if the adapter cannot recover anything. socket.io itself reports
