@@ -25,7 +25,6 @@ Options:
 ${listed([
   ['--quick', 'fewer and shorter cells'],
   ['--peers a,b', 'only these peers'],
-  ['--place', 'cluster with a proxy that places clients: the benchmark placement'],
   ['--cell text', 'only the cells whose name contains this text'],
   ['--out file', 'append each result to this file (default: load/results/results.jsonl)'],
   ['--against ref', 'compare this checkout with another commit, in turns, on stock socket.io too: see below'],
@@ -97,7 +96,6 @@ function cellsOf(benchmark, { quick, cell = '' }) {
 function readArguments() {
   const { values, positionals } = parseArguments({
     quick: { type: 'boolean', default: false },
-    place: { type: 'boolean', default: false },
     peers: { type: 'string' },
     cell: { type: 'string' },
     against: { type: 'string' },
@@ -118,8 +116,7 @@ function readArguments() {
   const chosen = values.peers?.split(',');
   rejectUnknown('benchmark', positionals, Object.keys(benchmarks));
   rejectUnknown('peer', chosen ?? [], [...peers, ...more, ...own]);
-  const given = positionals.length > 0 ? positionals : Object.keys(benchmarks);
-  const names = values.place ? given.map((name) => (name === 'cluster' ? 'placement' : name)) : given;
+  const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
   if (names.every((name) => cellsOf(benchmarks[name], values).length === 0)) {
     throw new UsageError(`no cell of ${names.join(', ')} contains "${values.cell}"`);
   }

@@ -2,123 +2,104 @@
 
 import { existsSync } from 'node:fs';
 import { listed, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
-import { applications } from './matrix/applications/index.js';
-import { compare } from './matrix/compare.js';
-import { examplesIn, notRun } from './matrix/examples.js';
-import { gallery, notRun as notInGallery } from './matrix/gallery/index.js';
-import { FetchError } from './matrix/gallery/install.js';
-import { record } from './matrix/run.js';
-import { closeBrowser } from './matrix/visitor.js';
-import { reference, root, usualWays, ways } from './matrix/ways.js';
+import { program } from './harness/service.js';
+import { applications, gallery } from './matrix/applications.js';
+import { compare, ways } from './matrix/compare.js';
+import { FetchError, install } from './matrix/install.js';
 
 const command = { name: 'matrix', call: 'npm run matrix --' };
+const usualWays = ['register', 'run'];
+
+const aboutOf = (known) => listed(Object.entries(known).map(([name, { about }]) => [name, about]));
 
 const usage = () => `${command.call} [application…] [options]
 ${command.call} gallery [options]
 
-Runs applications unmodified on stock socket.io and on gjallar, visits them with the same scripts, and compares what the
-visits give. Without a name, every application runs. Needs npm run build.
+Runs applications unmodified on stock socket.io and on gjallar with "gjallar compare", and says where they differ. Without a
+name, every application runs. Needs npm run build.
 
-${listed(Object.entries(applications).map(([name, { about }]) => [name, about]))}
+${aboutOf(applications)}
 
-With "gallery", other people's applications run instead: npm fetches them at exact versions into a temporary folder.
+With "gallery", applications of other people run instead: npm fetches them at exact versions into a temporary folder.
+
+${aboutOf(gallery)}
 
 Options:
 ${listed([
   ['--only a,b', 'of the gallery, only these applications'],
-  ['--list', 'show the applications of the gallery, and run none'],
-  ['--quick', 'leave out the applications that need Chromium or the packages of load/matrix/frameworks'],
-  [
-    '--examples folder',
-    "run socket.io's own examples from a checkout instead; installs their packages in temporary folders",
-  ],
-  ['--way a,b', `run only these ways and compare them with ${reference}: ${Object.keys(ways).join(', ')}`],
+  ['--list', 'show the applications with their versions, and run none'],
+  ['--quick', 'only on gjallar/register, and without what npm must fetch'],
+  ['--way a,b', `only these ways: ${Object.keys(ways).join(', ')}`],
   ['--help', 'show this text'],
 ])}
 
 Exit code: 0; 1 when a result differs or an application failed; 2 when the arguments are wrong.`;
 
-const { names, chosen, known, notRunOf, isList } = await readCommandLine(command, readArguments, usage);
+const { names, chosen, known, isList } = await readCommandLine(command, readArguments, usage);
 if (isList) {
-  console.log(listed(names.map((name) => [name, `${known[name].version}: ${known[name].about}`])));
+  const rows = names.map((name) => [
+    name,
+    `${known[name].version ? `${known[name].version}: ` : ''}${known[name].about}`,
+  ]);
+  console.log(listed(rows));
   process.exit();
 }
-const width = Math.max(...names.map((name) => name.length));
-const columns = chosen.map((way) => ways[way].title.padEnd(18));
-console.log(`${'application'.padEnd(width)}  ${columns.join('  ')}`);
+const width = Math.max(...names.map((name) => name.length), 'application'.length);
+const print = (name, cells) =>
+  console.log([name.padEnd(width), ...cells.map((cell) => cell.padEnd(24))].join('  ').trimEnd());
+print(
+  'application',
+  chosen.map((way) => ways[way].title),
+);
 let failures = 0;
-try {
-  for (const name of names) await runApplication(name, known[name]);
-} finally {
-  await closeBrowser();
-}
-if (notRunOf) console.log(`\nNot run:\n${listed(Object.entries(notRunOf))}`);
+for (const name of names) await runApplication(name, known[name]);
 console.log(failures === 0 ? '\nAll results are equal.' : `\n${failures} results differ or are missing.`);
-process.exitCode = failures === 0 ? 0 : 1;
+process.exit(failures === 0 ? 0 : 1);
 
-/** Runs one application in all ways, and prints its row. */
+/** Compares one application in all ways, and prints its row. */
 async function runApplication(name, application) {
-  const { cells, details, ...found } = compare(await inAllWays(application));
-  application.dispose?.();
-  failures += found.failures;
-  console.log(`${name.padEnd(width)}  ${cells.map((cell) => cell.padEnd(18)).join('  ')}`.trimEnd());
-  for (const line of details) console.log(line);
-}
-
-/** Runs an application in all ways: at the same time, unless its code fixes a port. */
-async function inAllWays(application) {
-  const outcomes = {};
-  const run = async (way) => {
-    outcomes[way] = await outcomeOf(application, way);
-  };
-  if (application.port || application.isSequential) for (const way of chosen) await run(way);
-  else await Promise.all(chosen.map(run));
-  return Object.fromEntries(chosen.map((way) => [way, outcomes[way]]));
-}
-
-async function outcomeOf(application, way) {
-  if (ways[way].hasWorkers && !application.isStateless) return { leftOut: application.state ?? 'keeps state' };
-  try {
-    return { record: await record(application, way) };
-  } catch (error) {
-    if (error instanceof FetchError) return { leftOut: 'cannot be fetched', reason: error.message };
-    return { failed: error.message };
+  const details = [];
+  const cells = [];
+  let folder;
+  for (const way of chosen) {
+    if (way === 'run' && application.state) {
+      cells.push(application.state);
+      continue;
+    }
+    try {
+      if (application.from) folder ??= install(application.from);
+      const { compared, differences } = await compare({ ...application, folder }, way);
+      cells.push(differences.length === 0 ? `equal (${compared} values)` : `differs in ${differences.length}`);
+      if (differences.length > 0) failures++;
+      details.push(...differences.map((line) => `  ${way}: ${line}`));
+    } catch (error) {
+      const isFetching = error instanceof FetchError;
+      cells.push(isFetching ? 'cannot be fetched' : 'failed');
+      if (!isFetching) failures++;
+      details.push(`  ${way}: ${error.message}`);
+    }
   }
+  print(name, cells);
+  for (const line of details) console.log(line);
 }
 
 function readArguments() {
   const { values, positionals } = parseArguments({
     quick: { type: 'boolean', default: false },
-    examples: { type: 'string' },
     way: { type: 'string' },
     only: { type: 'string' },
     list: { type: 'boolean', default: false },
   });
   const isGallery = positionals[0] === 'gallery';
-  if (!isGallery && (values.only !== undefined || values.list))
-    throw new UsageError('--only and --list need the gallery: npm run matrix -- gallery');
+  if (!isGallery && values.only !== undefined)
+    throw new UsageError('--only needs the gallery: npm run matrix -- gallery');
   if (isGallery) positionals.splice(0, 1, ...(values.only?.split(',') ?? []));
-  const { known, notRunOf } = isGallery ? { known: gallery, notRunOf: notInGallery } : applicationsOf(values.examples);
+  const known = isGallery ? gallery : applications;
   rejectUnknown('application', positionals, Object.keys(known));
-  const asked = values.way?.split(',') ?? (isGallery ? Object.keys(ways) : usualWays);
+  const asked = values.way?.split(',') ?? (values.quick ? ['register'] : isGallery ? Object.keys(ways) : usualWays);
   rejectUnknown('way', asked, Object.keys(ways));
-  if (!existsSync(new URL('dist/index.js', `file://${root}`)))
-    throw new UsageError('there is no dist/; run npm run build');
+  if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
   const all = positionals.length > 0 ? positionals : Object.keys(known);
-  const names = all.filter((name) => !values.quick || !(known[name].hasPage || known[name].isHeavy));
-  return {
-    names,
-    chosen: [...new Set([reference, ...asked])],
-    known,
-    notRunOf: positionals.length > 0 ? undefined : notRunOf,
-    isList: isGallery && values.list,
-    help: values.help,
-  };
-}
-
-function applicationsOf(examples) {
-  if (examples === undefined) return { known: applications };
-  const known = examplesIn(examples);
-  if (Object.keys(known).length === 0) throw new UsageError(`${examples} has no examples of socket.io`);
-  return { known, notRunOf: notRun };
+  const names = all.filter((name) => !values.quick || isGallery || !known[name].from);
+  return { names, chosen: asked, known, isList: values.list, help: values.help };
 }

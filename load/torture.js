@@ -1,22 +1,16 @@
-// What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. Each scenario is a folder of
-// torture/ whose index.js exports what `Scenario` in torture/support/scenario.js describes.
+// What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. See torture/scenarios.js.
 
-import { existsSync, readdirSync } from 'node:fs';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown } from './harness/command.js';
 import { record } from './harness/results.js';
+import { scenarios } from './torture/scenarios.js';
 import { isMet, printFigures } from './torture/support/scenario.js';
 
 const command = { name: 'torture', call: 'npm run torture --' };
-
-const folder = new URL('torture/', import.meta.url);
-const known = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/index.js`, folder)));
-/** Scenarios that take so long that they run only when they are named. */
-const LONG = ['attack', 'deploys', 'idle', 'languages', 'releases', 'versions'];
-const scenarioOf = (name) => import(new URL(`${name}/index.js`, folder).href);
+const known = Object.keys(scenarios);
+const long = known.filter((name) => scenarios[name].isLong);
 
 // The scenario that is named first may have options of its own.
-const first = process.argv[2];
-const { parameters = {}, answer, check } = known.includes(first) ? await scenarioOf(first) : {};
+const { parameters = {}, answer, check } = scenarios[process.argv[2]] ?? {};
 
 const { names, own, ...settings } = await readCommandLine(command, readArguments, usage);
 const text = answer?.(own);
@@ -29,7 +23,7 @@ for (const name of names) failures += (await runScenario(name)) ? 0 : 1;
 process.exit(failures > 0 ? 1 : 0);
 
 async function runScenario(name) {
-  const { about, run } = await scenarioOf(name);
+  const { about, run } = scenarios[name];
   const { out, help: _, ...options } = settings;
   console.log(`\n${name}: ${about}\n seed ${options.seed}`);
   const started = Date.now();
@@ -48,18 +42,16 @@ async function runScenario(name) {
   }
 }
 
-/** What the scenarios do, and what `--times` and `--minutes` mean to each. */
-async function usage({ names }) {
-  const sections = [];
-  for (const name of names) {
-    const { about, options, more = '' } = await scenarioOf(name);
-    sections.push(
-      `  ${name}: ${about}\n${listed(Object.entries(options).map(([option, text]) => [`  --${option}`, text]))}${more}`,
-    );
-  }
+/** What the scenarios do, and what their options mean to each. */
+function usage({ names: chosen }) {
+  const sections = chosen.map((name) => {
+    const { about, options, more = '' } = scenarios[name];
+    const rows = listed(Object.entries(options).map(([option, meaning]) => [`  --${option}`, meaning]));
+    return `  ${name}: ${about}\n${rows}${more}`;
+  });
   return `${command.call} [scenario…] [options]
 
-Tests what docs/guarantees.md promises. Without a name, every scenario but ${LONG.join(', ')} runs. Needs npm run build.
+Tests what docs/guarantees.md promises. Without a name, every scenario but ${long.join(', ')} runs. Needs npm run build.
 
 ${sections.join('\n')}
 
@@ -91,7 +83,7 @@ function readArguments() {
   return {
     ...{ short, out, help },
     own: Object.fromEntries(Object.keys(parameters).map((name) => [name, values[name]])),
-    names: positionals.length > 0 ? positionals : known.filter((name) => !LONG.includes(name)),
+    names: positionals.length > 0 ? positionals : known.filter((name) => !long.includes(name)),
     seed: numberOption(values, 'seed') ?? Math.floor(Math.random() * 1e9),
     times: numberOption(values, 'times'),
     minutes: numberOption(values, 'minutes'),

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { benchmarks } from '../benchmarks/index.js';
-import { ratchetSection } from '../report/sections/ratchet.js';
 import { figures } from './figures.js';
 import { readRatchet, tighten, writeRatchet } from './ratchet.js';
 import { compared, lineOf } from './table.js';
@@ -68,9 +67,4 @@ test('the ratchet is read as it was written, and empty where there is none', () 
   writeRatchet(known, file);
   assert.deepEqual(readRatchet(file), known);
   rmSync(folder, { recursive: true });
-});
-
-test('the report shows the ratchet beside the results', () => {
-  assert.ok(ratchetSection([], known).includes('| 0.45 | aaa, 2026-11-23 | – |'));
-  assert.equal(ratchetSection([], {}), '');
 });

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { measure, usageOf } from '../harness/row/measure.js';
 import { recordMemory } from '../harness/row/memory.js';
-import { keptUp } from '../harness/row/verdict.js';
 import { usageColumns } from './columns.js';
+import { cpuPer, measured } from './measured.js';
 import { openRoom } from './rooms/room.js';
 import { shown } from './shown.js';
 
@@ -23,38 +22,40 @@ const HELD_PER_SECOND = 5000;
 const HELD_TEXT = 1000;
 
 /** Fast readers and slow ones in one room. The figures are those of the fast; what the slow did stands beside them. */
-async function runReaders({ peer, fleet, cell, quick }) {
-  const slow = cell.slow > 0 ? await fleet.group(cell.slow) : undefined;
-  await slow?.open(cell.slow, { readSize: READ });
-  await slow?.join('room');
-  await slow?.begin('slow', { pause: PAUSE });
-  const subscribers = CLIENTS - cell.slow;
-  const room = await openRoom(fleet, { subscribers, publishers: 1, perSecond: PER_SECOND, rest: 0.5 });
-  const stopRecording = recordMemory(peer, 1000, async () => ({ received: await room.listening.count('received') }));
-  await room.publish(PER_SECOND, TEXT);
-  const measured = await measure({ peer, fleet, warmUp: quick ? 2 : 5, window: quick ? 6 : 70 });
-  const series = stopRecording();
-
-  const [received, sent] = measured.groups.slice(slow ? 1 : 0);
-  const [slowly] = slow ? measured.groups : [];
-  const deliveries = received.perSecond.received;
-  return {
-    deliveries,
-    messages: received.total.received,
-    published: sent.perSecond.sent,
-    cpuPerDelivery: (measured.server * 1e6) / (deliveries + (slowly?.perSecond.received ?? 0)),
-    average: received.latency.mean,
-    p99: received.latency.percentile(0.99),
-    slowDeliveries: slowly?.perSecond.received,
-    slowClosed: slowly && (await slow.count('ended')),
-    highestRss: Math.max(...series.map(({ rss }) => rss)),
-    series,
-    errors: received.total.errors,
-    ended: received.total.ended + sent.total.ended,
-    ...keptUp(PER_SECOND * subscribers, deliveries, measured.server),
-    ...usageOf(measured),
-  };
-}
+const runReaders = measured({
+  warmUp: [5, 2],
+  window: [70, 6],
+  async begin({ peer, fleet, cell }) {
+    const slow = cell.slow > 0 ? await fleet.group(cell.slow) : undefined;
+    await slow?.open(cell.slow, { readSize: READ });
+    await slow?.join('room');
+    await slow?.begin('slow', { pause: PAUSE });
+    const subscribers = CLIENTS - cell.slow;
+    const room = await openRoom(fleet, { subscribers, publishers: 1, perSecond: PER_SECOND, rest: 0.5 });
+    const received = async () => ({ received: await room.listening.count('received') });
+    const stopRecording = recordMemory(peer, 1000, received);
+    await room.publish(PER_SECOND, TEXT);
+    return { slow, stopRecording };
+  },
+  async figures(window, { cell }, { slow, stopRecording }) {
+    const series = stopRecording();
+    const counted = window.groups.slice(slow ? 1 : 0);
+    const [received, sent] = counted;
+    const [slowly] = slow ? window.groups : [];
+    const deliveries = received.perSecond.received;
+    return {
+      deliveries,
+      messages: received.total.received,
+      published: sent.perSecond.sent,
+      cpuPerDelivery: cpuPer(window, deliveries + (slowly?.perSecond.received ?? 0)),
+      slowDeliveries: slowly?.perSecond.received,
+      slowClosed: slowly && (await slow.count('ended')),
+      highestRss: Math.max(...series.map(({ rss }) => rss)),
+      series,
+      ...{ due: PER_SECOND * (CLIENTS - cell.slow), achieved: deliveries, counted },
+    };
+  },
+});
 
 /** A paused reader is sent 25,000 messages; then it reads, and should have them all, in order. */
 async function runHeld({ peer, fleet }) {
@@ -113,7 +114,6 @@ export default {
   peers: {
     'socketio-ws': {},
     uws: { maxBackpressure },
-    'gjallar-drop': { program: 'gjallar', maxBackpressure, slowPolicy: 'drop' },
     'gjallar-close': { program: 'gjallar', maxBackpressure, slowPolicy: 'close' },
   },
   cells: () => [

@@ -1,4 +1,4 @@
-import { measure, usageOf } from '../harness/row/measure.js';
+import { cpuPer, measured } from './measured.js';
 
 const CLIENTS = 10_000;
 const DEFAULT_INTERVAL = 25;
@@ -7,23 +7,24 @@ const DEFAULT_INTERVAL = 25;
  * Clients that do nothing but answer heartbeats. To keep a run short, all peers ping more often than Socket.IO's
  * default of 25 s; the first round is warm-up, the next two are measured.
  */
-async function run({ peer, fleet, cell }) {
-  const clients = await fleet.group(CLIENTS);
-  await clients.open();
-  const interval = cell.peer.pingInterval / 1000;
-  const measured = await measure({ peer, fleet, warmUp: interval, window: 2 * interval });
-
-  const [{ perSecond, total }] = measured.groups;
-  const cpuPerHeartbeat = (measured.server * 1e6) / perSecond.pings;
-  return {
-    cpuPerHeartbeat,
-    perSecond: perSecond.pings,
-    expected: CLIENTS / interval,
-    // What these heartbeats would take at the default interval, were there nothing but them.
-    atDefault: (cpuPerHeartbeat * CLIENTS) / DEFAULT_INTERVAL / 1e4,
-    ended: total.ended,
-    ...usageOf(measured),
-  };
+async function run(row) {
+  const interval = row.cell.peer.pingInterval / 1000;
+  return measured({
+    warmUp: [interval, interval],
+    window: [2 * interval, 2 * interval],
+    begin: async ({ fleet }) => (await fleet.group(CLIENTS)).open(),
+    figures(window) {
+      const [{ perSecond }] = window.groups;
+      const cpuPerHeartbeat = cpuPer(window, perSecond.pings);
+      return {
+        cpuPerHeartbeat,
+        perSecond: perSecond.pings,
+        expected: CLIENTS / interval,
+        // What these heartbeats would take at the default interval, were there nothing but them.
+        atDefault: (cpuPerHeartbeat * CLIENTS) / DEFAULT_INTERVAL / 1e4,
+      };
+    },
+  })(row);
 }
 
 export default {

@@ -6,7 +6,7 @@ import idle from './idle.js';
 import marketdata from './marketdata.js';
 import recovery from './recovery.js';
 import broadcast, { windows } from './rooms/broadcast.js';
-import { cluster, frames, placement } from './rooms/cluster.js';
+import { cluster } from './rooms/cluster.js';
 import fanout from './rooms/fanout.js';
 import { nodes, workers } from './rooms/nodes.js';
 import portable from './rooms/portable.js';
@@ -30,8 +30,6 @@ export const benchmarks = {
   windows,
   nodes,
   cluster,
-  placement,
-  frames,
   workers,
   portable,
   correspondence,

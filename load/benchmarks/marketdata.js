@@ -1,20 +1,35 @@
-import { exchangeColumns, measureExchange, runExchange } from './exchange.js';
+import { exchangeColumns, exchangeOf } from './echo.js';
+import { measured } from './measured.js';
 
 const MESSAGES = 10;
 const ROUNDS = 500;
+
+const answered = {
+  warmUp: [5, 3],
+  window: [15, 5],
+  async begin({ fleet, cell: { clients } }) {
+    const group = await fleet.group(clients);
+    await group.open();
+    await group.begin('heartbeat', {});
+  },
+  figures: (window, { cell: { clients } }) => exchangeOf(window, clients * MESSAGES),
+};
+const first = measured(answered);
+/** What the first window has begun goes on. */
+const rest = measured({ ...answered, warmUp: [0, 0], window: [ROUNDS, ROUNDS], begin: async () => {} });
 
 /**
  * Workload 3: each client sends a heartbeat a second and is answered with ten messages of 10,000 bytes, all checked. Its
  * 500 rounds run only on peers that keep up at first: the others would fall further behind.
  */
-async function run({ peer, fleet, cell: { clients, rounds }, quick }) {
-  const offered = clients * MESSAGES;
-  const times = { warmUp: quick ? 3 : 5, window: quick ? 5 : 15 };
-  const first = await runExchange({ peer, fleet, clients, role: 'heartbeat', options: {}, offered, ...times });
-  const isFit = first.late === 0 && !first.saturated && !first.starved;
-  if (!rounds) return first;
-  const result = quick || !isFit ? first : await measureExchange({ peer, fleet, offered, warmUp: 0, window: rounds });
-  return { ...result, rounds: result.received / offered, completed: isFit && result.late === 0 && result.errors === 0 };
+async function run(row) {
+  const { cell, quick } = row;
+  const beginning = await first(row);
+  if (!cell.rounds) return beginning;
+  const isFit = beginning.late === 0 && !beginning.saturated && !beginning.starved;
+  const result = quick || !isFit ? beginning : await rest(row);
+  const rounds = result.received / (cell.clients * MESSAGES);
+  return { ...result, rounds, completed: isFit && result.late === 0 && result.errors === 0 };
 }
 
 export default {

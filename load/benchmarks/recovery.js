@@ -1,31 +1,30 @@
-import { measure, usageOf } from '../harness/row/measure.js';
-import { keptUp } from '../harness/row/verdict.js';
-import { latencyColumns, latencyOf, usageColumns } from './columns.js';
+import { latencyColumns, usageColumns } from './columns.js';
+import { cpuPer, measured } from './measured.js';
 import { APPLICATION } from './rooms/room.js';
 
 const CLIENTS = 100;
 
 /** Clients that hear what the server publishes, in rooms or alone, with connection state recovery and without. */
-async function run({ peer, fleet, cell, quick }) {
-  const { perSecond, target } = cell.peer;
-  const clients = await fleet.group(CLIENTS);
-  await clients.open();
-  await clients.join('room');
-  await clients.begin('subscribe', { every: 7, before: APPLICATION.before, rest: 0 });
-  const measured = await measure({ peer, fleet, warmUp: quick ? 2 : 5, window: quick ? 4 : 15 });
-  const [{ perSecond: rates, total, latency }] = measured.groups;
-  const offered = perSecond * (target === 'room' ? CLIENTS : 1);
-  return {
-    cpuPerDelivery: (measured.server * 1e6) / rates.received,
-    bytesPerDelivery: rates.bytes / rates.received,
-    deliveries: rates.received,
-    ...latencyOf(latency),
-    errors: total.errors,
-    ended: total.ended,
-    ...keptUp(offered, rates.received, measured.server / (peer.cores?.length ?? 1)),
-    ...usageOf(measured),
-  };
-}
+const run = measured({
+  warmUp: [5, 2],
+  window: [15, 4],
+  async begin({ fleet }) {
+    const clients = await fleet.group(CLIENTS);
+    await clients.open();
+    await clients.join('room');
+    await clients.begin('subscribe', { every: 7, before: APPLICATION.before, rest: 0 });
+  },
+  figures(window, { cell }) {
+    const [{ perSecond }] = window.groups;
+    return {
+      cpuPerDelivery: cpuPer(window, perSecond.received),
+      bytesPerDelivery: perSecond.bytes / perSecond.received,
+      deliveries: perSecond.received,
+      due: cell.peer.perSecond * (cell.peer.target === 'room' ? CLIENTS : 1),
+      achieved: perSecond.received,
+    };
+  },
+});
 
 const hosted = (recovers, more) => ({
   program: 'hosted-nodes',

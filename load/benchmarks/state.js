@@ -1,7 +1,6 @@
-import { measure, usageOf } from '../harness/row/measure.js';
 import { recordMemory } from '../harness/row/memory.js';
-import { keptUp } from '../harness/row/verdict.js';
-import { latencyOf, usageColumns } from './columns.js';
+import { usageColumns } from './columns.js';
+import { cpuPer, measured } from './measured.js';
 import { shown } from './shown.js';
 
 const ROOM = 'quotes';
@@ -15,65 +14,65 @@ const READ = 8192;
 const sampling = (messages) => [1, 7, 13, 41, 101].find((every) => messages / every <= 20_000) ?? 211;
 
 /** Clients of one room, some of them slow. The figures are those of the fast ones. */
-async function runWatchers({ peer, fleet, cell, quick }) {
-  const { clients, slow = 0, changes, rounds } = cell;
-  const sluggish = slow > 0 ? await fleet.group(slow) : undefined;
-  await sluggish?.open(slow, { readSize: READ });
-  await sluggish?.join(ROOM);
-  await sluggish?.begin('follow', { pause: PAUSE });
-  const watching = await fleet.group(clients - slow);
-  await watching.open();
-  await watching.join(ROOM);
-  await watching.begin('follow', { rest: REST, every: sampling((clients - slow) * changes * rounds) });
-  const starter = await fleet.group(1);
-  await starter.open();
-  await starter.begin('publish', { event: 'start', room: ROOM, perSecond: 1, size: 16 });
-
-  const stopRecording = recordMemory(peer, 500);
-  const measured = await measure({ peer, fleet, warmUp: cell.warmUp ?? (quick ? 4 : 10), window: quick ? 6 : 20 });
-  const series = stopRecording();
-  const [received] = measured.groups.slice(sluggish ? 1 : 0);
-  const [behind] = sluggish ? measured.groups : [];
-  // A server without time left publishes less than it should.
-  const published = received.perSecond.published / changes;
-  return {
-    cpuPerRound: (measured.server * 1e3) / published,
-    bytesPerRound: received.perSecond.bytes / published / (clients - slow),
-    offered: rounds,
-    published,
-    messages: received.perSecond.received,
-    ...latencyOf(received.latency),
-    staleness: behind?.latency.percentile(0.5),
-    stalest: behind?.latency.percentile(0.99),
-    slowBytes: behind && behind.perSecond.bytes / slow,
-    slowClosed: sluggish && (await sluggish.count('ended')),
-    highestRss: Math.max(...series.map(({ rss }) => rss)),
-    errors: received.total.errors,
-    ended: received.total.ended,
-    ...keptUp(rounds, published, measured.server / (peer.cores?.length ?? 1)),
-    ...usageOf(measured),
-  };
-}
+const runWatchers = measured({
+  warmUp: [10, 4],
+  window: [20, 6],
+  async begin({ peer, fleet, cell: { clients, slow = 0, changes, rounds } }) {
+    const sluggish = slow > 0 ? await fleet.group(slow) : undefined;
+    await sluggish?.open(slow, { readSize: READ });
+    await sluggish?.join(ROOM);
+    await sluggish?.begin('follow', { pause: PAUSE });
+    const watching = await fleet.group(clients - slow);
+    await watching.open();
+    await watching.join(ROOM);
+    await watching.begin('follow', { rest: REST, every: sampling((clients - slow) * changes * rounds) });
+    const starter = await fleet.group(1);
+    await starter.open();
+    await starter.begin('publish', { event: 'start', room: ROOM, perSecond: 1, size: 16 });
+    return { sluggish, stopRecording: recordMemory(peer, 500) };
+  },
+  async figures(window, { cell: { clients, slow = 0, changes, rounds } }, { sluggish, stopRecording }) {
+    const series = stopRecording();
+    const [received] = window.groups.slice(sluggish ? 1 : 0);
+    const [behind] = sluggish ? window.groups : [];
+    // A server without time left publishes less than it should.
+    const published = received.perSecond.published / changes;
+    return {
+      cpuPerRound: cpuPer(window, published) / 1000,
+      bytesPerRound: received.perSecond.bytes / published / (clients - slow),
+      published,
+      messages: received.perSecond.received,
+      staleness: behind?.latency.percentile(0.5),
+      stalest: behind?.latency.percentile(0.99),
+      slowBytes: behind && behind.perSecond.bytes / slow,
+      slowClosed: sluggish && (await sluggish.count('ended')),
+      highestRss: Math.max(...series.map(({ rss }) => rss)),
+      offered: rounds,
+      ...{ due: rounds, achieved: published, counted: [received] },
+    };
+  },
+});
 
 /** Clients that join a filled room again and again. */
-async function runJoins({ peer, fleet, cell: { clients, event, perSecond }, quick }) {
-  const group = await fleet.group(clients);
-  await group.open();
-  await group.join(ROOM);
-  await group.begin('joinAgain', { event, perSecond });
-  const measured = await measure({ peer, fleet, warmUp: quick ? 3 : 5, window: quick ? 5 : 15 });
-  const [{ perSecond: rates, total, latency }] = measured.groups;
-  return {
-    joins: rates.acknowledged,
-    cpuPerJoin: (measured.server * 1e6) / rates.acknowledged,
-    bytesPerJoin: rates.bytes / rates.acknowledged,
-    p99: latency.percentile(0.99),
-    errors: total.errors,
-    ended: total.ended,
-    saturated: rates.acknowledged < perSecond * 0.95,
-    ...usageOf(measured),
-  };
-}
+const runJoins = measured({
+  warmUp: [5, 3],
+  window: [15, 5],
+  async begin({ fleet, cell: { clients, event, perSecond } }) {
+    const group = await fleet.group(clients);
+    await group.open();
+    await group.join(ROOM);
+    await group.begin('joinAgain', { event, perSecond });
+  },
+  figures(window, { cell }) {
+    const [{ perSecond }] = window.groups;
+    return {
+      joins: perSecond.acknowledged,
+      cpuPerJoin: cpuPer(window, perSecond.acknowledged),
+      bytesPerJoin: perSecond.bytes / perSecond.acknowledged,
+      saturated: perSecond.acknowledged < cell.perSecond * 0.95,
+    };
+  },
+});
 
 const watchers = (label, parameters) => {
   const { keys, size, changes, rounds } = parameters;

@@ -47,8 +47,8 @@ export class Client {
   #pause = 0;
   #frames = new FrameReader();
 
-  /** @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string, room?: string, readSize?: number, owner: object }} to */
-  constructor({ host, port, localAddress, localPort, name, room, readSize, owner }) {
+  /** @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string, readSize?: number, owner: object }} to */
+  constructor({ host, port, localAddress, localPort, name, readSize, owner }) {
     this.owner = owner;
     this.name = name;
     this.socket = connect({
@@ -64,7 +64,7 @@ export class Client {
     });
     this.socket.on('error', (error) => this.#end(error.message));
     this.socket.on('close', () => this.#end('closed by the server'));
-    this.socket.write(upgradeRequest(host, port, serial++, room));
+    this.socket.write(upgradeRequest(host, port, serial++));
   }
 
   /** @param {Buffer} frame */

@@ -51,12 +51,11 @@ const owner = {
 
 const orders = {
   /** Connects `count` more clients, to all ports in turn, at most `inFlight` of them at a time between SYN and connected namespace. */
-  open({ host, ports, count, inFlight, firstName, members, readSize }) {
+  open({ host, ports, count, inFlight, firstName, readSize }) {
     return inTurns(count, inFlight, () => {
       const port = ports[clients.length % ports.length];
       const name = firstName === undefined ? undefined : nameOf(firstName + clients.length);
-      const room = members === undefined ? undefined : roomOf(clients.length, members);
-      clients.push(new Client({ host, port, name, room, readSize, ...nextSource(), owner }));
+      clients.push(new Client({ host, port, name, readSize, ...nextSource(), owner }));
     });
   },
 

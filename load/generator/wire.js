@@ -6,14 +6,13 @@
  * @param {string} host
  * @param {number} port
  * @param {number} serial makes the key differ from connection to connection
- * @param {string} [room] that a proxy places the client by
  */
-export function upgradeRequest(host, port, serial, room) {
+export function upgradeRequest(host, port, serial) {
   const nonce = Buffer.alloc(16);
   nonce.writeUInt32BE(process.pid, 0);
   nonce.writeUInt32BE(serial, 4);
   return (
-    `GET /socket.io/?EIO=4&transport=websocket${room ? `&room=${room}` : ''} HTTP/1.1\r\n` +
+    'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n' +
     `Host: ${host}:${port}\r\n` +
     'Connection: Upgrade\r\n' +
     'Upgrade: websocket\r\n' +

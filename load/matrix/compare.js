@@ -1,38 +1,87 @@
-import { differences, valuesIn } from './differences.js';
-import { reference, ways } from './ways.js';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { own } from '../harness/process/at-exit.js';
+import { program } from '../harness/service.js';
 
-/** @typedef {{ record?: object, failed?: string, leftOut?: string }} Outcome of one application in one way */
+const apps = fileURLToPath(new URL('apps/', import.meta.url));
+/** For how long nothing may have moved before the next step, in ms. */
+const SETTLE_MS = 150;
 
-/**
- * Compares what an application gave in each way with the reference.
- * @param {Record<string, Outcome>} outcomes by way
- * @returns {{ cells: string[], details: string[], failures: number }} a cell for each way, and lines about what is wrong
- */
-export function compare(outcomes) {
-  const expected = outcomes[reference].record;
-  const details = [];
-  let failures = 0;
-  const failed = (cell, ...lines) => {
-    failures++;
-    details.push(...lines);
-    return cell;
-  };
-  const cells = Object.entries(outcomes).map(([way, outcome]) => {
-    if (outcome.leftOut) return outcome.leftOut;
-    if (outcome.failed) return failed('failed', `  ${way}: ${outcome.failed}`);
-    if (way === reference) return `${valuesIn(outcome.record)} values`;
-    if (!expected) return 'not compared';
-    const found = differences(comparable(expected, way), outcome.record);
-    if (found.length === 0) return 'equal';
-    return failed(`differs in ${found.length}`, ...found.map((line) => `  ${way}: ${line}`));
-  });
-  return { cells, details, failures };
+/** The ways in which gjallar runs an application. */
+export const ways = {
+  register: { title: 'gjallar/register' },
+  run: { title: 'gjallar run', args: ['--workers', '2'] },
+  portable: { title: 'portable sockets', env: { GJALLAR_SOCKETS: 'portable' } },
+};
+
+/** The arguments of `gjallar compare` for one part of an application. @param {import('./applications.js').Part} part */
+export function argumentsOf({ file, folder = apps, path, start }, part, way) {
+  const { namespace = '/', get = [], events = [], auth, headers = [] } = part;
+  return [
+    ...[
+      'compare',
+      join(folder, file),
+      '--json',
+      '--clients',
+      '0',
+      '--settle',
+      String(SETTLE_MS),
+      '--namespace',
+      namespace,
+    ],
+    ...get.flatMap((one) => ['--get', one]),
+    ...events.flatMap(([option, event]) => [`--${option}`, event]),
+    ...(auth ? ['--auth', JSON.stringify(auth)] : []),
+    ...headers.flatMap((one) => ['--header', one]),
+    ...(path ? ['--path', path] : []),
+    ...(start ?? []),
+    ...(way.args ?? []),
+  ];
 }
 
-/** With several workers, the output is that of all of them, and `inOneProcess` is what one process alone can do. */
-function comparable({ visit, ...printed }, way) {
-  if (!ways[way].hasWorkers) return { visit, ...printed };
-  if (!visit?.inOneProcess) return { visit };
-  const { inOneProcess: _, ...others } = visit;
-  return { visit: others };
+/**
+ * Compares an application on stock socket.io and on gjallar in one way.
+ * @param {import('./applications.js').Application & { folder?: string }} application
+ * @returns {Promise<{ compared: number, differences: string[] }>}
+ * @throws Error if it could not be compared
+ */
+export async function compare(application, name) {
+  const way = ways[name];
+  const found = { compared: 0, differences: [] };
+  for (const part of application.parts) {
+    const { behaviour } = await run(argumentsOf(application, part, way), { ...application.env, ...way.env });
+    found.compared += behaviour.compared;
+    for (const { where, stock, gjallar } of behaviour.differences) {
+      found.differences.push(`${where}: ${short(gjallar)} instead of ${short(stock)}`);
+    }
+  }
+  // A comparison of nothing would be equal, too.
+  if (found.compared === 0) throw new Error('nothing was compared');
+  return found;
+}
+
+async function run(args, env) {
+  const { PATH, HOME, TMPDIR = '/tmp' } = process.env;
+  const child = own(
+    spawn(process.execPath, [program, ...args], {
+      env: { PATH, HOME, TMPDIR, HOST: '127.0.0.1', HOSTNAME: '127.0.0.1', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+  const printed = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr']) {
+    child[stream].setEncoding('utf8').on('data', (text) => {
+      printed[stream] += text;
+    });
+  }
+  const [code] = await once(child, 'close');
+  if (code === 0 || code === 1) return JSON.parse(printed.stdout);
+  throw new Error(printed.stderr.trim().slice(-1000) || `gjallar compare ended with ${code}`);
+}
+
+function short(value) {
+  const json = JSON.stringify(value) ?? 'nothing';
+  return json.length > 200 ? `${json.slice(0, 200)}…` : json;
 }

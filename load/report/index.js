@@ -3,15 +3,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listed, parseArguments, readCommandLine } from '../harness/command.js';
-import { docs, reportOf } from './files.js';
+import { docs, reportOf } from './report.js';
 
 const command = { name: 'bench:report', call: 'npm run bench:report --' };
 const kept = join(docs, 'benchmarks/results.jsonl');
 
 const usage = () => `${command.call} [file…] [--out folder]
 
-Writes the report of the benchmarks: docs/benchmarks.md, the pages, plots and results in docs/benchmarks, and the tables
-of figures in docs/fan-out.md, docs/guide/sizing.md and README.md.
+Writes the report of the benchmarks: docs/benchmarks.md, its plots and results in docs/benchmarks, and the tables of figures
+in docs/guide/sizing.md and README.md.
 
 ${listed([
   ['file', 'results that npm run bench has written (default: docs/benchmarks/results.jsonl)'],
@@ -27,7 +27,7 @@ function readArguments() {
 const { out, files } = await readCommandLine(command, readArguments, usage);
 
 try {
-  for (const [file, text] of await reportOf(files)) {
+  for (const [file, text] of reportOf(files)) {
     const path = join(out, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);

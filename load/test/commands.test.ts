@@ -16,7 +16,6 @@ const commands: [string, string, string][] = [
   ['bench.js', 'npm run bench -- [benchmark…] [options]', 'correspondence'],
   ['load.js', 'npm run load -- [scenario…] [--quick]', 'reconnect'],
   ['matrix.js', 'npm run matrix -- [application…] [options]', 'already-listening'],
-  ['scaling.js', 'node load/scaling.js [file…]', 'file'],
   ['suites.js', 'npm run suites -- [suite…] --checkout folder [options]', 'engine'],
   ['torture.js', 'npm run torture -- [scenario…] [options]', 'reload'],
   ['report/index.js', 'npm run bench:report -- [file…] [--out folder]', 'file'],
@@ -44,7 +43,7 @@ test.each([
   ['bench.js', ['chess', '--against', 'HEAD'], 'bench: unknown figure: chess.'],
   ['bench.js', ['--against', 'no-such-branch'], 'bench: --against: there is no commit "no-such-branch".'],
   ['matrix.js', ['chess'], 'matrix: unknown application: chess.'],
-  ['matrix.js', ['--examples', '/nowhere'], 'matrix: /nowhere has no examples of socket.io.'],
+  ['matrix.js', ['--only', 'nest'], 'matrix: --only needs the gallery: npm run matrix -- gallery.'],
   ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
   ['torture.js', ['deaths', '--workers', '5'], 'torture: unknown value of --workers: 5.'],
   ['torture.js', ['deploys', '--recovery', 'maybe'], 'torture: unknown value of --recovery: maybe.'],
@@ -63,11 +62,4 @@ test('the usage of one scenario leaves out the others', () => {
   const { stdout } = run('torture.js', 'slow', '--help');
   expect(stdout).toContain('  slow: ');
   expect(stdout).not.toContain('  reload: ');
-});
-
-test('scaling.js prints the last chapter of the report, and changes nothing', () => {
-  const { status, stdout, stderr } = run('scaling.js');
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(stdout).toMatch(/^# Capacity planning/);
-  expect(stdout).toContain('**Chat rooms (workload 1)**');
 });

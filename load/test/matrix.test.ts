@@ -1,59 +1,73 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const page = readFileSync(new URL('../../docs/gallery.md', import.meta.url), 'utf8');
 
-const load = async (file: string) => import(new URL(`../matrix/${file}`, import.meta.url).href);
-const { applications } = (await load('applications/index.js')) as {
-  applications: Record<string, { isStateless?: boolean }>;
+interface Application {
+  state?: string;
+  parts: object[];
+}
+const { applications, gallery } = (await import(new URL('../matrix/applications.js', import.meta.url).href)) as {
+  applications: Record<string, Application>;
+  gallery: Record<string, Application>;
 };
-const { compare } = (await load('compare.js')) as {
-  compare(outcomes: object): { cells: string[]; details: string[]; failures: number };
+const { argumentsOf, ways } = (await import(new URL('../matrix/compare.js', import.meta.url).href)) as {
+  argumentsOf(application: object, part: object, way: object): string[];
+  ways: Record<string, object>;
 };
 
-/** Those that need no browser and no further package. */
-const names = ['fastify', 'passport-session', 'passport-jwt', 'admin-ui', 'msgpack', 'dies', 'port-taken'];
-
-test('applications give the same on stock socket.io and on gjallar', () => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['load/matrix.js', '--way', 'register', ...names], {
+const run = (...args: string[]) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['load/matrix.js', ...args], {
     cwd: root,
     encoding: 'utf8',
     timeout: 100_000,
   });
-  const rows = stdout.split('\n').slice(1, names.length + 1);
-  expect(rows).toEqual(names.map((name) => expect.stringMatching(new RegExp(`^${name} +\\d+ values +equal$`))));
+  return { status, stdout, stderr };
+};
+
+test('an application gives the same on stock socket.io and on gjallar', () => {
+  const { status, stdout, stderr } = run('already-listening', '--quick');
+  const [, row] = stdout.split('\n');
+  expect(row).toMatch(/^already-listening +equal \(\d{2,} values\)$/);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 }, 110_000);
 
-test('a difference, a value that is missing and an application that fails are counted', () => {
-  const record = { visit: { status: 200, list: ['a', 'b'] }, printed: [] };
-  const stock = { record };
-  expect(compare({ stock, register: { record } })).toEqual({ cells: ['3 values', 'equal'], details: [], failures: 0 });
-  expect(
-    compare({ stock, register: { record: { visit: { status: 500, list: ['a'] }, printed: ['Warning'] } } }),
-  ).toEqual({
-    cells: ['3 values', 'differs in 3'],
-    details: [
-      '  register: visit.status: 500 instead of 200',
-      '  register: visit.list.1: nothing instead of "b"',
-      '  register: printed.0: "Warning" instead of nothing',
-    ],
-    failures: 1,
-  });
-  expect(compare({ stock, register: { failed: 'it ended' } })).toMatchObject({
-    failures: 1,
-    details: ['  register: it ended'],
-  });
-  expect(compare({ stock: { failed: 'no port' }, register: { record } })).toMatchObject({
-    cells: ['failed', 'not compared'],
-    failures: 1,
-  });
+test('a part is the arguments of gjallar compare, its events in their order', () => {
+  const events = [
+    ['emit', 'say,1'],
+    ['ask', 'join,"a"'],
+  ];
+  const part = { namespace: '/a', get: ['/b'], events, auth: { token: 'c' }, headers: ['d: e'] };
+  const args = argumentsOf({ file: 'f.cjs', folder: '/g', path: '/h' }, part, ways.run!).join(' ');
+  expect(args).toMatch(/^compare \/g\/f\.cjs --json --clients 0 --settle \d+ /);
+  expect(args).toContain(
+    '--namespace /a --get /b --emit say,1 --ask join,"a" --auth {"token":"c"} --header d: e --path /h --workers 2',
+  );
+});
+
+test('docs/gallery.md has a row for each application that --list names, with its version', () => {
+  const { status, stdout, stderr } = run('gallery', '--list');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const listed = stdout.split('\n').flatMap((line) => /^ {2}(\S+) +(\S+): /.exec(line)?.slice(1) ?? []);
+  const rows = [...page.split('## Differences')[0]!.matchAll(/^\| `([^`]+)`.*?\| ([^|]+) \|/gm)];
+  expect(rows.flatMap(([, name, version]) => [name, version])).toEqual(listed);
+  for (const name of Object.keys(gallery)) {
+    const [row = ''] = new RegExp(`^\\| \`${name}\`.*$`, 'm').exec(page) ?? [];
+    expect(row).toMatch(gallery[name]!.state ? /\| ok \| ok \| (?!ok)[^|]+ \| ok \|$/ : /\| ok \| ok \| ok \| ok \|$/);
+  }
 });
 
 test('what keeps state in memory is not run with several workers', () => {
-  const stateless = Object.keys(applications).filter((name) => applications[name]!.isStateless);
-  expect(stateless).toEqual(expect.arrayContaining(['express-4', 'express-5', 'nest', 'passport-jwt']));
-  // Sessions, and what recovery keeps, are in memory.
-  for (const name of ['express-session', 'passport-session', 'recovery']) expect(stateless).not.toContain(name);
+  const stateless = Object.keys(applications).filter((name) => applications[name]!.state === undefined);
+  expect(stateless).toEqual(expect.arrayContaining(['express-4', 'express-5', 'fastify', 'koa']));
+  expect(stateless).not.toContain('express-session');
+});
+
+test('rejects an application that the gallery does not have', () => {
+  const { status, stdout, stderr } = run('gallery', '--only', 'chess');
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toMatch(/^matrix: unknown application: chess\..*\n$/);
 });

@@ -8,8 +8,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 const root = new URL('../../', import.meta.url);
 const command = fileURLToPath(new URL('load/report/index.js', root));
 const docs = fileURLToPath(new URL('docs/', root));
-const { reportOf } = (await import(new URL('load/report/files.js', root).href)) as {
-  reportOf(files: string[]): Promise<[path: string, text: string][]>;
+const { reportOf } = (await import(new URL('load/report/report.js', root).href)) as {
+  reportOf(files: string[]): [path: string, text: string][];
 };
 
 let folder: string;
@@ -39,22 +39,24 @@ const row = (peer: string, cpuPerMessage: number, more: object = {}) => ({
   ...more,
 });
 
-/** The report of files of rows, and its table of echoes by peer, without the empty first and last cell. */
-async function report(...files: object[][]) {
+/** The report of files of rows, and its table of echoes by peer, without the first cell and the empty ends. */
+function report(...files: object[][]) {
   const names = files.map((rows, i) => {
     const name = join(folder, `${i}.jsonl`);
     writeFileSync(name, rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
     return name;
   });
-  const made = new Map(await reportOf(names));
-  const pages = [...made].filter(([name]) => /^benchmarks(\/[^/]+)?\.md$/.test(name)).map(([, text]) => text);
-  const page = pages.join('\n');
-  const [, table = ''] = page.split('### echo: 30 bytes, 10,000/s\n\n');
-  const lines = table.split('\n\n')[0]!.split('\n').slice(2);
-  const cells = lines.map((line) =>
-    line
+  const made = new Map(reportOf(names));
+  const page = made.get('benchmarks.md')!;
+  const [, table = ''] = page.split('\n## echo\n');
+  const lines = table
+    .split('\n## ')[0]!
+    .split('\n')
+    .filter((text) => text.startsWith('| '));
+  const cells = lines.slice(2).map((text) =>
+    text
       .split('|')
-      .slice(1, -1)
+      .slice(2, -1)
       .map((cell) => cell.trim()),
   );
   const kept = made.get('benchmarks/results.jsonl')!;
@@ -66,13 +68,7 @@ test('the report in docs/ and the README is what its results make, so nobody edi
   expect(run('--out', out)).toMatchObject({ status: 0, stderr: '' });
   const made = (at: string) => readdirSync(join(at, 'benchmarks')).sort();
   expect(made(docs)).toEqual(made(out));
-  const files = [
-    'benchmarks.md',
-    'fan-out.md',
-    'guide/sizing.md',
-    '../README.md',
-    ...made(out).map((name) => `benchmarks/${name}`),
-  ];
+  const files = ['benchmarks.md', 'guide/sizing.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
   for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
 });
 
@@ -80,8 +76,8 @@ test('the recorded results name no folder of the machine', () => {
   expect(read(docs, 'benchmarks/results.jsonl').match(/"(?:\/(?:home|root|tmp|work|Users)\/)[^"]*"/g)).toBeNull();
 });
 
-test('runs of several files are gathered: median, extremes, and the ratio to ours', async () => {
-  const { table } = await report(
+test('runs of several files are gathered: median, extremes, and the ratio to ours', () => {
+  const { table } = report(
     [row('socketio-ws', 30), row('gjallar', 10)],
     [row('socketio-ws', 20), row('gjallar', 12)],
     [row('socketio-ws', 40), row('gjallar', 5)],
@@ -92,8 +88,8 @@ test('runs of several files are gathered: median, extremes, and the ratio to our
   });
 });
 
-test('the ratio is that of the figures beside it', async () => {
-  const { table } = await report(
+test('the ratio is that of the figures beside it', () => {
+  const { table } = report(
     [row('socketio-ws', 20), row('gjallar', 10)],
     [row('gjallar', 40), row('socketio-ws', 40)],
     [row('socketio-ws', 90), row('gjallar', 30)],
@@ -131,64 +127,49 @@ test('each gain in the README is the quotient of the figures beside it', () => {
   );
 });
 
-test('the summary is short, and a run of changed files has no place in the results', async () => {
-  expect(read(docs, 'benchmarks.md').split('\n').length).toBeLessThanOrEqual(150);
-  const { table, kept } = await report([
+test('a run of changed files, a benchmark and a peer that are gone have no place in the results', () => {
+  const { table, kept } = report([
     row('gjallar', 10),
     row('gorilla', 9),
     row('uws', 7, { commit: 'abc1234-dirty' }),
+    row('gjallar', 7, { benchmark: 'gone' }),
+    row('gjallar-gone', 7, { benchmark: 'cluster' }),
   ]);
   expect(Object.keys(table)).toEqual(['gjallar', 'gorilla']);
-  expect(kept).not.toContain('dirty');
+  expect(kept).not.toMatch(/dirty|gone/);
   expect(read(docs, 'benchmarks/results.jsonl')).not.toMatch(/-dirty|"er:/);
 });
 
-test('what a Socket.IO server does better is listed, and so is each number of clients that did not hold', async () => {
-  const held = (clients: number, valid: boolean) => ({
-    benchmark: 'connections',
-    cell: `${clients} clients`,
-    parameters: { clients, every: 25_000 },
-    result: { clients, workers: 4, ended: valid ? 0 : 9, reached: valid ? clients : 1, reachAll: 1500 },
-    valid,
-  });
-  const { page } = await report([
-    row('socketio-ws', 10),
-    row('gjallar', 20),
-    row('gjallar-cluster', 0, held(500, true)),
-    row('gjallar-cluster', 0, held(900, false)),
-  ]);
+test('what a Socket.IO server does better is listed', () => {
+  const { page } = report([row('socketio-ws', 10), row('gjallar', 20)]);
   expect(page).toContain('| echo: 30 bytes, 10,000/s | CPU µs/message | socketio-ws | 10 | 20 | 2× |');
-  expect(page).toContain('| 500 | gjallar-cluster | 4 | 25 s | 0 | 1.5 s | yes |');
-  expect(page).toContain('| 900 | gjallar-cluster | 4 | 25 s | 9 | not all | **no** |');
 });
 
-test('a peer that takes less than ours is shown like any other', async () => {
-  const { table, page } = await report([row('tungstenite', 5), row('gjallar', 10)]);
+test('a peer that takes less than ours is shown like any other', () => {
+  const { table } = report([row('tungstenite', 5), row('gjallar', 10)]);
   expect(table.tungstenite).toEqual(['5.0', '0.5×', '0.50', '0.5×', '1 †', '']);
-  expect(page).toContain('| echo: 30 bytes, 10,000/s | 0.5× | CPU µs/message |');
 });
 
-test('of an even number of runs the median lies between the two in the middle', async () => {
-  const { table } = await report(
+test('of an even number of runs the median lies between the two in the middle', () => {
+  const { table } = report(
     [10, 20, 100, 30].map((cpu) => row('gjallar', cpu)),
     [row('uws', 1)],
   );
   expect(table.gjallar![0]).toBe('25.0 (10.0–100.0)');
 });
 
-test('a row that is invalid in every run is struck out, and nothing is compared with it', async () => {
+test('a row that is invalid in every run is struck out, and nothing is compared with it', () => {
   const invalid = { valid: false, note: 'INVALID: generator at 95%; other programs took 0.3 cores' };
-  const { table, page } = await report([row('socketio-ws', 30), row('gjallar', 10, invalid)]);
+  const { table } = report([row('socketio-ws', 30), row('gjallar', 10, invalid)]);
   expect(table).toEqual({
     'socketio-ws': ['30.0', '–', '3.00', '–', '1 †', ''],
     gjallar: ['~~10.0~~', '–', '~~1.00~~', '–', '0 †', 'INVALID: generator at 95%; other programs took 0.3 cores'],
   });
-  expect(page).toContain('| echo: 30 bytes, 10,000/s | – | CPU µs/message |');
 });
 
-test('an invalid run beside valid ones is left out, which is said', async () => {
+test('an invalid run beside valid ones is left out, which is said', () => {
   const invalid = row('gjallar', 1000, { valid: false, note: 'INVALID: 3 connections lost' });
-  const { table } = await report([row('gjallar', 10), invalid, row('gjallar', 11), row('uws', 1)]);
+  const { table } = report([row('gjallar', 10), invalid, row('gjallar', 11), row('uws', 1)]);
   expect(table.gjallar).toEqual([
     '10.5 (10.0–11.0)',
     '1×',
@@ -199,21 +180,21 @@ test('an invalid run beside valid ones is left out, which is said', async () => 
   ]);
 });
 
-test('remarks that differ in figures alone are told once, at their worst', async () => {
+test('remarks that differ in figures alone are told once, at their worst', () => {
   const took = (cores: string) => ({ note: `saturated; other programs took ${cores} cores` });
-  const { table } = await report([row('gjallar', 10, took('0.3')), row('gjallar', 10, took('1.2')), row('uws', 1)]);
+  const { table } = report([row('gjallar', 10, took('0.3')), row('gjallar', 10, took('1.2')), row('uws', 1)]);
   expect(table.gjallar!.at(-1)).toBe('saturated; other programs took 1.2 cores');
 });
 
-test('the cost of a saturated server is compared, its latency is not', async () => {
+test('the cost of a saturated server is compared, its latency is not', () => {
   const saturated = { result: { cpuPerMessage: 30, average: 2000, saturated: true }, note: 'saturated' };
-  const { table } = await report([row('socketio-ws', 0, saturated), row('gjallar', 10)]);
+  const { table } = report([row('socketio-ws', 0, saturated), row('gjallar', 10)]);
   expect(table['socketio-ws']).toEqual(['30.0', '3×', '2,000.00', '–', '1 †', 'saturated']);
 });
 
-test('a peer that was not run, or failed, stands there with the reason', async () => {
+test('a peer that was not run, or failed, stands there with the reason', () => {
   const without = { result: undefined, valid: undefined };
-  const { table } = await report([
+  const { table } = report([
     row('gorilla', 0, { ...without, note: 'not run: no go on this machine' }),
     row('netty', 0, { ...without, failed: true, note: 'failed: it ended' }),
     row('gjallar', 10),
@@ -222,36 +203,55 @@ test('a peer that was not run, or failed, stands there with the reason', async (
   expect(table.netty).toEqual(['–', '–', '–', '–', '–', 'failed: it ended']);
 });
 
-test('quick runs count only where there is no full one, and are called so', async () => {
+test('quick runs count only where there is no full one, and are called so', () => {
   const quick = { quick: true };
-  const { table, kept } = await report([row('gjallar', 99, quick), row('uws', 7, quick)], [row('gjallar', 10)]);
+  const { table, kept } = report([row('gjallar', 99, quick), row('uws', 7, quick)], [row('gjallar', 10)]);
   expect(table.gjallar).toEqual(['10.0', '1×', '1.00', '1×', '1 †', '']);
   expect(table.uws).toEqual(['7.0', '0.7×', '0.70', '0.7×', '1 †', 'a quick run']);
   const lines = kept.trim().split('\n');
   expect(lines.map((line) => (JSON.parse(line) as { peer: string }).peer)).toEqual(['uws', 'gjallar']);
 });
 
-test('where several rows are ours, each peer is compared with the one of its kind', async () => {
+test('where several rows are ours, each peer is compared with the one of its kind', () => {
   const nodes = { benchmark: 'nodes', parameters: { subscribers: 1000, publishers: 10, perSecond: 40 } };
   const result = (cpuPerDelivery: number) => ({ ...nodes, result: { cpuPerDelivery, average: 1 } });
-  const { page } = await report([
+  const { page } = report([
     row('socketio-nodes-2', 0, result(8)),
     row('gjallar-nodes-1', 0, result(1)),
     row('gjallar-nodes-2', 0, result(2)),
   ]);
-  expect(page).toContain('| socketio-nodes-2 | 8.00 | 4× |');
+  expect(page).toContain('| 30 bytes, 10,000/s | socketio-nodes-2 | 8.00 | 4× |');
   expect(page).toContain('| gjallar-nodes-2 | 2.00 | 2× |');
   // The published figure of the same cell, beside ours.
   expect(page).toContain('| *workload 1: heimdallr, 2 nodes* | – | – | *129* | – | – |  |');
 });
 
-test('where only one peer was measured, one table has all cells', async () => {
-  const { page } = await report([row('gjallar', 10), row('gjallar', 20, { cell: '4 bytes', parameters: { size: 4 } })]);
-  expect(page).toContain('| 30 bytes, 10,000/s | 10.0 | 1.00 | 1 † |  |\n| 4 bytes | 20.0 | 2.00 | 1 † |  |\n');
+test('one table has all cells of a benchmark', () => {
+  const { page } = report([row('gjallar', 10), row('gjallar', 20, { cell: '4 bytes', parameters: { size: 4 } })]);
+  expect(page).toContain(
+    '| 30 bytes, 10,000/s | gjallar | 10.0 | 1× | 1.00 | 1× | 1 † |  |\n| 4 bytes | gjallar | 20.0 |',
+  );
 });
 
-test('machine, versions, commit and commands are told, each once', async () => {
-  const { page } = await report([row('gjallar', 10), row('uws', 10, { date: '2026-01-03T00:00:00.000Z' })]);
+test('the plots have a line for each peer, with its extremes, in the places of its figures', () => {
+  const broadcast = {
+    benchmark: 'broadcast',
+    cell: 'a',
+    parameters: { subscribers: 1000, publishers: 10, perSecond: 100 },
+  };
+  const faster = { ...broadcast, cell: 'b', parameters: { ...broadcast.parameters, perSecond: 1000 } };
+  const at = (average: number) => ({ result: { cpuPerDelivery: 1, average, p99: average } });
+  const rows = [row('gjallar', 0, { ...broadcast, ...at(1) }), row('gjallar', 0, { ...faster, ...at(10) })];
+  const file = join(folder, 'plot.jsonl');
+  writeFileSync(file, rows.map((each) => JSON.stringify(each)).join('\n'));
+  const svg = new Map(reportOf([file])).get('benchmarks/latency.svg')!;
+  // From the lower left corner of the panel to the upper right one.
+  expect(svg.match(/d="M0 260L330 0" stroke="#e8590c"/g)).toHaveLength(2);
+  expect(svg.match(/<circle /g)).toHaveLength(4);
+});
+
+test('machine, versions, commit and commands are told, each once', () => {
+  const { page } = report([row('gjallar', 10), row('uws', 10, { date: '2026-01-03T00:00:00.000Z' })]);
   expect(page).toContain('| date | 2026-01-02 to 2026-01-03 |');
   expect(page).toContain('| machine | 2 cores, A CPU, 16 GiB, Linux 6.0, server and generators on separate cores |');
   expect(page).toContain('| versions | node 20.0.0 |');

@@ -8,7 +8,7 @@ import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling } from './support/raw.js';
 import { upgradeAt } from './support/upgrade.js';
 
-/** A dismissed client reconnects. How real clients take it is what `npm run torture -- languages` tells. */
+/** A dismissed client reconnects. */
 
 afterEach(() => {
   closeWebSockets();

@@ -22,7 +22,6 @@ export const TIERS = {
 /** Files that take more than 4 CPU seconds, with the processes that they start. */
 export const LONG = [
   'load/test/commands.test.ts',
-  'load/test/gallery.test.ts',
   'load/test/matrix.test.ts',
   'load/test/programs.test.ts',
   'test/cli/compare/compare.test.ts',

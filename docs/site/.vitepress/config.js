@@ -168,7 +168,6 @@ export default defineConfig({
         collapsed: true,
         items: [
           page('Folders and layers', '/docs/internals/house'),
-          page('What load/ is for', '/docs/internals/load'),
           page('Cluster', '/docs/internals/cluster'),
           page('Engine', '/docs/engine'),
           page('Fan-out', '/docs/fan-out'),
@@ -182,19 +181,7 @@ export default defineConfig({
       { text: 'Decisions', collapsed: true, items: decisions },
       {
         text: 'Benchmarks',
-        items: [
-          page('Summary', '/docs/benchmarks'),
-          page('Connections', '/docs/benchmarks/clients'),
-          page('Messages to single clients', '/docs/benchmarks/messages'),
-          page('Rooms', '/docs/benchmarks/rooms'),
-          page('Workers and nodes', '/docs/benchmarks/cluster'),
-          page('Slow clients', '/docs/benchmarks/slow-clients'),
-          page('History', '/docs/benchmarks/history'),
-          page('HTTP', '/docs/benchmarks/http'),
-          page('Capacity planning', '/docs/benchmarks/capacity'),
-          page('Method', '/docs/benchmarks/method'),
-          page('Running them', '/load/README'),
-        ],
+        items: [page('Results', '/docs/benchmarks'), page('Running them', '/load/README')],
       },
     ],
   },

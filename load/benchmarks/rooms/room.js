@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { measure, usageOf } from '../../harness/row/measure.js';
-import { keptUp } from '../../harness/row/verdict.js';
-import { latencyOf, usageColumns } from '../columns.js';
+import { usageColumns } from '../columns.js';
+import { cpuPer, measured } from '../measured.js';
 
 const ROOM = 'room';
 /** Milliseconds; see `generator/rest.js`. From 200,000 deliveries/s on, the generator would be saturated without. */
@@ -30,13 +29,12 @@ const PRESENCE = 1000;
  *   dialect?: { event: string, before: string },
  * }} RoomCell
  */
-export async function runRoom({ peer, fleet, cell, quick }) {
-  const room = await openRoom(fleet, cell);
-  await room.publish(cell.perSecond);
-  const { warmUp = quick ? 5 : 10 } = cell;
-  const measured = await measure({ peer, fleet, warmUp, window: quick ? 4 : 10 });
-  return roomResult(measured, cell, peer);
-}
+export const runRoom = measured({
+  warmUp: [10, 5],
+  window: [10, 4],
+  begin: async ({ fleet, cell }) => (await openRoom(fleet, cell)).publish(cell.perSecond),
+  figures: (window, { cell }) => roomFigures(window, cell),
+});
 
 /** Connects all clients, and has the subscribers join. */
 export async function openRoom(fleet, { subscribers, publishers, perSecond, rest = 0, dialect = APPLICATION }) {
@@ -62,20 +60,15 @@ function sampling(deliveries) {
   return [1, 7, 13, 41, 101].find((every) => deliveries / every <= 110_000) ?? 211;
 }
 
-export function roomResult(measured, { perSecond, subscribers }, peer) {
-  const [received, sent] = measured.groups;
-  const { latency } = received;
+export function roomFigures(window, { perSecond, subscribers }) {
+  const [received, sent] = window.groups;
   const deliveries = received.perSecond.received;
   return {
-    cpuPerDelivery: (measured.server * 1e6) / deliveries,
+    cpuPerDelivery: cpuPer(window, deliveries),
     deliveries,
-    offered: perSecond,
     published: sent.perSecond.sent,
-    ...latencyOf(latency),
-    errors: received.total.errors,
-    ended: received.total.ended + sent.total.ended,
-    ...keptUp(perSecond * subscribers, deliveries, measured.server / (peer.cores?.length ?? 1)),
-    ...usageOf(measured),
+    offered: perSecond,
+    ...{ due: perSecond * subscribers, achieved: deliveries },
   };
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measure } from '../../harness/row/measure.js';
-import { openRoom, roomResult } from './room.js';
+import { resultOf } from '../measured.js';
+import { openRoom, roomFigures } from './room.js';
 
 const FIRST = 100;
 const STEP = 1.6;
@@ -18,7 +19,7 @@ export async function runSaturated({ peer, fleet, cell, quick }) {
     size: cell.subscribers,
     publish: room.publish,
     received: () => room.listening.count('received'),
-    resultOf: (measured, perSecond) => roomResult(measured, { ...cell, perSecond }, peer),
+    resultOf: (window, perSecond) => resultOf(window, { peer }, roomFigures(window, { ...cell, perSecond })),
   });
 }
 

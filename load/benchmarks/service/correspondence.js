@@ -1,32 +1,32 @@
-import { measure, usageOf } from '../../harness/row/measure.js';
-import { keptUp } from '../../harness/row/verdict.js';
 import { runWrk } from '../../harness/row/wrk.js';
-import { latencyColumns, latencyOf } from '../columns.js';
+import { latencyColumns } from '../columns.js';
+import { cpuPer, measured } from '../measured.js';
 import { shown } from '../shown.js';
 
 const SIZE = 44;
 const API_KEY = 'benchmark';
 
 /** Pairs of users that write direct messages to each other. */
-async function correspond({ peer, fleet, cell, quick }) {
-  const users = await fleet.group(cell.users);
-  await users.open(cell.users, { named: true });
-  await users.begin('correspond', { size: SIZE, perSecond: cell.perSecond });
-  const measured = await measure({ peer, fleet, warmUp: quick ? 3 : 6, window: quick ? 4 : 20 });
-  const [{ perSecond, total, latency }] = measured.groups;
-  return {
-    acknowledged: perSecond.acknowledged,
-    received: perSecond.received,
-    completed: total.acknowledged,
-    cpuPerMessage: (measured.server * 1e6) / perSecond.acknowledged,
-    ...latencyOf(latency),
-    longest: latency.max,
-    errors: total.errors,
-    ended: total.ended,
-    ...(cell.perSecond ? keptUp(cell.perSecond, perSecond.received, measured.server) : {}),
-    ...usageOf(measured),
-  };
-}
+const correspond = measured({
+  warmUp: [6, 3],
+  window: [20, 4],
+  async begin({ fleet, cell }) {
+    const users = await fleet.group(cell.users);
+    await users.open(cell.users, { named: true });
+    await users.begin('correspond', { size: SIZE, perSecond: cell.perSecond });
+  },
+  figures(window, { cell }) {
+    const [{ perSecond, total, latency }] = window.groups;
+    return {
+      acknowledged: perSecond.acknowledged,
+      received: perSecond.received,
+      completed: total.acknowledged,
+      cpuPerMessage: cpuPer(window, perSecond.acknowledged),
+      longest: latency.max,
+      ...(cell.perSecond ? { due: cell.perSecond, achieved: perSecond.received } : {}),
+    };
+  },
+});
 
 /** wrk posts to a room over HTTP. */
 async function post({ peer, cell, quick }) {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { cpuMicros } from '../../harness/process/cpu.js';
-import { measure, usageOf } from '../../harness/row/measure.js';
 import { HOST } from '../../harness/row/peer.js';
+import { cpuPer, measured } from '../measured.js';
 import { shown } from '../shown.js';
 
 const API_KEY = 'benchmark';
@@ -12,30 +12,30 @@ const ROOM = 'hall';
 const PAGE = 50;
 
 /** Users that write to each other as fast as they are acknowledged: what one worker can store and deliver. */
-async function store({ peer, fleet, quick }) {
-  const users = await fleet.group(USERS);
-  await users.open(USERS, { named: true });
-  await users.begin('correspond', { size: SIZE });
-  const before = await redisUse(peer);
-  const acknowledgedBefore = await users.count('acknowledged');
-  const measured = await measure({ peer, fleet, warmUp: quick ? 3 : 10, window: quick ? 5 : 20 });
-  const after = await redisUse(peer);
-  const all = (await users.count('acknowledged')) - acknowledgedBefore;
-  const [{ perSecond, total, latency }] = measured.groups;
-  const { redis } = measured.helpers;
-  return {
-    perSecond: perSecond.acknowledged,
-    perCore: perSecond.acknowledged / measured.server,
-    cpuPerMessage: (measured.server * 1e6) / perSecond.acknowledged,
-    redisCpuPerMessage: redis === undefined ? undefined : (redis * 1e6) / perSecond.acknowledged,
-    redisMemoryPerMessage: before && (after.memory - before.memory) / all,
-    redisTrafficPerMessage: before && (after.traffic - before.traffic) / all,
-    p99: latency.percentile(0.99),
-    errors: total.errors,
-    ended: total.ended,
-    ...usageOf(measured),
-  };
-}
+const store = measured({
+  warmUp: [10, 3],
+  window: [20, 5],
+  async begin({ peer, fleet }) {
+    const users = await fleet.group(USERS);
+    await users.open(USERS, { named: true });
+    await users.begin('correspond', { size: SIZE });
+    return { users, before: await redisUse(peer), acknowledged: await users.count('acknowledged') };
+  },
+  async figures(window, { peer }, { users, before, acknowledged }) {
+    const after = await redisUse(peer);
+    const all = (await users.count('acknowledged')) - acknowledged;
+    const [{ perSecond }] = window.groups;
+    const { redis } = window.helpers;
+    return {
+      perSecond: perSecond.acknowledged,
+      perCore: perSecond.acknowledged / window.server,
+      cpuPerMessage: cpuPer(window, perSecond.acknowledged),
+      redisCpuPerMessage: redis === undefined ? undefined : (redis * 1e6) / perSecond.acknowledged,
+      redisMemoryPerMessage: before && (after.memory - before.memory) / all,
+      redisTrafficPerMessage: before && (after.traffic - before.traffic) / all,
+    };
+  },
+});
 
 /**
  * After an outage: clients connect as fast as one generator can, with 100 handshakes in flight. Then each joins a room, and

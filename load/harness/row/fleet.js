@@ -57,10 +57,10 @@ class Group {
   /**
    * Connects `count` clients more (all by default), divided among the processes.
    * @param {number} [count]
-   * @param {{ inFlight?: number, named?: boolean, members?: number, readSize?: number }} [options] handshakes at a time,
-   *   per process; how many name one room as they connect, for a proxy, in groups of one process; whether the clients have names, see `nameOf` in `generator/roles/correspond.js`; how many bytes they read at once at most
+   * @param {{ inFlight?: number, named?: boolean, readSize?: number }} [options] handshakes at a time, per process; whether
+   *   the clients have names, see `nameOf` in `generator/roles/correspond.js`; how many bytes they read at once at most
    */
-  open(count = this.size, { inFlight = 100, named = false, members, readSize } = {}) {
+  open(count = this.size, { inFlight = 100, named = false, readSize } = {}) {
     const { ports } = this.peer;
     return this.#each(
       (child, share, first) =>
@@ -70,7 +70,6 @@ class Group {
           count: share,
           inFlight,
           firstName: named ? first : undefined,
-          members,
           readSize,
         }),
       count,

@@ -50,10 +50,6 @@ export class Peer {
     const { hello } = peer.child;
     peer.unavailable = hello.unavailable;
     peer.ports = hello.ports ?? [hello.port];
-    /** Those of the nodes themselves, where a proxy is in front of them. */
-    peer.nodePorts = hello.nodePorts ?? peer.ports;
-    /** Whether each node is on a host of its own. */
-    peer.isApart = hello.apart ?? false;
     /** The server's own processes. */
     peer.pids = hello.pids ?? [peer.child.pid];
     peer.helpers = hello.helpers ?? {};

@@ -1,5 +1,4 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
 import { atExit } from '../process/at-exit.js';
 
 const SELF = '10.0.0.254';
@@ -11,16 +10,6 @@ export function whyNoHosts() {
     return undefined;
   } catch (error) {
     return `network namespaces cannot be made here (${String(error.stderr || error.message).trim()})`;
-  }
-}
-
-/** Removes the hosts that processes have made which were killed. @param {string} kind what their names begin with */
-export function removeOrphans(kind) {
-  const pattern = new RegExp(`^${kind}-(\\d+)-`);
-  const names = existsSync('/run/netns') ? readdirSync('/run/netns') : [];
-  for (const name of names) {
-    const [, pid] = pattern.exec(name) ?? [];
-    if (pid && !existsSync(`/proc/${pid}`)) ip('netns', 'delete', name);
   }
 }
 
@@ -38,14 +27,10 @@ export class Hosts {
     return new Hosts(names, prefix);
   }
 
-  /**
-   * Makes hosts with the addresses 10.0.0.1, 10.0.0.2, …
-   * @param {string[]} names
-   * @param {string} [kind] what the names of their namespaces begin with
-   */
-  constructor(names, prefix, kind = 'torture') {
+  /** Makes hosts with the addresses 10.0.0.1, 10.0.0.2, … @param {string[]} names */
+  constructor(names, prefix) {
     this.#names = names;
-    this.prefix = prefix ?? `${kind}-${process.pid}`;
+    this.prefix = prefix ?? `torture-${process.pid}`;
     if (prefix) return;
     this.#isUndone = atExit(() => this.remove());
     try {
@@ -76,11 +61,6 @@ export class Hosts {
   /** Starts programs on a host, as `spawn` does here. @returns {typeof spawn} */
   launcher(name) {
     return (command, args, options) => spawn('ip', ['netns', 'exec', this.#full(name), command, ...args], options);
-  }
-
-  /** The namespace of a host, or of the bridge that reaches all of them. */
-  namespaceOf(name) {
-    return this.#full(name);
   }
 
   /** Cuts a host off: what it sends is lost without an error. */

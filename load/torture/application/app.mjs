@@ -1,15 +1,27 @@
-// An application that knows nothing of gjallar: a room that all clients are in, on stock Socket.IO.
+// An application that knows nothing of gjallar. Each number that it is sent goes to a room that all clients are in and, if asked,
+// to each socket of the worker alone. The answer names these sockets.
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
 
-const http = createServer((_request, response) => response.end('fine'));
-const io = new Server(http);
-io.on('connection', (socket) => {
-  socket.join('all');
-  socket.on('say', (number, done) => {
-    io.to('all').emit('said', socket.id, number);
-    done?.();
-  });
-  socket.on('pid', (done) => done(process.pid));
+/** What a worker sends leaves it within a window of a few ms. What is confirmed later than that must not be lost. */
+const CONFIRM_MS = 30;
+
+const http = createServer((request, response) => {
+  const { searchParams } = new URL(request.url, 'http://localhost');
+  announce(Number(searchParams.get('number')), searchParams.has('own'), (ids) => response.end(JSON.stringify(ids)));
 });
+const io = new Server(http, process.env.RECOVERY === 'on' ? { connectionStateRecovery: {} } : {});
+
+function announce(number, isOwn, confirm) {
+  const sockets = isOwn ? [...io.of('/').sockets.values()] : [];
+  io.to('room').emit('number', number, process.pid);
+  for (const socket of sockets) socket.emit('own', number, process.pid);
+  setTimeout(() => confirm(sockets.map(({ id }) => id)), CONFIRM_MS);
+}
+
+io.on('connection', (socket) => {
+  if (!socket.recovered) socket.join('room');
+  socket.on('say', (number, done) => announce(number, false, done));
+});
+process.on('SIGUSR2', () => process.exit(3));
 http.listen(0, '127.0.0.1');

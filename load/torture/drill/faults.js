@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,20 +12,12 @@ import { Station } from './station.js';
 /**
  * The servers of the drill, each with its faults in order.
  * @typedef {{ name: string, signals: import('./signals.js').Signals,
- *   inject: (signal: AbortSignal) => Promise<number | void>, undo?: () => Promise<unknown> | void }} Fault
- *   `inject` resolves with the time at which the fault begins, if that is not now; `undo` is missing where the server does
- *   not come back by itself
+ *   inject: (signal: AbortSignal) => Promise<unknown>, undo?: () => Promise<unknown> | void }} Fault `undo` is missing where
+ *   the server does not come back by itself
  * @typedef {{ station: Station, faults: Fault[], isPatient?: boolean }} Part
  * @typedef {{ directory: string, atEnd: (undo: () => unknown) => void }} Workplace
  */
 
-/** Debian keeps libraries in a folder for each architecture. */
-const FAKETIME = readdirSync('/usr/lib')
-  .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)
-  .find(existsSync);
-const DAY_MS = 86_400_000;
-/** How long the certificate is still valid when the server is told to read it, in ms. */
-const VALID_MS = 6000;
 /** The limit of the server's processes. They keep 256 of them free. */
 const DESCRIPTORS = 600;
 
@@ -80,24 +71,15 @@ export async function redisPart({ atEnd }) {
   };
 }
 
-/** SQLite on a disk of its own, an archive in PostgreSQL, and a clock that can be set. @returns {Promise<Part>} */
+/** SQLite on a disk of its own, and an archive in PostgreSQL. @returns {Promise<Part>} */
 export async function dataPart({ directory, atEnd }) {
   const disk = new Disk(join(directory, 'disk'), '16m');
   atEnd(() => disk.remove());
-  const clock = join(directory, 'clock');
-  writeFileSync(clock, '+0\n');
   const postgres = await Postgres.start(join(directory, 'archive'));
   atEnd(() => postgres.kill());
   const station = await Station.start({
     name: 'data',
-    environment: {
-      DATA_DIR: join(disk.path, 'data'),
-      ARCHIVE_URL: postgres.url,
-      LD_PRELOAD: FAKETIME,
-      FAKETIME_TIMESTAMP_FILE: clock,
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      FAKETIME_CACHE_DURATION: '1',
-    },
+    environment: { DATA_DIR: join(disk.path, 'data'), ARCHIVE_URL: postgres.url },
   });
   const client = io(station.url, { forceNew: true });
   atEnd(() => client.disconnect());
@@ -106,18 +88,6 @@ export async function dataPart({ directory, atEnd }) {
   const archive = 'the archive cannot be written to: new messages wait to be archived';
   const full = 'DATA_DIR rejects writes: messages cannot be stored';
   const faults = [
-    {
-      name: 'clock jumped',
-      inject: async () => writeFileSync(clock, '+3600\n'),
-      undo: () => writeFileSync(clock, '+0\n'),
-      signals: {
-        readyz: /^the clock jumped/,
-        log: /^the clock jumped/,
-        metric: 'gjallar_clock_jumps_total{instance="$i"} > 0',
-        alert: { alertname: 'GjallarClockJumped' },
-        remedy: /time service/,
-      },
-    },
     {
       name: 'archive down',
       inject: () => postgres.kill(),
@@ -204,50 +174,6 @@ export async function clientsPart() {
   };
 }
 
-/** A certificate that expires while the server runs, and is renewed. @returns {Promise<Part>} */
-export async function certificatePart({ directory }) {
-  const key = join(directory, 'key.pem');
-  const cert = join(directory, 'cert.pem');
-  /** Writes a certificate that is valid until then, to the second. */
-  const write = (end) => {
-    const begin = new Date(end - DAY_MS).toISOString().slice(0, 19).replace('T', ' ');
-    const how = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost'.split(' ');
-    execFileSync('openssl', ['req', ...how, '-keyout', key, '-out', cert], {
-      stdio: 'ignore',
-      env: { ...process.env, TZ: 'UTC', LD_PRELOAD: FAKETIME, FAKETIME: begin },
-    });
-  };
-  write(Date.now() + DAY_MS);
-  const station = await Station.start({ name: 'certificate', environment: { TLS_KEY: key, TLS_CERT: cert } });
-  const reload = () => process.kill(station.primary, 'SIGHUP');
-  return {
-    station,
-    faults: [
-      {
-        name: 'certificate expired',
-        inject: async () => {
-          const end = Math.ceil(Date.now() / 1000) * 1000 + VALID_MS;
-          write(end);
-          reload();
-          await sleep(end - Date.now());
-          return end;
-        },
-        undo: () => {
-          write(Date.now() + DAY_MS);
-          reload();
-        },
-        signals: {
-          readyz: /^the certificate of TLS_CERT has expired/,
-          log: /^the certificate of TLS_CERT has expired/,
-          metric: 'gjallar_certificate_expiry_timestamp_seconds{instance="$i"} < time()',
-          alert: { alertname: 'GjallarCertificateExpired' },
-          remedy: /SIGHUP/,
-        },
-      },
-    ],
-  };
-}
-
 /** A worker that hangs, and a primary that is killed. @returns {Promise<Part>} */
 export async function processesPart() {
   const station = await Station.start({ name: 'processes', environment: { WORKERS: '2' } });
@@ -258,7 +184,7 @@ export async function processesPart() {
       {
         name: 'worker stopped',
         // The primary kills it after 10 s.
-        inject: async () => process.kill(station.pids.get(1), 'SIGSTOP') && undefined,
+        inject: async () => process.kill(station.pids.get(1), 'SIGSTOP'),
         undo: () => {},
         signals: {
           readyz: /^worker 1 does not respond$/,
@@ -278,7 +204,7 @@ export async function processesPart() {
 export function primaryKilled(station) {
   return {
     name: 'primary killed',
-    inject: async () => process.kill(station.primary, 'SIGKILL') && undefined,
+    inject: async () => process.kill(station.primary, 'SIGKILL'),
     signals: {
       readyz: 'no answer',
       log: /^the primary is gone/,
@@ -291,6 +217,5 @@ export function primaryKilled(station) {
 
 /** Why the faults cannot all be injected here, or undefined where they can. */
 export function whyNoFaults() {
-  if (!FAKETIME) return 'libfaketime is not installed';
   return process.getuid() === 0 ? undefined : 'a disk of its own needs root';
 }

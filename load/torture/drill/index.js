@@ -3,28 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { whyNoPostgres } from '../../harness/servers/postgres.js';
 import { progress } from '../support/scenario.js';
-import {
-  certificatePart,
-  clientsPart,
-  dataPart,
-  primaryKilled,
-  processesPart,
-  redisPart,
-  whyNoFaults,
-} from './faults.js';
+import { clientsPart, dataPart, primaryKilled, processesPart, redisPart, whyNoFaults } from './faults.js';
 import { Prometheus, whyNoPrometheus } from './prometheus.js';
 import { releasePart } from './release.js';
 import { drill, LIMIT_MS } from './signals.js';
 
-export const about =
-  'the 3 a.m. drill: /readyz, the log, a metric and an alert name each fault, and the docs its remedy';
-
-export const options = {};
-
-export const more =
-  '\n  Prometheus evaluates the rules of deploy/prometheus/alerts.yml without their `for`, which comes on top in production.';
-
-const PARTS = [redisPart, dataPart, clientsPart, certificatePart];
+const PARTS = [redisPart, dataPart, clientsPart];
 const PARTS_LONG = [...PARTS, releasePart, processesPart];
 /** In the short form, no worker hangs, and the primary that is killed is that of the server with the broken release. */
 const PARTS_SHORT = [...PARTS, lastPart];

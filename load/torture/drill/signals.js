@@ -44,9 +44,8 @@ export async function drill({ fault, station, prometheus }) {
     },
   };
   const stop = new AbortController();
-  // A fault may begin later than its cause, such as the end of a certificate.
-  const cause = Date.now();
-  const start = (await inject(stop.signal)) ?? cause;
+  const start = Date.now();
+  await inject(stop.signal);
   const times = Object.fromEntries(
     await Promise.all(Object.entries(looks).map(async ([name, look]) => [name, await timeTo(look, start)])),
   );

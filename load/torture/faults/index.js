@@ -3,13 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { Hosts, whyNoHosts } from '../../harness/servers/hosts.js';
 import { faultsOnOneHost } from './one-host.js';
 
-export const about = 'faults under load: lost and repeated messages, and the length of outages';
-
-export const options = {
-  'times n': 'how often each fault is injected (100; 1 with --short)',
-  'minutes n': 'time limit (180; 2 with --short)',
-};
-
 const HOSTS = ['first', 'second', 'redis'];
 
 export async function run({ short, seed, times = short ? 1 : 100, minutes = short ? 2 : 180 }) {

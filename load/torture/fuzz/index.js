@@ -15,10 +15,6 @@ import * as plain from './families/plain.js';
 import { shown } from './mismatch.js';
 import { badTokens, tokenFor } from './tokens.js';
 
-export const about = 'invalid input of every kind: correct errors, no leaks, no effect on other clients';
-
-export const options = { times: 'number of inputs (1,000,000; 4,000 with --short)' };
-
 const families = { events, connects, packets, handshakes, api, frames, plain, bytes };
 const ALL = 1_000_000;
 const SHORT = 4_000;

@@ -3,13 +3,6 @@ import { randomFrom } from '../support/scenario.js';
 import { MAX_SESSION_REST_MS, Service } from '../support/service.js';
 import { lives } from './lives.js';
 
-export const about = 'clients that connect, talk, leave and vanish: no memory, timer or descriptor is left';
-
-export const options = {
-  'times n': 'clients at a time (60)',
-  'minutes n': 'length of the run (30; less with --short)',
-};
-
 const API_KEY = 'soak-key';
 /** How many clients are there at a time. */
 const CLIENTS = 60;

@@ -1,27 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError } from '../../harness/command.js';
 import { progress, randomFrom } from '../support/scenario.js';
-import { buses, startBus } from './bus.js';
+import { startBus } from './bus.js';
 import { Cluster } from './cluster.js';
 import { Follower } from './follower.js';
 import { isOwned, Model } from './model.js';
 import { Store } from './store.js';
-
-export const about =
-  'state rooms under random changes, slow clients, returns and killed workers: who shows what is not so';
-
-export const options = {
-  'times n': 'number of changes (100,000; 1,000 with --short, 1,500 with a store)',
-  'minutes n': 'time limit (60; 1 with --short)',
-  'bus name': `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
-  store: 'keeps the room in Redis, which fails now and then; all workers end and start again',
-};
-export const parameters = { bus: { type: 'string' }, store: { type: 'boolean' } };
-
-/** @throws UsageError */
-export function check({ bus }) {
-  if (bus !== undefined && !buses.includes(bus)) throw new UsageError(`--bus must be one of ${buses.join(', ')}`);
-}
 
 /** Workers of the first machine, and of the second one if there is one. */
 const WORKERS = [2, 2];

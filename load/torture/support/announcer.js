@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAX_WAIT_MS = 15_000;
 
-/** Sends one number after the other to an application, each on a connection of its own, so that any worker gets it. */
+/** Sends one number after the other to an application. */
 export class Announcer {
   /** What the application has answered, by number. */
   confirmed = new Map();
@@ -12,12 +12,12 @@ export class Announcer {
   number = 0;
   isPaused = false;
   #isOn = true;
-  #urlOf;
+  #send;
   #loop;
 
-  /** @param {(number: number) => string} urlOf @param {number} intervalMs */
-  constructor(urlOf, intervalMs) {
-    this.#urlOf = urlOf;
+  /** @param {(number: number) => Promise<unknown>} send resolves with the answer @param {number} intervalMs */
+  constructor(send, intervalMs) {
+    this.#send = send;
     this.#loop = this.#run(intervalMs);
   }
 
@@ -30,7 +30,7 @@ export class Announcer {
   /** Sends the next number. Resolves with whether it was confirmed. */
   async announce() {
     const number = ++this.number;
-    const answer = await answerOf(this.#urlOf(number));
+    const answer = await this.#send(number);
     if (answer === undefined) this.unconfirmed.add(number);
     else this.confirmed.set(number, answer);
     return answer !== undefined;
@@ -43,8 +43,8 @@ export class Announcer {
   }
 }
 
-/** The JSON of a response with status 200. */
-function answerOf(url) {
+/** The JSON of a response with status 200. Each request has a connection of its own, so that any worker gets it. */
+export function answerOf(url) {
   return new Promise((resolve) => {
     request(url, { agent: false, timeout: MAX_WAIT_MS }, (response) => {
       let text = '';

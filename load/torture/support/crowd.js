@@ -4,18 +4,24 @@ import { soon } from '../../harness/until.js';
 /** How many clients connect at a time. */
 const AT_ONCE = 100;
 
-/** Clients of socket.io that return after each disconnection. What they hear and check is for a subclass. */
+/**
+ * Clients of socket.io that return after each disconnection, and remember what they hear. The crowd counts what they lost, what
+ * came twice or out of order, and how they returned.
+ *
+ * @typedef {object} Heard
+ * @property {number | string} key what was heard: nothing else in its stream has this key
+ * @property {string | number} [lane] who sent it, where keys of one sender have an order
+ */
 export class Crowd {
-  /** Each has its `socket`, and `since` when it has been without a connection, in ms. */
+  /** Each has its `socket`, what it has `heard` by stream, and the `ids` of its sessions. */
   clients = [];
   disconnects = 0;
-  reconnects = 0;
-  /** Reconnects after which the client had its session again. */
-  recovered = 0;
-  /** How long each client was without a connection, in ms. */
-  outages = [];
+  /** Returns of clients, each with its times in ms, why the connection had ended, and what failed before. */
+  returns = [];
   /** The number of failed attempts to connect, by message. */
   errors = new Map();
+  /** When clients connected, in ms. */
+  connectedAt = [];
   #isOpen = true;
 
   /**
@@ -26,20 +32,36 @@ export class Crowd {
    */
   add(url, options, state) {
     const socket = io(url, { forceNew: true, ...options });
-    const client = { ...state, socket, since: undefined, hasConnected: false };
+    const client = { heard: new Map(), ids: new Set(), gaps: [], ...state, socket, away: undefined };
+    const now = () => performance.now();
+    // Also when the server ends a connection before the namespace has answered.
+    socket.io.on('close', (reason, details) => {
+      if (!client.away) client.away = { since: now(), reason: `${reason} ${textOf(details)}`.trim(), failures: [] };
+      else client.away.failures.push(textOf(details));
+    });
+    socket.io.on('reconnect_attempt', () => {
+      if (client.away) client.away.firstAttempt ??= now();
+    });
+    socket.io.on('reconnect_error', (error) => client.away?.failures.push(`${error.message} ${textOf(error)}`.trim()));
     socket.on('connect', () => {
-      const isReturn = client.hasConnected;
-      client.hasConnected = true;
-      if (isReturn) {
-        this.reconnects++;
-        if (socket.recovered) this.recovered++;
-        this.outages.push(performance.now() - client.since);
-        client.since = undefined;
+      this.connectedAt.push(now());
+      const { away } = client;
+      client.away = undefined;
+      if (client.ids.size > 0) {
+        this.returns.push({
+          isSame: socket.recovered,
+          outage: now() - away.since,
+          firstDelay: away.firstAttempt - away.since,
+          total: now() - (client.markedAt ?? away.since),
+          ...{ reason: away.reason, failures: away.failures },
+        });
+        // What was sent meanwhile is missed, not lost: up to what it hears first.
+        if (!socket.recovered) client.gaps.push({ after: client.last ?? 0, before: undefined });
       }
-      this.onConnect(client, isReturn);
+      client.ids.add(socket.id);
+      this.onConnect(client, client.ids.size > 1);
     });
     socket.on('disconnect', () => {
-      client.since ??= performance.now();
       if (this.#isOpen) this.disconnects++;
     });
     socket.on('connect_error', ({ message }) => this.errors.set(message, (this.errors.get(message) ?? 0) + 1));
@@ -59,6 +81,17 @@ export class Crowd {
   /** A client is connected, for the first time or again. */
   onConnect() {}
 
+  /** A client hears something. @param {string} stream @param {Heard} entry */
+  hear(client, stream, entry) {
+    if (!client.heard.has(stream)) client.heard.set(stream, []);
+    client.heard.get(stream).push(entry);
+    if (typeof entry.key !== 'number') return;
+    client.first ??= entry.key;
+    client.last = Math.max(client.last ?? 0, entry.key);
+    const gap = client.gaps.at(-1);
+    if (gap) gap.before ??= entry.key;
+  }
+
   get size() {
     return this.clients.length;
   }
@@ -67,13 +100,67 @@ export class Crowd {
     return this.clients.filter(({ socket }) => !socket.connected).length;
   }
 
+  /** Returns after which the client had its session again. */
+  get kept() {
+    return this.returns.filter(({ isSame }) => isSame).length;
+  }
+
   /** The failed attempts to connect, as text. */
   get failures() {
     return [...this.errors].map(([message, count]) => `${count} × ${message}`).join(', ') || 'none';
   }
 
+  get deliveries() {
+    return this.#sumOfStreams((heard) => heard.length);
+  }
+
+  get repeated() {
+    return this.#sumOfStreams((heard) => heard.length - new Set(heard.map(({ key }) => key)).size);
+  }
+
+  /** What came after something later of the same lane. @param {(entry: Heard) => [lane: unknown, place: number][]} placesOf */
+  outOfOrder(placesOf = ({ key, lane }) => [[lane, key]]) {
+    return this.#sumOfStreams((heard) => {
+      const last = new Map();
+      let wrong = 0;
+      for (const entry of heard) {
+        for (const [lane, place] of placesOf(entry)) {
+          if (place < last.get(lane)) wrong++;
+          last.set(lane, place);
+        }
+      }
+      return wrong;
+    });
+  }
+
+  /** What clients have not heard that they should have. @param {(client: object, stream: string) => Iterable<number | string>} expected */
+  lacking(expected) {
+    return this.#sumOfStreams((heard, client, stream) => {
+      const keys = new Set(heard.map(({ key }) => key));
+      return [...expected(client, stream)].filter((key) => !keys.has(key)).length;
+    });
+  }
+
+  /** Whether a client had no session when this number was sent. Those before the first that it heard are not its own either. */
+  static isAbsent({ first = Number.POSITIVE_INFINITY, gaps }, number) {
+    return (
+      number < first || gaps.some(({ after, before = Number.POSITIVE_INFINITY }) => after < number && number < before)
+    );
+  }
+
   sum(numberOf) {
     return this.clients.reduce((sum, client) => sum + numberOf(client), 0);
+  }
+
+  #sumOfStreams(numberOf) {
+    return this.sum((client) =>
+      [...client.heard].reduce((sum, [stream, heard]) => sum + numberOf(heard, client, stream), 0),
+    );
+  }
+
+  /** From now on, `total` of a return begins here. */
+  mark() {
+    for (const client of this.clients) client.markedAt = performance.now();
   }
 
   /** Resolves when all clients are connected; false if that takes longer than the given time, in ms. */
@@ -86,3 +173,10 @@ export class Crowd {
     for (const { socket } of this.clients) socket.disconnect();
   }
 }
+
+/** What a transport says of its error. */
+const textOf = (error) =>
+  [error?.description, error?.context?.status, error?.context?.responseText]
+    .filter((one) => typeof one === 'string' || one > 0)
+    .map((one) => String(one).split('\n', 1)[0])
+    .join(' ');

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { io } from 'socket.io-client';
 import { Rooms } from '../../../public/gjallar-client.js';
 import { soon } from '../../harness/until.js';
+import { Crowd } from './crowd.js';
 
 /** How long a client waits for the answer to a message, in ms. */
 const ANSWER_TIMEOUT = 8000;
 /** Refusals that promise that nothing was kept. */
 const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
+const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
 
-/** Members of several rooms that talk all the time and remember every message. */
-export class Members {
-  /** What became of each text: `acked`, `refused`, `unknown`; with the epoch and the time of the acknowledgement. */
+/** Members of several rooms of the chat service that talk all the time. A message has the key `sender:number`. */
+export class Members extends Crowd {
+  /** What became of each text: `acked`, `refused`, `unknown`; with its room, and the epoch and time of the acknowledgement. */
   verdicts = new Map();
   /** Messages that the server sent by itself although it had sent the same text to the same member before. */
   pushedAgain = 0;
@@ -23,7 +24,6 @@ export class Members {
   reconnections = 0;
   /** Those of members that stay on polling, among them. */
   pollingReconnections = 0;
-  #members;
   #isTalking = true;
   #lastAck = performance.now();
   #longestGap = 0;
@@ -38,38 +38,39 @@ export class Members {
    *   options `pause` between two messages of one, in ms; `textOf` the text of a message as the helper gives it
    */
   constructor(urlOf, { count, rooms, pause, Helper = Rooms, textOf = ({ text }) => text }) {
-    const transports = [['polling', 'websocket'], ['websocket'], ['polling']];
-    this.#members = Array.from({ length: count }, (_, index) => {
-      const options = { transports: transports[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
-      const socket = io(urlOf(index), { ...options, timeout: 5000, forceNew: true, auth: { name: `member${index}` } });
-      socket.io.on('reconnect', () => {
-        this.reconnections++;
-        if (index % 3 === 2) this.pollingReconnections++;
-      });
-      const member = { index, socket, rooms: new Helper(socket), lastAck: performance.now(), heard: new Map() };
-      const pushed = new Set();
-      socket.on('message', ({ text }) => {
-        if (pushed.has(text)) this.pushedAgain++;
-        pushed.add(text);
-      });
-      // Two rooms each, so that every room has members on several workers.
-      member.names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
-      return member;
-    });
+    super();
     this.pause = pause;
     this.#textOf = textOf;
+    for (let index = 0; index < count; index++) {
+      const options = { transports: TRANSPORTS[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
+      // Two rooms each, so that every room has members on several workers.
+      const names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
+      const state = { index, names, lastAck: performance.now(), pushed: new Set() };
+      const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: { name: `member${index}` } }, state);
+      member.rooms = new Helper(member.socket);
+      member.socket.on('message', ({ text }) => {
+        if (member.pushed.has(text)) this.pushedAgain++;
+        member.pushed.add(text);
+      });
+    }
+  }
+
+  onConnect({ index }, isReturn) {
+    if (!isReturn) return;
+    this.reconnections++;
+    if (index % 3 === 2) this.pollingReconnections++;
   }
 
   async join() {
-    await Promise.all(this.#members.flatMap((member) => member.names.map((room) => this.#enter(member, room))));
-    this.#talking = this.#members.map((member) => this.#talk(member));
+    await Promise.all(this.clients.flatMap((member) => member.names.map((room) => this.#enter(member, room))));
+    this.#talking = this.clients.map((member) => this.#talk(member));
   }
 
   async #enter(member, room) {
-    const heard = [];
-    member.heard.set(room, heard);
+    member.heard.set(room, []);
     await member.rooms.join(room, {
-      onMessage: (message) => heard.push({ text: this.#textOf(message), epoch: message.epoch, offset: message.offset }),
+      onMessage: (message) =>
+        this.hear(member, room, { key: this.#textOf(message), epoch: message.epoch, offset: message.offset }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;
@@ -109,7 +110,7 @@ export class Members {
   /** Resolves with true when every member has got an answer since now, or with false when that takes too long. */
   async allServed(timeout) {
     const since = performance.now();
-    return soon(() => this.#members.every(({ lastAck }) => lastAck >= since), timeout);
+    return soon(() => this.clients.every(({ lastAck }) => lastAck >= since), timeout);
   }
 
   /** The longest time since the last call in which no member got an answer, in ms. */
@@ -123,71 +124,46 @@ export class Members {
   async finish(timeout, counts = undefined) {
     this.#isTalking = false;
     await Promise.all(this.#talking);
-    await soon(() => this.missing(counts) === 0, timeout);
+    await soon(() => this.missing(counts) === 0, timeout, 100);
   }
 
   /** @param {(verdict: { epoch: string, at: number }) => boolean} counts which acknowledged messages count */
   missing(counts = () => true) {
-    return this.#count(({ heard, acked }) => {
-      const texts = new Set(heard.map(({ text }) => text));
-      return acked.filter((text) => !texts.has(text) && counts(this.verdicts.get(text))).length;
-    });
-  }
-
-  get deliveries() {
-    return this.#count(({ heard }) => heard.length);
+    const texts = new Map();
+    for (const [text, verdict] of this.verdicts) {
+      if (verdict.outcome === 'acked' && counts(verdict)) {
+        if (!texts.has(verdict.room)) texts.set(verdict.room, []);
+        texts.get(verdict.room).push(text);
+      }
+    }
+    return this.lacking((_member, room) => texts.get(room) ?? []);
   }
 
   duplicated() {
-    return this.#count(({ heard }) => heard.length - new Set(heard.map(({ text }) => text)).size);
+    return this.repeated;
   }
 
   /** Positions that do not grow, and acknowledged messages of one sender that come before an earlier one. */
   outOfOrder() {
-    return this.#count(({ heard }) => {
-      const last = new Map();
-      let position = { epoch: undefined, offset: 0 };
-      let wrong = 0;
-      for (const { text, epoch, offset } of heard) {
-        if (epoch === position.epoch && offset <= position.offset) wrong++;
-        position = { epoch, offset };
-        if (this.verdicts.get(text)?.outcome !== 'acked') continue;
-        const [sender, number] = text.split(':');
-        if (Number(number) < (last.get(sender) ?? -1)) wrong++;
-        last.set(sender, Number(number));
-      }
-      return wrong;
+    return super.outOfOrder(({ key, epoch, offset }) => {
+      const [sender, number] = key.split(':');
+      const isKept = this.verdicts.get(key)?.outcome === 'acked';
+      return [[`epoch ${epoch}`, offset], ...(isKept ? [[`sender ${sender}`, Number(number)]] : [])];
     });
   }
 
   /** Messages that the server said it did not keep, and that came all the same. */
   refusedButHeard() {
-    return this.#count(
-      ({ heard }) => heard.filter(({ text }) => this.verdicts.get(text)?.outcome === 'refused').length,
-    );
+    const isRefused = ({ key }) => this.verdicts.get(key)?.outcome === 'refused';
+    return this.sum(({ heard }) => [...heard.values()].flat().filter(isRefused).length);
   }
 
   count(outcome) {
     return [...this.verdicts.values()].filter((verdict) => verdict.outcome === outcome).length;
   }
 
-  #count(of) {
-    const acked = new Map();
-    for (const [text, { outcome, room }] of this.verdicts) {
-      if (!acked.has(room)) acked.set(room, []);
-      if (outcome === 'acked') acked.get(room).push(text);
-    }
-    let sum = 0;
-    for (const member of this.#members) {
-      for (const [room, heard] of member.heard) sum += of({ heard, acked: acked.get(room) ?? [] });
-    }
-    return sum;
-  }
-
   leave() {
-    for (const { rooms, socket } of this.#members) {
-      rooms.close();
-      socket.disconnect();
-    }
+    for (const { rooms } of this.clients) rooms.close();
+    this.close();
   }
 }

@@ -1,10 +1,4 @@
 /**
- * A scenario: a file of load/torture that exports these.
- * @typedef {object} Scenario
- * @property {string} about what it does, in one line
- * @property {{ times?: string, minutes?: string }} options what these mean to it, with their defaults, for `--help`
- * @property {(options: Options) => Promise<Figure[]>} run does it, and ends everything it has started
- *
  * @typedef {object} Options
  * @property {boolean} short the form that `npm run test:night` runs: seconds
  * @property {number} seed what chance goes by: the same seed gives the same order

@@ -1,36 +1,18 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, cache, commitOf, lastRelease } from '../../harness/older.js';
+import { build, commitOf, lastRelease } from '../../harness/older.js';
 import { Redis } from '../../harness/servers/redis.js';
 import { until } from '../../harness/until.js';
-import { Front } from '../languages/front.js';
 import { Members } from '../support/members.js';
 import { progress } from '../support/scenario.js';
 import { Service } from '../support/service.js';
-
-export const about = 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost';
+import { Front } from './front.js';
 
 const CLIENTS = 24;
 const PAUSE_MS = 100;
 const DRAIN_MS = 2000;
 /** How long clients may take to hear what they missed. */
 const MAX_CATCH_UP_MS = 30_000;
-
-export const parameters = { from: { type: 'string' }, bus: { type: 'string', default: 'auto' } };
-
-export const options = {
-  'from REF': 'the older version: a tag or a commit (the last release)',
-  'bus name': 'the value of BUS on both servers (auto)',
-  'times n': `number of clients (${CLIENTS})`,
-  'minutes n': 'time that both versions run side by side (0.25)',
-};
-
-export const more = `
-
-  Builds the older version in ${cache}, and starts one server of each version, with two workers each. Half of the
-  clients begin on each server; all post to two rooms. Then the older server stops, and its clients move to this version.
-  Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
-  each client once and in order. Needs git, npm and redis-server.`;
 
 export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } }) {
   const commit = from ? commitOf(from) : lastRelease();

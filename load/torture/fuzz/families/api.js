@@ -2,68 +2,59 @@ import fc from 'fast-check';
 import { Connection, request } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { decoded, isRoom, lengthOf, publishReply } from '../oracle.js';
-import { fields, hostileNames, json, mutated, room, text } from '../values.js';
+import { fields, hostileNames, json, mutated, oneOf, room, text } from '../values.js';
 
 /** Calls of the HTTP API and requests for files, with whatever may stand in path, query, header or body. */
 
 const message = fields({ text, from: text });
-const body = fc.oneof(
-  { weight: 3, arbitrary: message.map((value) => JSON.stringify(value)) },
-  {
-    weight: 2,
-    arbitrary: fields({ messages: fc.array(message, { maxLength: 3 }) }).map((value) => JSON.stringify(value)),
-  },
-  { weight: 2, arbitrary: mutated(message.map((value) => JSON.stringify(value))) },
-  { weight: 1, arbitrary: json.map((value) => JSON.stringify(value)) },
-  { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 80 }).map((bytes) => Buffer.from(bytes)) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('', `{"text":"${'x'.repeat(100_000)}"}`, '\ufeff{"text":"x"}', '{"text":"x"}}', '[[[['),
-  },
+const body = oneOf(
+  [3, message.map((value) => JSON.stringify(value))],
+  [2, fields({ messages: fc.array(message, { maxLength: 3 }) }).map((value) => JSON.stringify(value))],
+  [2, mutated(message.map((value) => JSON.stringify(value)))],
+  [1, json.map((value) => JSON.stringify(value))],
+  [1, fc.uint8Array({ minLength: 1, maxLength: 80 }).map((bytes) => Buffer.from(bytes))],
+  [1, fc.constantFrom('', `{"text":"${'x'.repeat(100_000)}"}`, '\ufeff{"text":"x"}', '{"text":"x"}}', '[[[[')],
 );
 const encoded = room.map((name) => encodeURIComponent(name.slice(0, 140).toWellFormed()));
-const path = fc.oneof(
-  { weight: 4, arbitrary: encoded.filter((name) => name !== '') },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('%', '%zz', '%c0%ae', '%ff', '%00', '%2e%2e%2f', '%252e', '..%2f..', '%u0041'),
-  },
+const path = oneOf(
+  [4, encoded.filter((name) => name !== '')],
+  [1, fc.constantFrom('%', '%zz', '%c0%ae', '%ff', '%00', '%2e%2e%2f', '%252e', '..%2f..', '%u0041')],
 );
-const key = fc.oneof(
-  { weight: 3, arbitrary: fc.constant(undefined) },
+const key = oneOf(
+  [3, fc.constant(undefined)],
   fc.string({ minLength: 1, maxLength: 220 }).filter((value) => value.trim() === value),
 );
 const caller = fc.constantFrom('key', 'key', 'key', 'key', 'none', 'wrong', 'token', 'junk');
-const number = fc.oneof(fc.nat({ max: 2000 }).map(String), text);
+const number = oneOf(fc.nat({ max: 2000 }).map(String), text);
 
 export const weight = 14;
 export const arbitrary = fc.array(
-  fc.oneof(
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('publish'), path, body, key, caller }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({
+  oneOf(
+    [3, fc.record({ kind: fc.constant('publish'), path, body, key, caller })],
+    [
+      2,
+      fc.record({
         kind: fc.constant('read'),
         path,
         caller,
         query: fc.record({ after: number, before: number, limit: number, epoch: text }, { requiredKeys: [] }),
       }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
+    ],
+    [
+      1,
+      fc.record({
         kind: fc.constant('method'),
         path,
         method: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS'),
       }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
+    ],
+    [
+      2,
+      fc.record({
         kind: fc.constant('file'),
-        path: fc.oneof(fc.constantFrom(...hostileNames), text, fc.webPath()),
+        path: oneOf(fc.constantFrom(...hostileNames), text, fc.webPath()),
       }),
-    },
+    ],
   ),
   { minLength: 1, maxLength: 40, size: 'max' },
 );

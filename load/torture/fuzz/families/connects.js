@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { transports } from '../clients.js';
 import { expectSame } from '../mismatch.js';
-import { fields, json, text } from '../values.js';
+import { fields, json, oneOf, text } from '../values.js';
 
 /** Contents of a CONNECT before authentication: invalid tokens and unknown namespaces. */
 
@@ -11,8 +11,8 @@ export const weight = 4;
 export const arbitrary = (tokens) =>
   fc.array(
     fc.record({
-      nsp: fc.oneof({ weight: 4, arbitrary: fc.constant('/') }, { weight: 1, arbitrary: namespace }),
-      auth: fields({ token: fc.oneof(text, fc.constantFrom(...tokens.map(({ token }) => token)), json), name: text }),
+      nsp: oneOf([4, fc.constant('/')], [1, namespace]),
+      auth: fields({ token: oneOf(text, fc.constantFrom(...tokens.map(({ token }) => token)), json), name: text }),
     }),
     { minLength: 1, maxLength: 10, size: 'max' },
   );

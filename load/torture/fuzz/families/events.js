@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { join, MAX_PACKET_BYTES } from '../clients.js';
 import { expectSame } from '../mismatch.js';
 import { replyTo } from '../oracle.js';
-import { fields, json, room, text } from '../values.js';
+import { fields, json, oneOf, room, text } from '../values.js';
 
 /** Chat events with whatever may stand where their input should, after authentication. */
 
@@ -20,17 +20,13 @@ const inputs = {
 const known = Object.entries(inputs).map(([event, input]) =>
   fc.record({
     event: fc.constant(event),
-    values: fc.oneof(
-      { weight: 8, arbitrary: fc.tuple(input) },
-      { weight: 2, arbitrary: fc.tuple(json) },
-      { weight: 1, arbitrary: fc.array(json, { maxLength: 3 }) },
-    ),
+    values: oneOf([8, fc.tuple(input)], [2, fc.tuple(json)], [1, fc.array(json, { maxLength: 3 })]),
   }),
 );
 /** socket.io refuses these names itself: see packets.js. */
 const reserved = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener']);
 const unknown = fc.record({
-  event: fc.oneof(text, fc.integer()).filter((event) => !reserved.has(event) && !(event in inputs)),
+  event: oneOf(text, fc.integer()).filter((event) => !reserved.has(event) && !(event in inputs)),
   values: fc.array(json, { maxLength: 3 }),
 });
 
@@ -38,14 +34,11 @@ const unknown = fc.record({
 const fits = ({ event, values }) => Buffer.byteLength(JSON.stringify([event, values])) < MAX_PACKET_BYTES - 100;
 
 export const weight = 40;
-export const arbitrary = fc.array(
-  fc.oneof({ weight: 9, arbitrary: fc.oneof(...known) }, { weight: 1, arbitrary: unknown }).filter(fits),
-  {
-    minLength: 1,
-    maxLength: 40,
-    size: 'max',
-  },
-);
+export const arbitrary = fc.array(oneOf([9, oneOf(...known)], [1, unknown]).filter(fits), {
+  minLength: 1,
+  maxLength: 40,
+  size: 'max',
+});
 
 const FENCE = 1_000_000;
 

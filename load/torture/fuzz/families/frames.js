@@ -1,32 +1,30 @@
 import fc from 'fast-check';
 import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
+import { oneOf } from '../values.js';
 
 /** WebSocket frames as RFC 6455 allows them and as it does not. */
 
-const payload = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(Buffer.from('6')) },
-  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 130 }).map((bytes) => Buffer.from(bytes)) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
+const payload = oneOf(
+  [4, fc.constant(Buffer.from('6'))],
+  [2, fc.uint8Array({ maxLength: 130 }).map((bytes) => Buffer.from(bytes))],
+  [
+    1,
+    fc.constantFrom(
       Buffer.from('6\xff', 'latin1'),
       Buffer.from('6\xc3', 'latin1'),
       Buffer.from('6\xed\xa0\x80', 'latin1'),
       Buffer.alloc(126),
       Buffer.alloc(70_000, '6'),
     ),
-  },
+  ],
 );
 const one = fc.record({
-  opcode: fc.oneof({ weight: 6, arbitrary: fc.constantFrom(0, 1, 1, 9, 10) }, fc.constantFrom(2, 3, 7, 8, 11, 15)),
-  fin: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false)),
-  rsv: fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 7 })),
-  masked: fc.oneof({ weight: 20, arbitrary: fc.constant(true) }, fc.constant(false)),
-  declared: fc.oneof(
-    { weight: 20, arbitrary: fc.constant(undefined) },
-    fc.constantFrom(200_000, 2 ** 32, Number.MAX_SAFE_INTEGER),
-  ),
+  opcode: oneOf([6, fc.constantFrom(0, 1, 1, 9, 10)], fc.constantFrom(2, 3, 7, 8, 11, 15)),
+  fin: oneOf([3, fc.constant(true)], fc.constant(false)),
+  rsv: oneOf([12, fc.constant(0)], fc.integer({ min: 1, max: 7 })),
+  masked: oneOf([20, fc.constant(true)], fc.constant(false)),
+  declared: oneOf([20, fc.constant(undefined)], fc.constantFrom(200_000, 2 ** 32, Number.MAX_SAFE_INTEGER)),
   payload,
 });
 

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { Connection, request, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { handshakeReply } from '../oracle.js';
-import { text } from '../values.js';
+import { oneOf, text } from '../values.js';
 
 /** Requests that begin a session, or ask for one that is not there: unknown, ended, or of a worker that has died. */
 
-const unknownSid = fc.oneof(
+const unknownSid = oneOf(
   text,
   fc
     .tuple(
@@ -16,13 +16,9 @@ const unknownSid = fc.oneof(
     .map(([worker, rest]) => worker + rest),
 );
 const parameter = {
-  EIO: fc.oneof({ weight: 8, arbitrary: fc.constant('4') }, fc.constantFrom('3', '2', '5', '04', '4.0'), text),
-  transport: fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom('polling', 'websocket') },
-    fc.constantFrom('POLLING', 'webtransport'),
-    text,
-  ),
-  sid: fc.oneof({ weight: 1, arbitrary: fc.constant(undefined) }, { weight: 3, arbitrary: unknownSid }),
+  EIO: oneOf([8, fc.constant('4')], fc.constantFrom('3', '2', '5', '04', '4.0'), text),
+  transport: oneOf([8, fc.constantFrom('polling', 'websocket')], fc.constantFrom('POLLING', 'webtransport'), text),
+  sid: oneOf([1, fc.constant(undefined)], [3, unknownSid]),
 };
 const headers = fc.dictionary(
   fc.constantFrom(
@@ -42,11 +38,8 @@ const headers = fc.dictionary(
 export const weight = 18;
 export const arbitrary = fc.array(
   fc.record({
-    method: fc.oneof(
-      { weight: 6, arbitrary: fc.constant('GET') },
-      fc.constantFrom('POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PURGE'),
-    ),
-    isUpgrade: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
+    method: oneOf([6, fc.constant('GET')], fc.constantFrom('POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PURGE')),
+    isUpgrade: oneOf([5, fc.constant(false)], fc.constant(true)),
     parameters: fc.record(parameter),
     extra: fc.array(fc.tuple(text, text), { maxLength: 2 }),
     headers,

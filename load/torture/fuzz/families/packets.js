@@ -2,21 +2,21 @@ import fc from 'fast-check';
 import { Decoder, PacketType } from 'socket.io-parser';
 import { join, transports } from '../clients.js';
 import { expectSame } from '../mismatch.js';
-import { json, mutated, text } from '../values.js';
+import { json, mutated, oneOf, text } from '../values.js';
 
 /** Packets of Engine.IO and Socket.IO that are broken, out of place or out of order, before and after authentication. */
 
 const events = fc.tuple(
-  fc.oneof(text, fc.constantFrom('echo', 'connect', 'disconnecting', 'newListener')),
+  oneOf(text, fc.constantFrom('echo', 'connect', 'disconnecting', 'newListener')),
   fc.array(json, { maxLength: 2 }),
 );
 const message = fc
   .record({
     type: fc.constantFrom('2', '2', '2', '0', '1', '3', '4', '5', '6', '7', '9', ''),
     attachments: fc.constantFrom('', '', '', '0-', '1-', '2-', '11-', '99999999999999-', '-', '1', '-1-', '1e9-'),
-    nsp: fc.oneof({ weight: 5, arbitrary: fc.constant('') }, { weight: 1, arbitrary: text.map((name) => `/${name},`) }),
+    nsp: oneOf([5, fc.constant('')], [1, text.map((name) => `/${name},`)]),
     id: fc.constantFrom('', '', '0', '7', '99999999999999999999'),
-    data: fc.oneof(
+    data: oneOf(
       events.map(([event, values]) => JSON.stringify([event, ...values])),
       json.map((value) => JSON.stringify(value)),
       fc.constantFrom(
@@ -28,14 +28,11 @@ const message = fc
     ),
   })
   .map(({ type, attachments, nsp, id, data }) => type + attachments + nsp + id + data);
-const packet = fc.oneof(
-  { weight: 6, arbitrary: mutated(message).map((data) => `4${data}`) },
-  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('3', '3probe', '6', '0', '0{"sid":"x"}', '5', '2', '2probe', '1', '7', '', ' 4', '４2'),
-  },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+const packet = oneOf(
+  [6, mutated(message).map((data) => `4${data}`)],
+  [2, fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes))],
+  [1, fc.constantFrom('3', '3probe', '6', '0', '0{"sid":"x"}', '5', '2', '2probe', '1', '7', '', ' 4', '４2')],
+  [1, fc.string({ unit: 'binary', maxLength: 30 })],
 );
 
 export const weight = 12;

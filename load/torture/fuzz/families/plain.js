@@ -2,44 +2,28 @@ import fc from 'fast-check';
 import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { decoded, isRoom, lengthOf } from '../oracle.js';
-import { hostileNames, text } from '../values.js';
+import { hostileNames, oneOf, text } from '../values.js';
 
 /** Plain WebSockets: addresses, tokens and texts. */
 
-const path = fc.oneof(
-  { weight: 6, arbitrary: fc.constant(undefined) },
-  {
-    weight: 2,
-    arbitrary: fc
+const path = oneOf(
+  [6, fc.constant(undefined)],
+  [
+    2,
+    fc
       .oneof(fc.constantFrom(...hostileNames), text)
       .map((name) => encodeURIComponent(name.slice(0, 140).toWellFormed())),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
-      '%',
-      '%zz',
-      '%ff',
-      '%00',
-      'api',
-      'api/x',
-      'socket.io',
-      'socket.io/x',
-      'a/b',
-      '..',
-      '%2e%2e/%2e%2e',
-    ),
-  },
+  ],
+  [
+    1,
+    fc.constantFrom('%', '%zz', '%ff', '%00', 'api', 'api/x', 'socket.io', 'socket.io/x', 'a/b', '..', '%2e%2e/%2e%2e'),
+  ],
 );
-const token = (tokens) =>
-  fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, fc.constantFrom(...tokens.map((one) => one.token)), text);
-const said = fc.oneof(
-  { weight: 10, arbitrary: text.map((value) => value.toWellFormed()) },
-  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('x'.repeat(10_001), 'é'.repeat(10_000), '😀'.repeat(5_000), 'x'.repeat(45_000)),
-  },
+const token = (tokens) => oneOf([6, fc.constant(undefined)], fc.constantFrom(...tokens.map((one) => one.token)), text);
+const said = oneOf(
+  [10, text.map((value) => value.toWellFormed())],
+  [1, fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes))],
+  [1, fc.constantFrom('x'.repeat(10_001), 'é'.repeat(10_000), '😀'.repeat(5_000), 'x'.repeat(45_000))],
 );
 
 export const weight = 4;

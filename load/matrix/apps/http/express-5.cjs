@@ -1,1 +1,0 @@
-require('./express.cjs')(require('express'));

@@ -1,1 +1,0 @@
-export default defineEventHandler(async (event) => ({ bytes: (await readRawBody(event, false))?.length ?? 0 }));

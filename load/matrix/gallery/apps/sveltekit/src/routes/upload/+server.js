@@ -1,1 +1,0 @@
-export const POST = async ({ request }) => new Response(String((await request.arrayBuffer()).byteLength));

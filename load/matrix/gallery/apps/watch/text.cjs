@@ -1,1 +1,0 @@
-exports.text = 'before the edit';

@@ -1,0 +1,185 @@
+// The files of the report, from the rows that the benchmarks have written.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { benchmarks } from '../benchmarks/index.js';
+import { ENOUGH_RUNS, groupRows, isSaturated, spread } from './groups.js';
+import { losses, overview } from './overview.js';
+import { draw } from './plot.js';
+import { publishedFor } from './published.js';
+import { line, readRows, usedRows } from './rows.js';
+import { sizingCosts, sizingSection } from './sizing.js';
+import { benchmarkTable, cellsOf } from './tables.js';
+
+export const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
+
+/**
+ * Every file of the report, as its path in docs/, with its text.
+ * @param {readonly string[]} files of rows
+ * @returns {[path: string, text: string][]}
+ * @throws Error if a benchmark has not written one of them
+ */
+export function reportOf(files) {
+  // Rounded first, so that what is kept makes the same report.
+  const lines = usedRows(readRows(files)).filter(isKnown).map(line);
+  const rows = lines.map((text) => JSON.parse(text));
+  const groups = groupRows(rows);
+  const plots = [latencyPlot(groups), slowClientsPlot(groups)].filter((plot) => plot !== undefined);
+  return [
+    ['benchmarks.md', page(rows, groups, plots)],
+    section('../README.md', overview(groups)),
+    section('guide/sizing.md', sizingSection(groups)),
+    ['benchmarks/costs.json', sizingCosts(groups)],
+    ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
+    ...plots.map((plot) => [`benchmarks/${plot.file}`, draw(plot)]),
+  ];
+}
+
+/** Whether the benchmark of a row is still there, and its peer where the benchmark has peers of its own. */
+function isKnown({ benchmark, peer }) {
+  const { peers } = benchmarks[benchmark] ?? { peers: {} };
+  return !peers || peer in peers;
+}
+
+function page(rows, groups, plots) {
+  const measured = Object.entries(benchmarks).filter(([name]) => groups.some(({ benchmark }) => benchmark === name));
+  const missing = Object.keys(benchmarks).filter((name) => !measured.some(([known]) => known === name));
+  const chapters = measured.map(([name, benchmark]) => chapter(name, benchmark, groups, plots));
+  const parts = [
+    introduction,
+    `## gjallar and stock Socket.IO\n\n${overview(groups)}`,
+    `## What gjallar loses to Socket.IO
+
+Each row in the results in which a Socket.IO server costs less, answers sooner or carries more. A busy gjallar worker
+collects messages for up to \`FLUSH_MS\` (25 ms by default). That is why its latency is higher and its CPU time lower.
+
+${losses(groups, measured)}`,
+    legend,
+    ...chapters,
+    `## Machines and commands\n\n${provenance(rows)}`,
+    ...(missing.length > 0 ? [`Without results so far: ${missing.map((name) => `\`${name}\``).join(', ')}.`] : []),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+const introduction = `# Benchmarks
+
+This page compares gjallar with stock Socket.IO and with other servers, and lists what gjallar loses.
+\`npm run bench:report\` writes it from [the recorded results](benchmarks/results.jsonl), so do not edit it by hand.
+[load/README.md](../load/README.md) describes the benchmarks and the peers.
+
+- Server and load generator ran on the same machine, on a core each. CPU times are those of the server alone.
+- A run that disturbed itself is \`INVALID\`: lost connections, or a load generator at its limit. It is never compared.
+- "Quick" runs last a few seconds. Absolute figures differ between machines by a factor of two; ratios differ less.`;
+
+const legend = `## How to read the tables of the benchmarks
+
+- Each figure is the median of all runs, with the minimum and maximum in parentheses. † marks fewer than ${ENOUGH_RUNS} runs, whose spread says little.
+- **×** compares with gjallar: a row's figure divided by gjallar's. For a cost or a latency, more than 1× is in favor of gjallar;
+  for a rate, less than 1×. Where a cell has several rows of gjallar, each row is compared with the one of its kind, or
+  else with the first.
+- The latency of a saturated server is not compared, because it grows as long as the run lasts.
+- A row whose runs were all INVALID is struck out and not compared.
+- Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
+  not their size.`;
+
+function chapter(name, { about, columns }, groups, plots) {
+  const published = publishedFor(name);
+  return [
+    `## ${name}`,
+    `${about[0].toUpperCase()}${about.slice(1)}.`,
+    ...(published ? [published.about] : []),
+    ...plots.filter(({ benchmark }) => benchmark === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
+    benchmarkTable(columns, cellsOf(groups, name), published?.cell),
+  ].join('\n\n');
+}
+
+/** Where, when, of what and how. */
+function provenance(rows) {
+  const every = (of) => [...new Set(rows.map(of).filter((text) => text !== undefined))];
+  const days = every(({ date }) => date.slice(0, 10)).sort();
+  const machines = every(({ machine: { cores, cpu, memory, kernel, pinned } }) => {
+    const where = pinned ? 'server and generators on separate cores' : 'not pinned to cores';
+    return `${cores} cores, ${cpu}, ${Math.round(memory / 2 ** 30)} GiB, Linux ${kernel}, ${where}`;
+  });
+  const versions = every(({ versions: all }) =>
+    Object.entries(all)
+      .map((one) => one.join(' '))
+      .join(', '),
+  );
+  const facts = [
+    ['date', days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]],
+    ['machine', machines.join('<br>')],
+    ['versions', versions.join('<br>')],
+    ['commit', every(({ commit }) => commit).join(', ')],
+    ['commands', every(({ command }) => `\`${command}\``).join('<br>')],
+  ];
+  return `| | |\n|---|---|\n${facts.map(([name, text]) => `| ${name} | ${text} |`).join('\n')}`;
+}
+
+/** Workload 1: latency of the broadcasts to 1,000 subscribers against their rate. */
+function latencyPlot(groups) {
+  const rates = groups.filter(
+    ({ benchmark, valid, parameters: { subscribers, publishers, perSecond } }) =>
+      valid && benchmark === 'broadcast' && subscribers === 1000 && publishers === 10 && perSecond,
+  );
+  const pointsOf = (key) =>
+    rates.flatMap((group) => {
+      const { median: y, min: low, max: high } = spread(group, key) ?? {};
+      const x = 1000 * group.parameters.perSecond;
+      return y === undefined ? [] : [{ peer: group.peer, x, y, low, high, isHollow: isSaturated(group) }];
+    });
+  if (rates.length === 0) return undefined;
+  return {
+    ...{ benchmark: 'broadcast', file: 'latency.svg' },
+    title: 'Latency against load, 1,000 subscribers',
+    subtitle: 'hollow points: saturated, so the latency depends on the length of the run',
+    alt: 'Latency against offered deliveries a second, average and 99th percentile, a line for each peer',
+    ...{ x: 'deliveries/s offered', isLogX: true },
+    panels: [
+      { y: 'average, ms', isLog: true, points: pointsOf('average') },
+      { y: '99th percentile, ms', isLog: true, points: pointsOf('p99') },
+    ],
+  };
+}
+
+/** Workload 5: a server over time, some of whose clients read too slowly; the first run of each peer. */
+function slowClientsPlot(groups) {
+  const slow = groups.filter(
+    ({ benchmark, parameters, valid }) => valid && benchmark === 'backpressure' && parameters.slow > 0,
+  );
+  const runs = slow.map(({ peer, results: [{ series = [] }] }) => ({ peer, series }));
+  const memory = runs.flatMap(({ peer, series }) => series.map(({ seconds: x, rss: y }) => ({ peer, x, y })));
+  // The last two may be too close to one another to tell.
+  const rate = runs.flatMap(({ peer, series }) =>
+    series.slice(1).flatMap(({ seconds: x, received }, i) => {
+      const elapsed = x - series[i].seconds;
+      const delivered = received - series[i].received;
+      return elapsed > 0.5 && delivered >= 0 ? [{ peer, x, y: delivered / elapsed }] : [];
+    }),
+  );
+  if (memory.length === 0) return undefined;
+  return {
+    ...{ benchmark: 'backpressure', file: 'slow-clients.svg' },
+    title: 'Slow clients',
+    subtitle: `${slow[0].parameters.slow} of 1,000 sleep 200 ms after each read of 8 KiB`,
+    alt: 'Deliveries to the fast clients and memory of the server over time, while others read too slowly, a line for each peer',
+    ...{ x: 'seconds', isLogX: false },
+    panels: [
+      { y: 'deliveries/s to the fast', isLog: false, points: rate },
+      { y: 'memory of the server, MiB', isLog: true, points: memory },
+    ],
+  };
+}
+
+const BEGIN = '<!-- from here written by npm run bench:report -->';
+const END = '<!-- to here -->';
+
+/** A handwritten page with its one section that comes from the results. */
+function section(file, text) {
+  const [before, rest] = readFileSync(join(docs, file), 'utf8').split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`${file} lacks the marks "${BEGIN}" and "${END}"`);
+  return [file, `${before}${BEGIN}\n\n${text}\n\n${END}${after}`];
+}

@@ -1,0 +1,120 @@
+// Every scenario of `npm run torture`. What a scenario needs is loaded when it runs.
+
+import { UsageError } from '../harness/command.js';
+import { cache } from '../harness/older.js';
+import { application, deaths, deploys, returns } from './application/scenarios.js';
+import * as attack from './attack/index.js';
+import { buses } from './state/bus.js';
+
+/** What runs a scenario whose `run` is in this module. */
+const from = (path) => async (options) => (await import(`./${path}.js`)).run(options);
+
+/**
+ * The scenarios by name.
+ * - `about`: what it does, in one line
+ * - `options`: what its options mean to it, with their defaults, for `--help`; `more` is what the usage text says besides
+ * - `parameters`: options of its own, in the form that parseArgs of Node.js takes; `check` throws a UsageError
+ * - `isLong`: it runs only when it is named
+ * - `answer`: what is printed instead of a run, if the arguments ask for that
+ * - `run`: does it, and ends everything that it has started. Resolves with figures
+ * @type {Record<string, { about: string, options: object, parameters?: object, more?: string, isLong?: boolean,
+ *   check?: (values: object) => void, answer?: (own: object) => string | undefined,
+ *   run: (options: import('./support/scenario.js').Options) => Promise<import('./support/scenario.js').Figure[]> }>}
+ */
+export const scenarios = {
+  application,
+  attack: { ...attack, isLong: true },
+  deaths,
+  deploys,
+  drill: {
+    about: 'the 3 a.m. drill: /readyz, the log, a metric and an alert name each fault, and the docs its remedy',
+    isLong: true,
+    options: {},
+    more: '\n  Prometheus evaluates the rules of deploy/prometheus/alerts.yml without their `for`, which comes on top in production.',
+    run: from('drill/index'),
+  },
+  faults: {
+    about: 'faults under load: lost and repeated messages, and the length of outages',
+    options: {
+      'times n': 'how often each fault is injected (100; 1 with --short)',
+      'minutes n': 'time limit (180; 2 with --short)',
+    },
+    run: from('faults/index'),
+  },
+  fuzz: {
+    about: 'invalid input of every kind: correct errors, no leaks, no effect on other clients',
+    options: { 'times n': 'number of inputs (1,000,000; 4,000 with --short)' },
+    run: from('fuzz/index'),
+  },
+  losses: {
+    about:
+      'Redis returns empty, older or shorter, or loses a conversation, falls silent or is down: messages held back, repeated or out of order, and who is told',
+    options: {
+      'times n': 'how often each fault is injected, with each length, on one machine and on two (100; 1 with --short)',
+      'minutes n': 'time limit (480; 2 with --short)',
+    },
+    run: from('losses/index'),
+  },
+  releases: {
+    about: 'releases that die late, crash or hang: reloads that must replace no worker',
+    isLong: true,
+    options: {
+      'times n': 'number of bad releases (100; 4 with --short)',
+      'minutes n': 'time limit (60)',
+      'parallel n': 'servers at the same time: an application and the chat service in turn (4; 2 with --short)',
+    },
+    parameters: { parallel: { type: 'string' } },
+    run: from('releases/index'),
+  },
+  reload: {
+    about: 'rolling reloads under load: failed requests, and how fast the clients reconnect',
+    options: { 'times n': 'number of reloads (100; 2 with --short)', 'minutes n': 'time limit (60)' },
+    run: from('reload'),
+  },
+  returns,
+  slow: {
+    about: 'readers that sleep 200 ms after every read and are sent far more than they can take',
+    options: {
+      'times n': 'number of sleeping readers (1,000; 20 with --short)',
+      'minutes n': 'time limit with all readers asleep (2; 1 with --short)',
+    },
+    run: from('slow/index'),
+  },
+  soak: {
+    about: 'clients that connect, talk, leave and vanish: no memory, timer or descriptor is left',
+    options: { 'times n': 'clients at a time (60)', 'minutes n': 'length of the run (30; less with --short)' },
+    run: from('soak/index'),
+  },
+  state: {
+    about: 'state rooms under random changes, slow clients, returns and killed workers: who shows what is not so',
+    options: {
+      'times n': 'number of changes (100,000; 1,000 with --short, 1,500 with a store)',
+      'minutes n': 'time limit (60; 1 with --short)',
+      'bus name': `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
+      store: 'keeps the room in Redis, which fails now and then; all workers end and start again',
+    },
+    parameters: { bus: { type: 'string' }, store: { type: 'boolean' } },
+    check({ bus }) {
+      if (bus !== undefined && !buses.includes(bus)) throw new UsageError(`--bus must be one of ${buses.join(', ')}`);
+    },
+    run: from('state/index'),
+  },
+  versions: {
+    about: 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost',
+    isLong: true,
+    options: {
+      'from REF': 'the older version: a tag or a commit (the last release)',
+      'bus name': 'the value of BUS on both servers (auto)',
+      'times n': 'number of clients (24)',
+      'minutes n': 'time that both versions run side by side (0.25)',
+    },
+    more: `
+
+  Builds the older version in ${cache}, and starts one server of each version, with two workers each. Half of the
+  clients begin on each server; all post to two rooms. Then the older server stops, and its clients move to this version.
+  Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
+  each client once and in order. Needs git, npm and redis-server.`,
+    parameters: { from: { type: 'string' }, bus: { type: 'string', default: 'auto' } },
+    run: from('versions/index'),
+  },
+};
