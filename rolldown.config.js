@@ -18,7 +18,6 @@ const entries = [
   'state/index',
   'emitter/index',
   'run/preload',
-  'record/preload',
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what

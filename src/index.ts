@@ -54,20 +54,13 @@ export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './com
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';
-export type { EngineOptions, PlaceBy } from './engine/options.js';
+export type { EngineOptions } from './engine/options.js';
 export type { CloseReason } from './engine/protocol/close-reasons.js';
 export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
 export { type ExpiredSession, onSessionExpired } from './recovery/session-expiry.js';
-export {
-  listServers,
-  type ReachableServers,
-  type ServerDescription,
-  type ServerTarget,
-  serverSideEmitTo,
-} from './rooms/cluster/servers.js';
 export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
   countSockets,

@@ -14,7 +14,7 @@ export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
     { name: 'id' },
     { name: 'state', className: 'state' },
     ...['clients', 'cpu', 'memory', 'delay'].map((name) => number(name)),
-    ...['received', 'sent', 'stay', 'buffered', 'pid', 'uptime'].map((name) => number(name, 'wide')),
+    ...['received', 'sent', 'buffered', 'pid', 'uptime'].map((name) => number(name, 'wide')),
   ];
   syncRows(
     byId('workers'),
@@ -33,7 +33,6 @@ export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
       write(cell(row, 'delay'), ms(delay?.p99));
       write(cell(row, 'received'), count(rates?.received));
       write(cell(row, 'sent'), count(rates && rates.sent + rates.deliveries));
-      write(cell(row, 'stay'), percent(rates && reached(rates, 'stayed')));
       write(cell(row, 'buffered'), bytes(worker.buffered));
       write(cell(row, 'pid'), worker.pid === undefined ? '–' : String(worker.pid));
       write(cell(row, 'uptime'), span(worker.uptime));

@@ -1,7 +1,6 @@
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
 import type { WorkerLinks } from '../worker-links.js';
-import type { KeyArrivals } from './frames/key-arrivals.js';
 import type { ReachCounts } from './frames/reach.js';
 import type { SharedWindow } from './frames/window.js';
 
@@ -25,8 +24,6 @@ export interface Backplane {
   retire?(): void;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
-  /** The arrivals of placement; undefined if the backplane has none. */
-  readonly places?: KeyArrivals | undefined;
   /** The state of connection state recovery; undefined if the server does not use it. */
   readonly recovery?: RecoveryState | undefined;
   /**

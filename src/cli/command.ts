@@ -11,8 +11,6 @@ export interface Command {
   readonly help?: string;
   /** Whether it runs applications of users, whose environment is not checked as the configuration of the chat service. */
   readonly isForApplications?: boolean;
-  /** The environment that the configuration is read from, if arguments replace variables. */
-  environment?(args: readonly string[], environment: Environment): Environment;
   /** @returns the exit code */
   run(args: readonly string[], config: Config, environment: Environment): Promise<number> | number;
 }

@@ -2,9 +2,7 @@ import { backup } from './backup.js';
 import type { Command } from './command.js';
 import { compare } from './compare/compare.js';
 import { doctor } from './doctor/doctor.js';
-import { record } from './record/record.js';
 import { restore } from './restore.js';
-import { top } from './top/top.js';
 
 /** The sub-commands by name. Without one, `gjallar` starts the server. */
-export const commands: Readonly<Record<string, Command>> = { backup, compare, doctor, record, restore, top };
+export const commands: Readonly<Record<string, Command>> = { backup, compare, doctor, restore };

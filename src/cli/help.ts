@@ -27,7 +27,6 @@ Usage: gjallar run FILE [options] [-- arguments of the application]
 
   --workers N, -w N     number of worker processes, like WORKERS
   --admin-port PORT     port for health, metrics and actions of operators, like ADMIN_PORT
-  --place PARAMETER     query parameter that a proxy places clients by, such as room, like PLACE
   --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file and
                         --conditions are passed on too
   --help, -h            this text

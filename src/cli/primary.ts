@@ -42,9 +42,9 @@ export interface Started {
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
   const recent = new RecentEvents();
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
-  const { workers, drainTimeout, reloadHold, reloadSettle, adminPort: port } = config;
+  const { workers, drainTimeout, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
-  const primary = new Primary({ workers, drainTimeout, reloadHold, reloadSettle, log, ...what });
+  const primary = new Primary({ workers, drainTimeout, reloadSettle, log, ...what });
   // Without the port, the primary need not load the page and the metrics.
   const admin =
     port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);

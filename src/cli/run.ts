@@ -43,7 +43,6 @@ function readCommand(args: readonly string[]): Command {
       options: {
         workers: { type: 'string', short: 'w' },
         'admin-port': { type: 'string' },
-        place: { type: 'string' },
         ...nodeFlags,
       },
     });
@@ -51,13 +50,12 @@ function readCommand(args: readonly string[]): Command {
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;
     if (values['admin-port'] !== undefined) process.env.ADMIN_PORT = values['admin-port'];
-    if (values.place !== undefined) process.env.PLACE = values.place;
     return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: nodeFlagsIn(values) };
   } catch (error) {
     if (error instanceof GjallarError) throw error;
     throw new GjallarError(
       'BAD_CONFIG',
-      `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [--place PARAMETER] [-- arguments]`,
+      `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [-- arguments]`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { loadConfig } from '../config/load.js';
+import { rejectRemovedCommand } from '../config/removed.js';
 import { version } from '../version.js';
 import { asksForHelp } from './application-arguments.js';
 import { commands } from './commands.js';
@@ -10,13 +11,15 @@ import { commandHelpText } from './help.js';
  */
 export async function runTool(name: string, args: readonly string[]): Promise<boolean> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) return false;
+  if (!command) {
+    rejectRemovedCommand(name);
+    return false;
+  }
   if (asksForHelp(args)) {
     console.log(commandHelpText(version, name));
     return true;
   }
-  const environment = command.environment?.(args, process.env) ?? process.env;
-  const config = loadConfig(command.isForApplications ? {} : environment);
-  process.exitCode = await command.run(args, config, environment);
+  const config = loadConfig(command.isForApplications ? {} : process.env);
+  process.exitCode = await command.run(args, config, process.env);
   return true;
 }

@@ -47,8 +47,6 @@ export type FromWorker =
   | { type: 'stuck'; worker: number }
   /** This worker accepts no new clients any more. */
   | { type: 'retired' }
-  /** This worker has handed its sessions over, and only holds their WebSockets. */
-  | { type: 'holding' }
   /** The operator has asked to drain this machine. */
   | { type: 'leave' }
   /** The answer to `ask`; undefined if the worker cannot answer. */
@@ -61,14 +59,6 @@ export interface Readiness {
   readonly state: 'not ready' | 'ready' | 'draining';
   /** Texts that say what is down. */
   readonly problems: readonly string[];
-}
-
-/** How a worker hands its sessions over instead of disconnecting their clients. */
-export interface HandoverOrder {
-  /** The ids of the workers that get the sessions. */
-  successors: number[];
-  /** How long the worker then holds their WebSockets, in ms. */
-  hold: number;
 }
 
 /** `leave` and `stop` are sent to workers that listen. */
@@ -88,9 +78,7 @@ export type FromPrimary =
   /** Accept no new clients, because a successor listens. */
   | { type: 'retire' }
   /** Accept no new clients, drain over `over` ms, and exit. */
-  | { type: 'stop'; over: number; handover: HandoverOrder | undefined }
-  /** Hand over nothing more, disconnect the clients whose WebSockets this worker holds over `over` ms, and exit. */
-  | { type: 'release'; over: number }
+  | { type: 'stop'; over: number }
   /** Exit at once. */
   | { type: 'stopNow' };
 

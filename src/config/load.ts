@@ -5,6 +5,7 @@ import { requireNatsClient } from '../backplanes/nats/client.js';
 import { GjallarError } from '../errors.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';
+import { rejectRemoved } from './removed.js';
 import { type RunConfig, runOptionKeys } from './run-options.js';
 
 /**
@@ -12,7 +13,7 @@ import { type RunConfig, runOptionKeys } from './run-options.js';
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadConfig(environment: Environment): Config {
-  const config = Object.freeze(withDefaults(parse(Object.keys(options), environment) as Config, environment));
+  const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
   checkWorkerPorts(config);
   checkBus(config);
   checkAdmin(config);
@@ -26,7 +27,7 @@ export function loadConfig(environment: Environment): Config {
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadRunConfig(environment: Environment): RunConfig {
-  const config = Object.freeze(withDefaults(parse(runOptionKeys, environment) as RunConfig, environment));
+  const config = Object.freeze(withRoomForPayload(parse(runOptionKeys, environment) as RunConfig, environment));
   checkWorkerPorts(config);
   // The address of the workers' ports is the application's.
   checkAdminPort(config);
@@ -38,6 +39,7 @@ export function loadRunConfig(environment: Environment): RunConfig {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 function parse(keys: readonly string[], environment: Environment): object {
+  rejectRemoved(environment);
   const entries = keys.map((key) => {
     const spec = allOptions[key]!;
     // A compose file passes an unset variable as an empty one.
@@ -63,19 +65,6 @@ function secretFrom(
   }
 }
 
-/** Defaults that depend on other options. */
-function withDefaults<T extends RunConfig>(config: T, environment: Environment): T {
-  return withPorts(withRoomForPayload(config, environment));
-}
-
-/** The first port of the workers if PLACE is set and WORKER_PORTS is not. */
-export const FIRST_WORKER_PORT = 3001;
-
-function withPorts<T extends RunConfig>(config: T): T {
-  const { place, workerPorts } = config;
-  return place !== undefined && workerPorts === undefined ? { ...config, workerPorts: FIRST_WORKER_PORT } : config;
-}
-
 /** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */
 function withRoomForPayload<T extends RunConfig>(config: T, { RATE_LIMIT: given }: Environment): T {
   const { bytes } = config.rateLimit;
@@ -84,21 +73,7 @@ function withRoomForPayload<T extends RunConfig>(config: T, { RATE_LIMIT: given 
   return { ...config, rateLimit: { ...config.rateLimit, bytes: { ...bytes, amount } } };
 }
 
-/** Values of BUS that earlier versions had, and the stock adapters that do the same. */
-const formerBuses: Readonly<Record<string, string>> = {
-  'redis-sharded': 'createShardedAdapter() of @socket.io/redis-adapter',
-  'redis-streams': '@socket.io/redis-streams-adapter',
-};
-
 function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError {
-  const stock = spec.name === 'BUS' && formerBuses[given ?? ''];
-  if (stock) {
-    return new GjallarError(
-      'BAD_CONFIG',
-      `BUS=${given} was removed; unset BUS to use frames, or pass ${stock} in your application as ` +
-        'docs/fan-out.md#other-adapters describes',
-    );
-  }
   const what = spec.isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${given ?? ''}"`;
   return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
 }

@@ -4,8 +4,6 @@ import type { Config } from './options.js';
 export const runOptionKeys = [
   'workers',
   'workerPorts',
-  'place',
-  'placeMoves',
   'redisUrl',
   'redisPrefix',
   'natsUrl',
@@ -24,7 +22,6 @@ export const runOptionKeys = [
   'maxBuffered',
   'slowPolicy',
   'drainTimeout',
-  'reloadHold',
   'reloadSettle',
   'rateLimit',
   'maxConnectionsPerIp',

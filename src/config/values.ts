@@ -37,12 +37,6 @@ export function line(fallback?: string): Value<string | undefined> {
     .transform((value) => value ?? fallback);
 }
 
-/** Query parameters of the protocol, by which no client can be placed. */
-export const RESERVED_PARAMETERS = ['EIO', 'transport', 'sid', 't', 'j', 'b64'];
-
-/** A query parameter that clients can be placed by. nginx does not tell small letters from capitals. */
-export const PLACE_NAME = new RegExp(`^(?!(?:${RESERVED_PARAMETERS.join('|')})$)\\w{1,64}$`, 'i');
-
 export function matching(pattern: RegExp): Value<string | undefined> {
   return z.string().regex(pattern).optional();
 }

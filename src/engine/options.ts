@@ -151,21 +151,7 @@ export interface EngineOptions {
   flushMs?: number;
   /** Prefix of the ids of this engine's sessions. `gjallar run` sets it itself. @default "" */
   idPrefix?: string;
-  /**
-   * Returns the key that a proxy places a client by, from the request of its handshake; undefined for a client without
-   * one. The proxy must hash the same text, so read what the proxy reads: `url` is not decoded, and `query` is. The
-   * function must return at once. If it throws or returns anything else, the client has no key. Used under `gjallar
-   * run`, for metrics and PLACE_MOVES. @default the query parameter that PLACE names
-   */
-  placeBy?: PlaceBy;
 }
-
-/** Finds the key that a client is placed by, in the request of its handshake. */
-export type PlaceBy = (handshake: {
-  readonly url: string;
-  readonly query: Readonly<Record<string, string | undefined>>;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-}) => string | undefined;
 
 export type SlowPolicy = 'close' | 'drop' | 'drop-volatile';
 
@@ -202,7 +188,6 @@ export interface EngineSettings {
   readonly origins: readonly string[];
   readonly flushMs: number;
   readonly idPrefix: string;
-  readonly placeBy: PlaceBy | undefined;
 }
 
 const DEFAULT_THRESHOLD = 1024;
@@ -251,7 +236,6 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     origins: options.origins ?? ['*'],
     flushMs: options.flushMs ?? 25,
     idPrefix: options.idPrefix ?? '',
-    placeBy: options.placeBy,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
-import { countAnswers, countConnecting, passEverything, recoveryTimesOf } from '../compat/socket-io.js';
+import { passEverything, recoveryTimesOf } from '../compat/socket-io.js';
 import { isMember } from '../rooms/index.js';
 import { Broadcasting } from './broadcasting.js';
 import { OffsetWriter } from './encoding.js';
@@ -98,7 +98,6 @@ export class NamespaceRecovery implements Owner, Home {
     const { adapter } = this;
     const { addAll, del, delAll } = adapter;
     passEverything(adapter);
-    countConnecting(this.nsp);
     adapter.persistSession = (session) => this.onDisconnect(session as Session & { pid: string });
     adapter.restoreSession = (pid, offset) => this.returns.restore(pid, offset) as never;
     adapter.addAll = (id, rooms) => {
@@ -137,7 +136,6 @@ export class NamespaceRecovery implements Owner, Home {
 
   private onConnect(socket: Socket): void {
     const returning = this.returns.take(socket.id);
-    countAnswers(socket);
     if (returning && this.returns.isRemoved(returning)) return void setImmediate(() => socket.conn.close(true));
     const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
     const floors = returning ? this.floorsOf(returning.session, socket) : new Floors(this.log.floor());
@@ -226,13 +224,6 @@ export class NamespaceRecovery implements Owner, Home {
 
   deliver(sender: string, packet: KeptPacket): void {
     this.broadcasting.deliver(sender, packet);
-  }
-
-  /** The key to a connected socket, as of now. Its offset counts the packets to this socket alone. */
-  keyOf({ id }: Socket): { pid: string; offset: string } | undefined {
-    const session = this.live.of(id);
-    const offset = this.log.offset(this.log.nextTime(), session?.direct?.last ?? 0);
-    return session && { pid: session.pid, offset };
   }
 
   receive(from: number | undefined, message: RecoveryMessage): void {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Namespace, Socket } from 'socket.io';
+import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { wantsRecovery } from '../compat/socket-io.js';
 import { canonicalAddress } from '../engine/limits/client-address.js';
@@ -100,11 +100,6 @@ const installed = new WeakMap<Adapter, NamespaceRecovery>();
 export function listenToExpiries(adapter: Adapter, listener: ExpiryListener): (() => void) | undefined {
   const namespace = installed.get(adapter);
   return namespace?.expiries.listen(listener, namespace.sessions.all());
-}
-
-/** What a client that has received everything would send to recover a socket; undefined if it cannot be recovered. */
-export function recoveryKeyOf(socket: Socket): { pid: string; offset: string } | undefined {
-  return installed.get(socket.nsp.adapter)?.keyOf(socket);
 }
 
 class WorkerRecovery implements Recovery, RecoveryHost {

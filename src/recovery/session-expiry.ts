@@ -2,7 +2,7 @@ import type { Namespace } from 'socket.io';
 import type { Adapter, Session } from 'socket.io-adapter';
 import { recoveryTimesOf, wantsRecovery } from '../compat/socket-io.js';
 import { GjallarError } from '../errors.js';
-import { type AnyNamespace, type AnyServer, namespaceOf } from '../rooms/cluster/questions.js';
+import { type AnyNamespace, type AnyServer, namespaceOf } from '../rooms/cluster-sockets.js';
 import { type ExpiredSession, Expiries, type ExpiryListener } from './kept/expiries.js';
 import { listenToExpiries } from './recovery.js';
 

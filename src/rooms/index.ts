@@ -12,7 +12,7 @@
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
  *   in-memory.ts           the adapter of a server without other workers
  *   default-bus.ts         the adapter of a server whose application sets none
- *   cluster/               counts and lists of sockets that do not wait for a worker that is stuck
+ *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   state-figures.ts       what the metrics report about state rooms
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
@@ -22,7 +22,7 @@ export {
   fetchReachableSockets,
   type ReachableSockets,
   type SocketCount,
-} from './cluster/sockets.js';
+} from './cluster-sockets.js';
 export { defaultBus, setDefaultBus } from './default-bus.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 export { withoutLostState } from './in-memory.js';

@@ -5,8 +5,7 @@ import { saveMemory } from '../compat/socket-memory.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { Session } from '../engine/session/session.js';
-import { answerServers } from './cluster/servers.js';
-import { answerQuestions } from './cluster/sockets.js';
+import { answerQuestions } from './cluster-sockets.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
 import { withRoomSets } from './room-sets.js';
@@ -46,7 +45,6 @@ export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: 
     const adapter = withRoomSets(makeAdapter(factory, nsp));
     new NativeRooms(adapter, nsp, engine).install();
     answerQuestions(nsp);
-    answerServers(nsp);
     return adapter;
   }
   factories.add(nativeRooms);

@@ -15,7 +15,7 @@ import { windowOf } from '../server/server-window.js';
 import { onSessionAdvice } from '../server/session-advice.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
-import { explainAdminPort, warnOfLocalState } from './warnings.js';
+import { explainAdminPort, warnOfMemoryStore } from './warnings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
@@ -32,7 +32,6 @@ export async function startHostedWorker(): Promise<void> {
   const worker = await MachineWorker.join(config, version, forkedSurroundings());
   const { orders, log, metrics, servers } = worker;
   holdSignals();
-  warnOfLocalState(log);
   const { redisUrl, natsUrl } = config;
   onSessionAdvice((advice) => {
     if (!redisUrl && !natsUrl) log.warn(advice);
@@ -76,6 +75,8 @@ export async function startHostedWorker(): Promise<void> {
   const started = (isOnPort: boolean) => {
     if (isStarted) return;
     isStarted = true;
+    // By now, the application has loaded its packages.
+    warnOfMemoryStore(log);
     departure.listening();
     orders.send({ type: 'listening', isOnPort });
     setTimeout(() => {
@@ -94,6 +95,6 @@ export async function startHostedWorker(): Promise<void> {
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
   void departure
-    .untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'))
+    .untilStopped((clients, left) => log.info({ clients, left }, 'stopping'))
     .then(() => endApplication(servers));
 }

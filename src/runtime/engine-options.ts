@@ -1,7 +1,6 @@
 import type { RunConfig } from '../config/run-options.js';
 import { isAllowedOrigin } from '../engine/limits/origin.js';
 import type { EngineOptions } from '../engine/options.js';
-import { parameterOf } from './placement/keys.js';
 
 /** The options of an engine: the application's own, and those of the environment for all others. */
 export function engineOptionsOf(config: RunConfig, given: EngineOptions, idPrefix: string): EngineOptions {
@@ -21,7 +20,6 @@ export function engineOptionsOf(config: RunConfig, given: EngineOptions, idPrefi
     allowEIO3: config.allowEIO3,
     trustProxy: config.trustProxy,
     keepAlive: config.keepAlive,
-    ...(config.place !== undefined && { placeBy: parameterOf(config.place) }),
     ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
     ...own,
     idPrefix,

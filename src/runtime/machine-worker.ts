@@ -11,17 +11,15 @@ import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
-import type { EngineOptions, PlaceBy } from '../engine/options.js';
+import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog, logOutput } from '../log.js';
-import { ClockWatch } from '../operations/clock-watch.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
 import { durableMetrics } from '../operations/metrics/durable.js';
 import { counter } from '../operations/metrics/metric.js';
-import { type PlacementFigures, placementMetrics } from '../operations/metrics/placement.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
 import { stateMetrics } from '../operations/metrics/state.js';
@@ -40,16 +38,9 @@ import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import { durableStoreHost, stateStoreHost } from './operator/stores.js';
-import { PlaceMover } from './placement/mover.js';
-import { Placement } from './placement/placement.js';
 import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
-const UNSETTLED =
-  'clients with one key come to several workers in turn, so PLACE_MOVES leaves the key alone; configure the proxy with ' +
-  'gjallar doctor --proxy, or check that all of them use the same one';
-const PLACE_BY_FAULT =
-  'placeBy must return text or undefined at once: clients for which it does not have no key; mend it';
 const DROPPED_LINES = 'Lines of the log that were lost because it could not be written, or not fast enough.';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
@@ -83,9 +74,6 @@ export class MachineWorker implements EngineHost {
   otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
-  /** Where the proxy places clients; undefined without PLACE and `placeBy`. */
-  private placement: Placement | undefined;
-  private mover: PlaceMover | undefined;
   private readonly parts: MeshParts;
   private readonly rejected = new RejectedRequests();
 
@@ -114,8 +102,6 @@ export class MachineWorker implements EngineHost {
       () => this,
       (reason) => this.malformed.note('application', reason),
     );
-    const clock = new ClockWatch(this);
-    this.metrics.add(clock.metrics());
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
     this.machines = open.machines({ worker: mesh.id, machine }, this);
@@ -162,17 +148,6 @@ export class MachineWorker implements EngineHost {
     reportRefusals(engine, this.refusals, this.warnings);
     reportBuffers(engine, this.warnings, this.log);
     logSessions(engine, this.log);
-    if (engine.settings.placeBy) this.place(engine, engine.settings.placeBy);
-  }
-
-  private place(engine: Engine, placeBy: PlaceBy): void {
-    this.placement ??= new Placement(
-      () => this.backplanes[0]?.places,
-      (error) => this.log.error({ error }, PLACE_BY_FAULT),
-    );
-    this.placement.watch(engine, placeBy);
-    if (!this.config.placeMoves || this.mover) return;
-    this.mover = new PlaceMover(this.placement, (key) => this.log.warn({ key: key.slice(0, 100) }, UNSETTLED));
   }
 
   /** The application has created a Socket.IO server. */
@@ -227,12 +202,6 @@ export class MachineWorker implements EngineHost {
       ...stateMetrics(),
       ...durableMetrics(),
     ]);
-    this.metrics.add(placementMetrics(() => this.placementFigures));
-  }
-
-  private get placementFigures(): PlacementFigures | undefined {
-    const { placement, mover, config } = this;
-    return placement && { by: config.place ?? '', counts: placement.counts, moved: mover?.moved ?? 0 };
   }
 
   /** What the health endpoints report of this worker in a state. */

@@ -1,7 +1,6 @@
 import { us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { adminOf } from '../http/guard.js';
-import { CertificateWatch, certificateMetrics } from '../operations/certificate.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';
 import { stateStores } from '../rooms/stores.js';
@@ -29,7 +28,6 @@ export async function runWorker(
   const worker = await MachineWorker.join(config, version, surroundings);
   const { mesh, orders, log, metrics, problems } = worker;
   metrics.add(surviveExceptions(log));
-  metrics.add(certificateMetrics(config.tlsCert ? new CertificateWatch(config.tlsCert, worker) : undefined));
   const { app, secure, engine } = buildEngine(config);
   const io = await buildServer(worker, engine);
   const failed = (reason: string) => orders.send({ type: 'failed', reason });
@@ -82,7 +80,7 @@ export async function runWorker(
   departure.listening();
   orders.send({ type: 'listening', isOnPort: true });
 
-  await departure.untilStopped((clients, left, given) => log.info({ clients, left, ...given }, 'stopping'));
+  await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
   running.stop();
   await stateStores.flushed(MAX_STORE_MS);
   await io.close();

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
-import { listServers, serverSideEmitTo } from '../../src/rooms/cluster/servers.js';
-import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/clients.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
@@ -183,42 +182,6 @@ export function busContract(
       ]);
       sockets[1]!.emit('found');
       expect(await receivedBy(pairs, members)).toEqual([[], [], [['found']]]);
-    });
-
-    test('serverSideEmitTo reaches the servers that are named, and no others', async () => {
-      const heard: unknown[][] = members.map(() => []);
-      for (const [index, { io }] of members.entries()) {
-        io.on('hint', (...values) => heard[index]!.push(...values));
-        io.on('fence', (reply) => reply());
-      }
-      try {
-        const [{ io }] = members as [Member];
-        const { servers, isComplete } = await listServers(io);
-        expect(isComplete).toBe(true);
-        expect(new Set(servers.map(({ id }) => id)).size).toBe(WORKERS);
-        const [self, other] = servers;
-        const { pid, host } = process.pid === self!.pid ? self! : { pid: 0, host: '' };
-        serverSideEmitTo(io, other!, 'hint', 'one other');
-        serverSideEmitTo(io, self!, 'hint', 'this one');
-        serverSideEmitTo(io, [self!, other!, { id: 'unknown' }, { id: undefined }], 'hint', 'two');
-        serverSideEmitTo(io.of('/'), { pid, host }, 'hint', 'all', 7);
-        for (const nobody of [{}, [], { pid, host: 'elsewhere' }]) serverSideEmitTo(io, nobody, 'hint', 'no server');
-        // Events that others must not cause, as another program may send them.
-        const forged = { to: [{ id: other!.id }], event: 'connection', values: ['no event of servers'] };
-        io.of('/').serverSideEmit('gjallar:servers', forged);
-        await new Promise((resolve) => io.serverSideEmit('fence', resolve));
-        const ids = await Promise.all(members.map(async (member) => (await listServers(member.io)).servers[0]!.id));
-        const index = ids.indexOf(other!.id);
-        const expected = members.map((): unknown[] => ['all', 7]);
-        expected[0]!.unshift('this one', 'two');
-        expected[index]!.unshift('one other', 'two');
-        expect(heard).toEqual(expected);
-      } finally {
-        for (const { io } of members) {
-          io.of('/').removeAllListeners('hint' as never);
-          io.of('/').removeAllListeners('fence' as never);
-        }
-      }
     });
 
     test('socketsJoin and socketsLeave reach sockets on every worker', async () => {

@@ -7,9 +7,9 @@ import { type Kind, kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { WorkerQuery } from '../../src/cluster/mesh/worker-query.js';
 import { socketOf } from '../../src/cluster/protocol.js';
 import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages.js';
-import { RelayedUpgrade } from '../../src/cluster/relay/owner.js';
 import { Relay } from '../../src/cluster/relay/relay.js';
 import { Engine } from '../../src/engine/engine.js';
+import type { UpgradeExchange } from '../../src/engine/http/exchange.js';
 import { linksOf } from '../../src/runtime/backplane.js';
 import { until } from '../support/until.js';
 
@@ -87,30 +87,20 @@ test('malformed messages between workers are reported and dropped; those behind 
   ]);
 });
 
-test('a client whose handover is malformed is answered as if its worker were gone', async () => {
-  const resumption = { nsp: '/', sid: 'x', pid: 'x', offset: 'x', auth: {} };
-  const values = [
-    ...[null, {}, { successor: '1', resumptions: [] }, { successor: 1, resumptions: {} }],
-    ...[null, 5, { ...resumption, nsp: 5 }, { ...resumption, pid: undefined }, { ...resumption, auth: null }].map(
-      (one) => ({ successor: 1, resumptions: [one] }),
-    ),
-  ];
-  const bodies = [Buffer.alloc(0), Buffer.from('1234'), ...values.map((value) => encodeBody(value))];
+test('a client whose answer is malformed is answered as if its worker were gone', async () => {
+  const bodies = [Buffer.alloc(0), Buffer.from('1234'), ...[null, 5, []].map((value) => encodeBody(value))];
   const answers: number[] = [];
   malformed.length = 0;
   for (const [index, body] of bodies.entries()) {
-    const exchange = new RelayedUpgrade(
-      { parts },
-      Buffer.alloc(0),
-      (op) => answers.push(op),
-      () => {},
-      engine,
-    );
-    expect(relay.handOver(2, exchange)).toBe(true);
-    meshes[1].send(1, kinds.relay, encodeMessage(ops.handOver, index + 1, body));
+    const exchange = {
+      request: { toParts: () => parts },
+      send: (status: number) => answers.push(status),
+    } as unknown as UpgradeExchange;
+    expect(relay.upgrade('2.session', exchange)).toBe(true);
+    meshes[1].send(1, kinds.relay, encodeMessage(ops.accept, index + 1, body));
   }
   await until(() => malformed.length === bodies.length);
-  expect(answers).toEqual(bodies.map(() => ops.response));
+  expect(answers).toEqual(bodies.map(() => 400));
 });
 
 test('a link that does not begin with a greeting is cut', async () => {

@@ -62,6 +62,14 @@ describe('options that go together', () => {
       'BUS=redis-streams was removed; unset BUS to use frames, or pass @socket.io/redis-streams-adapter in your ' +
         'application as docs/fan-out.md#other-adapters describes',
     ],
+    [
+      { PLACE: 'room' },
+      'PLACE was removed; set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
+    ],
+    [
+      { PLACE_MOVES: 'true' },
+      'PLACE_MOVES was removed; unset it, because clients reach the worker that the proxy chooses when they reconnect',
+    ],
     [{ BUS: 'nats' }, 'BUS=nats requires NATS_URL; set it, or use BUS=embedded'],
     [{ BUS: 'embedded', NATS_URL: 'nats://a' }, 'BUS=embedded does not use NATS_URL; unset it, or use BUS=nats'],
     [

@@ -31,7 +31,8 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/deploy-your-application.md': { node: 'test/guide/commands.test.ts' },
   'docs/guide/compare.md': {
     'npm install': 'test/guide/compare.test.ts',
-    'npx gjallar record': 'test/guide/compare.test.ts',
+    '// steps.mjs': 'test/guide/compare.test.ts',
+    'npx gjallar compare server.js --driver': 'test/guide/compare.test.ts',
   },
   'docs/guide/testing.md': { '': 'test/guide/testing.test.ts' },
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
@@ -40,7 +41,6 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/emitter.md': { '': 'test/emitter/emitter.test.ts' },
   'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },
   'docs/guide/proxies.md': { '': 'test/guide/proxies.test.ts' },
-  'docs/guide/placement.md': { 'npx gjallar doctor': 'test/guide/placement.test.ts' },
 };
 
 const pages = [

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { listServers, serverSideEmitTo } from '../../src/rooms/cluster/servers.js';
-import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster/sockets.js';
+import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import { inMemory } from '../../src/rooms/in-memory.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
@@ -45,24 +44,6 @@ test('a server alone counts its own sockets, also of a namespace with an adapter
     expect(await fetchReachableSockets(node.io.of('/other'))).toEqual({ sockets: [socket], isComplete: true });
   } finally {
     disconnectAll();
-    await node.close();
-  }
-});
-
-test('serverSideEmitTo rejects what servers would take for something else', async () => {
-  const node = await startNode(inMemory);
-  try {
-    const [own] = (await listServers(node.io)).servers;
-    const heard: unknown[] = [];
-    node.io.on('connection', (value) => heard.push(value));
-    node.io.on('hint', (value) => heard.push(value));
-    for (const event of ['connect', 'connection', 'new_namespace']) {
-      expect(() => serverSideEmitTo(node.io, own!, event, 1)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }));
-    }
-    expect(() => serverSideEmitTo(node.io, own!, 'hint', () => {})).toThrow('serverSideEmit()');
-    serverSideEmitTo(node.io, own!, 'hint', 2);
-    expect(heard).toEqual([2]);
-  } finally {
     await node.close();
   }
 });

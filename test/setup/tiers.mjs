@@ -42,8 +42,6 @@ export const LONG = [
   'test/rooms/order.test.ts',
   'test/run/admin.test.ts',
   'test/run/killed.test.ts',
-  'test/run/lifecycle/handover-killed.test.ts',
-  'test/run/lifecycle/handover.test.ts',
   'test/run/lifecycle/settle.test.ts',
   'test/run/place.test.ts',
   'test/run/run.test.ts',

@@ -104,7 +104,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
   }
 
   async function end(): Promise<void> {
-    running.orders.receive({ type: 'stop', over: 0, handover: undefined });
+    running.orders.receive({ type: 'stop', over: 0 });
     await running.stopped;
   }
 

@@ -21,7 +21,6 @@ export function embeddedBackplane(
     factory,
     ready: () => bus.announced(),
     sent: bus.sent,
-    places: bus.places,
     traffic: {
       ...{ isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
       get malformed() {

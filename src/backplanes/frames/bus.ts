@@ -6,7 +6,6 @@ import { ticksNow } from './interest/remote-clock.js';
 import { keyOf, type RoomKey } from './interest/room-key.js';
 import type { OwnRooms } from './interest/rooms.js';
 import { Withheld } from './interest/withheld.js';
-import { KeyArrivals } from './key-arrivals.js';
 import type { FrameLinks, Route } from './links.js';
 import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
@@ -53,8 +52,6 @@ export class FrameBus {
   readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, BusMember>();
-  /** The arrivals of placement. */
-  readonly places: KeyArrivals;
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
@@ -76,15 +73,9 @@ export class FrameBus {
       onLeave: (worker) => {
         for (const member of this.members.values()) member.workerGone(worker);
       },
-      onAdded: (peer, keys, since) => {
-        this.sendLate(peer, keys, since);
-        this.places.onArrival?.(peer.id, keys);
-      },
-      // A worker that starts has keys before it can announce each of them.
-      onListed: (peer, keys) => this.places.onArrival?.(peer.id, keys),
+      onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
       onCheck: () => this.withheld.expire(ticksNow()),
     });
-    this.places = new KeyArrivals(this.interest);
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(malformed(error)),

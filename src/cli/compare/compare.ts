@@ -5,10 +5,10 @@ import { GjallarError } from '../../errors.js';
 import { version } from '../../version.js';
 import type { Command, Environment } from '../command.js';
 import { compareRuns } from './differences.js';
+import { readDriver } from './driver.js';
 import { generate } from './generate.js';
 import { help } from './help.js';
 import { type CompareOptions, readOptions, usage } from './options.js';
-import { readTraffic } from './read-traffic.js';
 import { reportOf } from './report.js';
 import { type CompareResult, costsOf, leastOf } from './result.js';
 import { type Run, runWay } from './run-way.js';
@@ -47,7 +47,7 @@ async function compareWays(options: CompareOptions, environment: Environment): P
   const client = await import('socket.io-client');
   // Older clients cannot listen to all events.
   if (!client.Socket?.prototype.onAny) throw missingPackages('gjallar compare', ['socket.io-client@4']);
-  const steps = stepsOf(options);
+  const steps = await stepsOf(options);
   const driven = { steps, options, environment, Manager: client.Manager as never as DrivenManager };
   const stock = stockWay(options);
   const gjallar = gjallarWay(options, version);
@@ -94,8 +94,8 @@ type DrivenManager = new (url: string, options: object) => Manager;
 
 const onlyApplication = ({ observed }: Run): Observation => ({ 'the application': observed['the application'] });
 
-function stepsOf({ traffic, maxClients, maxSeconds, events, namespaces, paths, path, auth }: CompareOptions) {
-  if (traffic !== undefined) return readTraffic(traffic, { maxClients, maxMs: maxSeconds * 1000 });
+async function stepsOf({ driver, events, namespaces, paths, path, auth }: CompareOptions) {
+  if (driver !== undefined) return readDriver(driver);
   return generate({ events, namespaces, paths, path, hasAuth: auth !== undefined });
 }
 

@@ -7,12 +7,9 @@ with the same traffic each time. What differs between the two runs on stock is n
   --emit 'EVENT,JSON'   send this event, such as 'say,"hello"'; may be repeated
   --ask 'EVENT,JSON'    the same, and wait for the acknowledgement; latency is measured with these
   --namespace NAME      connect to this namespace; may be repeated; default: /
-  --auth JSON           authentication payload of all clients; without --traffic, one client tries without it
+  --auth JSON           authentication payload of all clients; without --driver, one client tries without it
   --header 'NAME: VALUE'  header of all clients' Socket.IO requests; may be repeated
-  --traffic FILE        play a file of gjallar record instead
-  --speed N             play it N times faster; default: 1
-  --max-clients N       play only its first N clients; default: 200
-  --max-seconds N       play only its first N seconds; default: 60
+  --driver FILE         play the steps that this JavaScript module exports instead
   --path PATH           path of Socket.IO; default: /socket.io/
   --port PORT           port of the application, if it does not listen on the one of the variable PORT
   --clients N           clients for the costs; 0 measures none; default: 100

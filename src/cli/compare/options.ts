@@ -4,7 +4,7 @@ import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from '../application-a
 import { isReserved, type SentEvent } from './generate.js';
 
 export const usage =
-  "FILE [--workers N] [--traffic FILE | --get PATH --emit 'EVENT,JSON' --ask 'EVENT,JSON'] [options] [-- arguments]";
+  "FILE [--workers N] [--driver FILE | --get PATH --emit 'EVENT,JSON' --ask 'EVENT,JSON'] [options] [-- arguments]";
 
 const text = { type: 'string' } as const;
 const list = { type: 'string', multiple: true } as const;
@@ -18,8 +18,9 @@ export function readOptions(args: readonly string[]) {
   const { values, positionals, tokens } = parse(own);
   const [file, ...more] = positionals;
   if (!file) throw wrong('it needs the file of an application');
-  if (values.traffic && (values.emit || values.ask || values.get)) {
-    throw wrong('--traffic replaces --get, --emit and --ask');
+  if (values.traffic) throw wrong('--traffic was removed; write the steps into a file for --driver');
+  if (values.driver && (values.emit || values.ask || values.get)) {
+    throw wrong('--driver replaces --get, --emit and --ask');
   }
   const path = values.path ?? '/socket.io/';
   if (!path.startsWith('/')) throw wrong('--path must begin with a slash');
@@ -28,8 +29,7 @@ export function readOptions(args: readonly string[]) {
     rest: [...more, ...rest],
     nodeFlags: nodeFlagsIn(values),
     workers: values.workers === undefined ? undefined : number('workers', values.workers, 1, 1024),
-    traffic: values.traffic,
-    speed: number('speed', values.speed ?? '1', 0.01, 1000),
+    driver: values.driver,
     paths: values.get ?? ['/'],
     // In the order of the command line.
     events: tokens.flatMap((token) =>
@@ -45,8 +45,6 @@ export function readOptions(args: readonly string[]) {
     clients: number('clients', values.clients ?? '100', 0, 2000),
     rate: number('rate', values.rate ?? '500', 1, 20_000),
     seconds: number('seconds', values.seconds ?? '5', 1, 120),
-    maxClients: number('max-clients', values['max-clients'] ?? '200', 1, 2000),
-    maxSeconds: number('max-seconds', values['max-seconds'] ?? '60', 1, 3600),
     settleMs: number('settle', values.settle ?? '100', 10, 5000),
     startTimeoutMs: 1000 * number('start-timeout', values['start-timeout'] ?? '30', 1, 600),
     messagesPerSecond: number('messages', values.messages ?? '1000', 0, 1e9),
@@ -62,17 +60,26 @@ function parse(args: string[]) {
       allowPositionals: true,
       tokens: true,
       options: {
-        ...({
-          workers: { ...text, short: 'w' },
-          traffic: text,
-          speed: text,
-          get: list,
-          emit: list,
-          ask: list,
-        } as const),
-        ...({ namespace: list, auth: text, header: list, path: text, port: text, clients: text, rate: text } as const),
-        ...({ seconds: text, settle: text, messages: text, connects: text, json: flag } as const),
-        ...({ 'max-clients': text, 'max-seconds': text, 'start-timeout': text } as const),
+        workers: { ...text, short: 'w' },
+        driver: text,
+        // Removed; a call that has it is told what replaces it.
+        traffic: text,
+        get: list,
+        emit: list,
+        ask: list,
+        namespace: list,
+        auth: text,
+        header: list,
+        path: text,
+        port: text,
+        clients: text,
+        rate: text,
+        seconds: text,
+        settle: text,
+        messages: text,
+        connects: text,
+        json: flag,
+        'start-timeout': text,
         ...nodeFlags,
       },
     });

@@ -1,12 +1,12 @@
 import type { Manager } from 'socket.io-client';
-import type { Step } from '../../record/steps.js';
 import { type Observed, play } from './drive/player.js';
 import { send } from './drive/request.js';
+import type { SentEvent } from './generate.js';
 import { type Figures, measureCrowd } from './measure/crowd.js';
-import { cpuMicros, percentile } from './measure/usage.js';
 import type { CompareOptions } from './options.js';
 import { Application, ApplicationError } from './server/application.js';
 import { freePort } from './server/ports.js';
+import type { Step } from './steps.js';
 import type { Way } from './ways.js';
 
 export interface Run {
@@ -31,37 +31,35 @@ export async function runWay(
   { steps, options, environment, Manager }: Driven,
   isGjallar: boolean,
 ): Promise<Run> {
-  const { path, auth, headers, settleMs, traffic, port: fixedPort, startTimeoutMs } = options;
+  const { path, auth, headers, settleMs, port: fixedPort, startTimeoutMs } = options;
   const start = { args: way.args, greeting: way.greeting, port: await freePort(), fixedPort, path, environment };
   const application = await Application.start({ ...start, startTimeoutMs });
   try {
     await checkServer(application, path, isGjallar);
-    const playing = {
-      Manager,
-      path,
-      auth,
-      headers,
-      settleMs,
-      speed: traffic === undefined ? undefined : options.speed,
-    };
-    const before = cpuMicros(application.pid);
-    const { observed, ...played } = await play(steps, application.server, playing);
-    const cpu = cpuMicros(application.pid) - before;
+    const playing = { Manager, path, auth, headers, settleMs };
+    const observed = await play(steps, application.server, playing);
     observed['the application'] = endOf(application) ?? 'runs';
     if (options.clients === 0 || application.endedWith) return { observed, figures: undefined };
     const first = steps.find((step) => step.do === 'connect');
     const figures = await measureCrowd(application.pid, application.server, {
-      ...{ ...playing, clients: options.clients, rate: options.rate, seconds: options.seconds },
+      ...playing,
+      clients: options.clients,
+      rate: options.rate,
+      seconds: options.seconds,
       namespace: first?.do === 'connect' ? first.namespace : '/',
-      events: options.events,
+      // A driver's own events are sent by the crowd too.
+      events: options.driver === undefined ? options.events : eventsIn(steps),
     });
-    if (traffic === undefined) return { observed, figures };
-    const cpuPerMessage = (cpu - played.opened * figures.cpuPerConnect) / played.emitted;
-    const acks = { ackP50: percentile(played.latencies, 0.5), ackP99: percentile(played.latencies, 0.99) };
-    return { observed, figures: { ...figures, cpuPerMessage: Math.max(0, cpuPerMessage), ...acks } };
+    return { observed, figures };
   } finally {
     await application.stop();
   }
+}
+
+function eventsIn(steps: readonly Step[]): SentEvent[] {
+  return steps.flatMap((step) =>
+    step.do === 'emit' ? [{ event: step.event, args: step.args, ack: step.ack === true }] : [],
+  );
 }
 
 /** How the application ended, if it did. */

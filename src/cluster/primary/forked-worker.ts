@@ -1,7 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
-import { type Envelope, type FromPrimary, type FromWorker, type HandoverOrder, WORKER_PLACE } from '../protocol.js';
+import { type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
 import { closeUnconfirmed } from './handoffs.js';
 
 /** How long a worker may take to stop after its drain before it is killed, in ms. */
@@ -20,8 +20,6 @@ export class ForkedWorker {
   listeningSince = Number.POSITIVE_INFINITY;
   /** Whether it listens on a port. An application without one listens on none. */
   isOnPort = false;
-  /** Whether it has handed its sessions over and only holds their WebSockets. */
-  isHolder = false;
   /** Whether it has been told to stop. */
   isStopping = false;
   /** Why it cannot continue, or why it has ended. */
@@ -86,8 +84,6 @@ export class ForkedWorker {
       this.isListening = true;
       this.isOnPort = message.isOnPort;
       this.listeningSince = performance.now();
-    } else if (message.type === 'holding') {
-      this.isHolder = true;
     }
     this.awaited.get(message.type)?.();
   }
@@ -107,29 +103,24 @@ export class ForkedWorker {
     return true;
   }
 
-  /** Drains it over a number of ms, and ends it. Resolves when it is gone, or only holds WebSockets. */
-  stop(over: number, handover?: HandoverOrder): Promise<void> {
+  /** Drains it over a number of ms, and ends it. Resolves when it is gone. */
+  stop(over: number): Promise<void> {
     const { process } = this.worker;
     this.isStopping = true;
     return new Promise((resolve) => {
       if (this.isDead) return resolve();
-      const timer = setTimeout(
-        () => {
-          this.log.warn({ worker: this.id }, 'a worker did not stop in time and is killed');
-          process.kill('SIGKILL');
-        },
-        over + (handover?.hold ?? 0) + STOP_TIMEOUT_MS,
-      );
+      const timer = setTimeout(() => {
+        this.log.warn({ worker: this.id }, 'a worker did not stop in time and is killed');
+        process.kill('SIGKILL');
+      }, over + STOP_TIMEOUT_MS);
       timer.unref();
-      if (handover) void this.reported('holding').then(resolve);
       void this.gone.then(() => {
         clearTimeout(timer);
         resolve();
       });
       // A worker that is still starting has no clients, and may not read its messages yet.
       if (!this.isListening) return void process.kill('SIGKILL');
-      this.send({ type: 'stop', over, handover });
-      if (!handover) this.send({ type: 'release', over });
+      this.send({ type: 'stop', over });
     });
   }
 

@@ -41,9 +41,6 @@ const SHORT_LIFE_MS = 10_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
 
-/** After this number of further reloads, a worker does not hold WebSockets any more. */
-const MAX_HELD_RELOADS = 2;
-
 /** How long workers may take to answer a question, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
 
@@ -150,9 +147,9 @@ export class Primary implements ReloadingFleet {
     this.reloads.request();
   }
 
-  /** The workers that run, without those that only hold WebSockets. */
+  /** The workers that run. */
   get serving(): ForkedWorker[] {
-    return [...this.members.values()].filter(({ isHolder }) => !isHolder);
+    return [...this.members.values()];
   }
 
   get isStopping(): boolean {
@@ -170,13 +167,6 @@ export class Primary implements ReloadingFleet {
   readinessOf(workers: readonly ForkedWorker[]): Promise<Map<number, Readiness | undefined>> {
     const ids = workers.filter(({ isDead }) => !isDead).map(({ id }) => id);
     return this.ask('health', ids) as Promise<Map<number, Readiness | undefined>>;
-  }
-
-  /** Bounds the memory of workers that only hold WebSockets, when reloads follow each other quickly. */
-  releaseHolders(): void {
-    const holders = [...this.members.values()].filter(({ isHolder }) => isHolder);
-    const surplus = holders.slice(0, Math.max(0, holders.length - MAX_HELD_RELOADS * this.options.workers));
-    for (const member of surplus) member.send({ type: 'release', over: this.options.drainTimeout });
   }
 
   /** Drains the machine: readiness fails, and clients are disconnected. Clients that return are still served. */

@@ -9,8 +9,6 @@ export interface ReloadingFleet extends Fleet {
   isLeaving: boolean;
   /** Sends a message to every worker. */
   tell(message: FromPrimary): void;
-  /** Bounds the number of workers that only hold WebSockets. */
-  releaseHolders(): void;
 }
 
 const STAYING = 'The old workers stay. Correct the new release, and reload again.';
@@ -62,7 +60,6 @@ export class ReloadQueue {
     });
     const outcome = await reload.run();
     if (!outcome) return;
-    fleet.releaseHolders();
     log.info(outcome, 'reload finished');
     counts.finished++;
     this.ended(false);

@@ -1,18 +1,16 @@
-import type { HandoverOrder, Readiness } from '../protocol.js';
+import type { Readiness } from '../protocol.js';
 import type { ForkedWorker } from './forked-worker.js';
 
 export interface ReloadOptions {
   /** How long a drain of the workers that are replaced may take, in ms. */
   drainTimeout: number;
-  /** How long workers that are replaced hold the WebSockets of sessions that they have handed over, in ms. */
-  reloadHold: number;
   /** How long new workers must live before they replace old ones, in ms. */
   reloadSettle: number;
 }
 
 /** The workers of a primary, as a reload uses them. */
 export interface Fleet {
-  /** The workers that run, without those that only hold WebSockets. */
+  /** The workers that run. */
   readonly serving: readonly ForkedWorker[];
   readonly isStopping: boolean;
   /** Forks a worker that replaces one that still runs. */
@@ -158,7 +156,6 @@ export class Reload {
 
   private async replace(): Promise<void> {
     const { fleet, pairs } = this;
-    const { drainTimeout, reloadHold: hold } = this.options;
     const old = pairs.map((pair) => pair.old);
     // The clients of one old worker must not reconnect to another one.
     await Promise.all(
@@ -168,13 +165,7 @@ export class Reload {
       }),
     );
     if (fleet.isStopping) return;
-    const successors = fleet.serving
-      .filter((worker) => worker.isListening && !old.includes(worker))
-      .map(({ id }) => id);
-    // Sessions are handed over as they are drained.
-    const isHanded = hold > 0 && drainTimeout > 0 && successors.length > 0;
-    const handover: HandoverOrder | undefined = isHanded ? { successors, hold } : undefined;
-    await Promise.all(old.map((worker) => worker.stop(drainTimeout, handover)));
+    await Promise.all(old.map((worker) => worker.stop(this.options.drainTimeout)));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ResponseHeaders } from '../../engine/http/exchange.js';
 import type { MovingSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
-import type { HandoverMessage, RelayedClose, RelayedProgress, RelayedRequest, RelayedResponse } from './messages.js';
+import type { RelayedClose, RelayedProgress, RelayedRequest, RelayedResponse } from './messages.js';
 
 /** Checks of the JSON in relayed messages. Each one throws a MalformedMessage. */
 
@@ -59,15 +59,4 @@ export function asProgress(value: unknown): RelayedProgress {
 
 export function asHeaders(value: unknown): ResponseHeaders {
   return fieldsOf(value) as ResponseHeaders;
-}
-
-export function asHandover(value: unknown): HandoverMessage {
-  const { successor, resumptions } = fieldsOf(value);
-  expectThat(typeof successor === 'number' && Array.isArray(resumptions));
-  for (const one of resumptions as unknown[]) {
-    const { nsp, sid, pid, offset, auth } = fieldsOf(one);
-    expectThat([nsp, sid, pid, offset].every((text) => typeof text === 'string'));
-    fieldsOf(auth);
-  }
-  return value as HandoverMessage;
 }

@@ -74,12 +74,6 @@ export const ops = {
   written: 19,
   /** owner → receiver: dismiss the client, which should reconnect */
   dismiss: 20,
-  /** owner → receiver: keep what the client sends from now on, because its session goes to another worker */
-  pause: 21,
-  /** receiver → owner: everything that the client has sent before is on its way */
-  paused: 22,
-  /** owner → receiver: a {@link HandoverMessage} */
-  handOver: 23,
 } as const;
 
 export type Op = (typeof ops)[keyof typeof ops];
@@ -109,22 +103,6 @@ export interface RelayedProgress {
   received: number;
   /** Bytes that wait for the client at the receiver. */
   waiting: number;
-}
-
-/** What a client would send to recover one of its sockets now. */
-export interface Resumption {
-  readonly nsp: string;
-  /** The id that the socket keeps. */
-  readonly sid: string;
-  readonly pid: string;
-  readonly offset: string;
-  readonly auth: object;
-}
-
-/** A session that another worker of the machine recovers, while its WebSocket stays where it is. */
-export interface HandoverMessage {
-  readonly successor: number;
-  readonly resumptions: readonly Resumption[];
 }
 
 export interface RelayedClose {

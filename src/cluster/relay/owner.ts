@@ -13,7 +13,6 @@ import { EngineRequest } from '../../engine/http/request.js';
 import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
-  type HandoverMessage,
   type Op,
   ops,
   REPORT_EVERY,
@@ -96,15 +95,12 @@ export class RelayedExchange implements HttpExchange {
 export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
   /** The WebSocket, once it is accepted. */
   webSocket: RelayedWebSocket | undefined;
-  /** Whether the worker that holds the WebSocket is on this machine. */
-  isOnThisMachine = true;
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
     if (this.finished) return;
     this.finished = true;
     this.reply(ops.accept, encodeBody(headers));
     this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.guards);
-    if (!this.isOnThisMachine) this.webSocket.pause = undefined;
     receiver.onOpen(this.webSocket);
   }
 
@@ -119,8 +115,6 @@ export class RelayedWebSocket implements WebSocketConnection {
   private sent = 0;
   private progress: RelayedProgress = { received: 0, waiting: 0 };
   private open = true;
-  /** Called when the holder keeps what the client sends. */
-  onPaused: (() => void) | undefined;
 
   constructor(
     readonly receiver: FrameReceiver,
@@ -181,19 +175,6 @@ export class RelayedWebSocket implements WebSocketConnection {
     this.open = false;
     this.onEnd();
     this.guards.frameGuard.closed(this.receiver, code, reason);
-  }
-
-  /** Called once. Asks the holder to keep what the client sends from now on. */
-  pause: ((done: () => void) => void) | undefined = (done) => {
-    this.onPaused = done;
-    this.reply(ops.pause);
-  };
-
-  /** Tells the holder where the session goes. The session here has ended. */
-  handOver(message: HandoverMessage): void {
-    this.open = false;
-    this.onEnd();
-    this.reply(ops.handOver, encodeBody(message));
   }
 
   /** The client has sent a message. */

@@ -1,18 +1,11 @@
+import type { Closing } from '../../engine/delivery/closing.js';
 import type { SlowClients } from '../../engine/delivery/slow-clients.js';
-import {
-  type FrameReceiver,
-  type HttpExchange,
-  isNative,
-  type UpgradeExchange,
-  type WebSocketConnection,
-} from '../../engine/http/exchange.js';
+import type { FrameReceiver, HttpExchange, UpgradeExchange, WebSocketConnection } from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
-import { asClose, asHandover, asHeaders, asResponse } from './checks.js';
-import { HeldExchange, type Holder } from './held.js';
+import { asClose, asHeaders, asResponse } from './checks.js';
 import {
   decodeBody,
   encodeBody,
-  type HandoverMessage,
   type Op,
   ops,
   parseJson,
@@ -87,10 +80,9 @@ export class ReceivedRequest implements ReceivedConnection {
 }
 
 /** The parts of the relay that a received WebSocket uses. */
-export interface ReceiverHost extends Holder {
+export interface ReceiverHost {
+  readonly closing: Closing;
   readonly slow: Pick<SlowClients, 'isOverflowing'>;
-  /** Passes a WebSocket that this worker holds on to another worker. Returns false if that one is gone. */
-  handOver(owner: number, exchange: UpgradeExchange): boolean;
 }
 
 /** A WebSocket whose session is on another worker. */
@@ -98,7 +90,6 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   private webSocket: WebSocketConnection | undefined;
   private received = 0;
   private reported: RelayedProgress = { received: 0, waiting: 0 };
-  private held: HeldExchange | undefined;
   /** Whether the client has lost a message, so that it must get none of the later ones. */
   private hasLost = false;
 
@@ -151,24 +142,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
         return;
       case ops.response:
         return answer(this.exchange, body, this.onEnd);
-      case ops.pause:
-        return this.pause();
-      case ops.handOver:
-        return this.handOver(decodeBody(body, asHandover).value);
     }
-  }
-
-  private pause(): void {
-    if (!this.webSocket || !isNative(this.webSocket)) return;
-    this.held = new HeldExchange(this.webSocket, this.exchange.request, this.host, () => {});
-    this.forward(ops.paused);
-  }
-
-  private handOver({ successor, resumptions }: HandoverMessage): void {
-    this.onEnd();
-    this.webSocket = undefined;
-    this.held?.expect(resumptions);
-    if (this.held && !this.host.handOver(successor, this.held)) this.held.destroy();
   }
 
   private send(op: Op, body: Buffer): void {

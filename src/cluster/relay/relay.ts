@@ -1,3 +1,4 @@
+import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
@@ -5,7 +6,6 @@ import { WORKER_NAME, workerName } from '../../worker-links.js';
 import type { MachinePart } from '../machines/machine-links.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
 import { asClose, asMovedSession, asProgress, asRequest } from './checks.js';
-import type { Holder } from './held.js';
 import { type Peer, RelayLinks } from './links.js';
 import {
   decodeBody,
@@ -21,7 +21,8 @@ import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
 /** The engine as the relay uses it: it handles the connections that other workers have received. */
-export interface RelayTarget extends ClientGuards, Holder {
+export interface RelayTarget extends ClientGuards {
+  readonly closing: Closing;
   onRequest(exchange: HttpExchange): void;
   onUpgrade(exchange: UpgradeExchange): void;
   /** Hands over a session; undefined if it has to stay. */
@@ -95,23 +96,12 @@ export class Relay {
     });
   }
 
-  /** Passes a WebSocket that this worker holds on to another worker, which opens a session for it. */
-  handOver(owner: Peer, exchange: UpgradeExchange): boolean {
-    return this.passOnTo(owner, (forward, onEnd) => {
-      return new ReceivedUpgrade(exchange, forward, onEnd, () => exchange.destroy(), this);
-    });
-  }
-
-  get closing(): Holder['closing'] {
+  get closing(): Closing {
     return this.target.closing;
   }
 
   get slow(): ClientGuards['slow'] {
     return this.target.slow;
-  }
-
-  get settings(): Holder['settings'] {
-    return this.target.settings;
   }
 
   /** Connections on this worker's port whose sessions are on other workers. */
@@ -159,14 +149,7 @@ export class Relay {
     // otherwise pass it back and forth endlessly.
     const owner =
       this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid, this.links.machine));
-    return owner !== undefined && this.passOnTo(owner, make);
-  }
-
-  private passOnTo(
-    owner: Peer,
-    make: (forward: SendOp, over: () => void, owner: Peer) => ReceivedConnection & { start(): void },
-  ): boolean {
-    if (!this.links.has(owner)) return false;
+    if (owner === undefined || !this.links.has(owner)) return false;
     this.passedOn[scopeOf(owner)]++;
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
     const requestId = this.lastRequestId;
@@ -204,8 +187,6 @@ export class Relay {
       }
       case ops.progress:
         return this.webSocketOf(key)?.onProgress(asProgress(parseJson(body.toString())));
-      case ops.paused:
-        return this.webSocketOf(key)?.onPaused?.();
       case ops.overflow:
         return this.webSocketOf(key)?.receiver.onOverflow();
       case ops.clientText:
@@ -234,7 +215,6 @@ export class Relay {
     const reply: SendOp = (op, answer) => this.links.send(from, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
-    if (exchange instanceof RelayedUpgrade) exchange.isOnThisMachine = typeof from === 'number';
     this.relayed.set(key, { receiver: from, exchange });
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');

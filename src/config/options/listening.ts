@@ -1,17 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import {
-  flag,
-  hosts,
-  integer,
-  matching,
-  oneOf,
-  optionalInteger,
-  origins,
-  PLACE_NAME,
-  RESERVED_PARAMETERS,
-  text,
-} from '../values.js';
+import { flag, hosts, integer, oneOf, optionalInteger, origins, text } from '../values.js';
 import { HOST, option } from './option.js';
 
 /** What the server listens on, and how it speaks HTTP. */
@@ -41,31 +30,11 @@ export const listening = {
     name: 'WORKER_PORTS',
     description:
       'First port of a range with one port for each worker. Each worker listens on its own port, besides the port ' +
-      "that all share, so that a proxy can choose the worker of a client. gjallar doctor --proxy prints the proxy's " +
-      'configuration.',
+      'that all share, so that a proxy can choose the worker of a client. docs/guide/placement.md has configurations ' +
+      'of proxies.',
     default: 'none',
     accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
     schema: optionalInteger(1, 65_535),
-  }),
-  place: option({
-    name: 'PLACE',
-    description:
-      'Query parameter by which a proxy places clients, such as room. Counts the clients that are on the right ' +
-      "worker, and sets WORKER_PORTS to 3001 if it is unset. gjallar doctor --proxy prints the proxy's " +
-      'configuration.',
-    default: 'none',
-    accepts: `1 to 64 letters, digits and underscores, but none of ${RESERVED_PARAMETERS.join(', ')}`,
-    schema: matching(PLACE_NAME),
-  }),
-  placeMoves: option({
-    name: 'PLACE_MOVES',
-    description:
-      'Experimental. Whether the server disconnects clients that the proxy would now send to another worker, in ' +
-      'small batches, so that they reconnect there. Use it with clients that recover their session or read what ' +
-      'they missed.',
-    default: 'false',
-    accepts: 'true or false',
-    schema: flag(false),
   }),
   tlsKey: option({
     name: 'TLS_KEY',

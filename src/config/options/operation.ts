@@ -21,16 +21,6 @@ export const operation = {
     accepts: '0, or a number with ms, s, m or h up to 24h, such as 10s',
     schema: duration('10s').refine((ms) => ms <= 86_400_000),
   }),
-  reloadHold: option({
-    name: 'RELOAD_HOLD',
-    description:
-      'How long a worker that a reload replaces holds the WebSockets of its clients while their sessions continue on ' +
-      'new workers. It applies to clients with connection state recovery. A number with ms, s, m or h; 0 disconnects ' +
-      'them during the reload.',
-    default: '0',
-    accepts: '0, or a number with ms, s, m or h up to 24h, such as 1h',
-    schema: duration('0').refine((ms) => ms <= 86_400_000),
-  }),
   reloadSettle: option({
     name: 'RELOAD_SETTLE',
     description:

@@ -98,8 +98,6 @@ export interface WebSocketConnection {
   close(): void;
   /** Makes the worker that holds a relayed WebSocket dismiss its client. */
   dismiss?(): void;
-  /** A relayed WebSocket: calls back when no more messages arrive, because the other worker keeps them. */
-  pause?(done: () => void): void;
   /** Sends all messages of the callback in as few writes as possible. */
   cork(callback: () => void): unknown;
 }

@@ -3,13 +3,6 @@ import type { HttpRequest, HttpResponse } from '../../sockets.js';
 import { clientAddress } from '../limits/client-address.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 
-/**
- * The header in which a proxy says on which worker of its key it has placed a client: 0 is the first worker, 1 the one for clients
- * beyond `--place-max`. Any other text means that the proxy has not placed the client by its key.
- */
-export const RANK_HEADER = 'x-gjallar-rank';
-export const NOT_PLACED = 'none';
-
 /** The properties of a request's connection that applications read. */
 export interface RequestConnection {
   remoteAddress: string;

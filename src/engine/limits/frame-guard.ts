@@ -114,11 +114,6 @@ export class FrameGuard {
     }
   }
 
-  /** Whether frames of a WebSocket wait. */
-  isWaiting(receiver: FrameReceiver): boolean {
-    return this.queues.has(receiver);
-  }
-
   /** Counts a ping or pong. */
   control(receiver: FrameReceiver): void {
     this.enter(receiver);

@@ -2,7 +2,7 @@ import { handshakeErrors } from '../../errors.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { applyMiddleware } from '../http/middleware.js';
-import { EngineRequest, NOT_PLACED, RANK_HEADER, type RequestParts } from '../http/request.js';
+import { EngineRequest, type RequestParts } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import type { EngineSettings } from '../options.js';
@@ -10,7 +10,6 @@ import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/re
 import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
 import { announce } from './announced.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
-import { keyOf } from './place-key.js';
 import { Session } from './session.js';
 import type { SessionHost } from './session-host.js';
 import type { UnusedSessions } from './unused-sessions.js';
@@ -70,11 +69,6 @@ export class Handshake {
    */
   adopt({ id, parts }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
     const request = new EngineRequest(withUpgrade(parts, upgrade));
-    const { placeBy } = this.host.settings;
-    // The proxy sent the client here by what the request for the WebSocket says, not by the key of the handshake.
-    if (placeBy && upgrade && keyOf(request, placeBy) !== keyOf(upgrade.request, placeBy)) {
-      request.headers[RANK_HEADER] = NOT_PLACED;
-    }
     const transport = this.make.polling(request);
     const session = new Session(id, this.host, transport, request);
     this.sessions.set(id, session);
@@ -163,14 +157,10 @@ export class Handshake {
   }
 }
 
-/**
- * The handshake's request, with what only the request for the WebSocket has: cookies that came with the answer to the handshake,
- * and the rank by which a proxy has placed the WebSocket.
- */
+/** The handshake's request, with the cookies that came with its answer, which only the request for the WebSocket has. */
 function withUpgrade(parts: RequestParts, upgrade: HttpExchange | undefined): RequestParts {
-  const { cookie, [RANK_HEADER]: rank } = upgrade?.request.headers ?? {};
-  if (!cookie && !rank) return parts;
-  return { ...parts, headers: { ...parts.headers, ...(cookie && { cookie }), ...(rank && { [RANK_HEADER]: rank }) } };
+  const { cookie } = upgrade?.request.headers ?? {};
+  return cookie ? { ...parts, headers: { ...parts.headers, cookie } } : parts;
 }
 
 /** The handshake's request, once it has been answered where the session was before. */

@@ -1,5 +1,4 @@
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
-import type { WebSocketConnection } from '../http/exchange.js';
 import type { EngineRequest } from '../http/request.js';
 import type { IncompletePackets, PacketOwner } from '../incoming/incomplete-packets.js';
 import type { MessageLimits } from '../limits/message-limits.js';
@@ -237,19 +236,6 @@ export class Session
 
   private dismissTransport(): void {
     this.transport.dismiss(() => this.onSessionClose('forced close'));
-  }
-
-  /**
-   * Ends the session as a failure of the connection would, but leaves its WebSocket open. Returns undefined, and ends
-   * nothing, if the session is not on a WebSocket, or has something to do.
-   */
-  handOver(): WebSocketConnection | undefined {
-    const { transport } = this;
-    const isIdle = this.readyState === 'open' && !this.upgrading && !this.buffer?.length;
-    if (!isIdle || transport.name !== 'websocket') return undefined;
-    const webSocket = (transport as WebSocketTransport).release();
-    if (webSocket) this.onSessionClose('forced close');
-    return webSocket;
   }
 
   /** Ends the session here silently, because it continues on another worker. */

@@ -163,17 +163,6 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     this.emit('close');
   }
 
-  /** Gives the WebSocket away, without the topics that it gets; undefined if it is not open. */
-  release(): WebSocketConnection | undefined {
-    const { webSocket } = this;
-    if (!webSocket || this.readyState !== 'open') return undefined;
-    this.settings.outbox.flush();
-    if (isNative(webSocket)) for (const topic of webSocket.getTopics()) webSocket.unsubscribe(topic);
-    this.readyState = 'closed';
-    this.webSocket = undefined;
-    return webSocket;
-  }
-
   discard(): void {}
 
   dismiss(done: () => void): void {

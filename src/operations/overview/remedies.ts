@@ -72,7 +72,6 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     /^the sockets are portable/,
     'To have native sockets, install a binary of uWebSockets.js: the first lines of the log name the command. Portable sockets work, but more slowly.',
   ],
-  [/^the certificate of TLS_CERT /, 'Renew the files of TLS_CERT and TLS_KEY, and send SIGHUP to the primary.'],
   [
     /^the log cannot be written/,
     'Check the free space (df) and the quota where the standard output goes, or the program that reads it. The server continues, and writes lines again as soon as it can.',
@@ -80,10 +79,6 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [
     /^the last reload was aborted/,
     'Read "reload aborted" in the log: it names the new worker that failed. Correct the release, and reload again.',
-  ],
-  [
-    /^the clock jumped/,
-    'Check the time service of the machine (timedatectl). A wrong clock makes tokens invalid and gives messages wrong times.',
   ],
   [
     /far more than RATE_LIMIT/,

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Server } from 'socket.io';
 import type { Backplane } from '../../backplanes/index.js';
-import type { HandoverOrder } from '../../cluster/protocol.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
 import type { Relay } from '../../cluster/relay/relay.js';
 import type { Engine } from '../../engine/engine.js';
@@ -10,7 +9,6 @@ import { connections } from '../../engine/uws/response.js';
 import type { Health } from '../../operations/health.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
-import { type HandedOver, Handover } from './handover.js';
 import type { Orders } from './orders.js';
 
 /** The parts that a worker's clients are connected to. */
@@ -62,49 +60,14 @@ export class Departure {
    * Resolves when the primary has ordered the stop and the drain is over.
    * @param report called with the number of clients before and after the drain
    */
-  async untilStopped(
-    report: (clients: number, left: number, handedOver: HandedOver | undefined) => void,
-  ): Promise<void> {
-    const { over, handover } = await this.orders.next('stop');
+  async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
+    const { over } = await this.orders.next('stop');
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
     await this.retire();
     const before = countOf(this.parts);
-    const handedOver = handover && (await this.handOver(over, handover));
     await sendAway(this.parts, reason, over, this.stopNow.signal);
-    report(before, countOf(this.parts), handedOver);
-  }
-
-  /** Hands the sessions over, and then holds their WebSockets for a time. */
-  private async handOver(over: number, { successors, hold }: HandoverOrder): Promise<HandedOver> {
-    const { servers, relays, application } = this.parts;
-    const handover = new Handover(servers, successors);
-    const released = new AbortController();
-    void this.orders.next('release').then(() => released.abort());
-    const signal = AbortSignal.any([released.signal, this.stopNow.signal]);
-    const groups = [...this.handedOverBy(handover), ...application.drainGroups('restart')];
-    await drain({ groups, over, isIdle: () => isIdle(this.parts), signal, minBatch: HANDOVER_BATCH });
-    this.orders.send({ type: 'holding' });
-    const end = performance.now() + hold;
-    while (!signal.aborted && performance.now() < end && relays.some((relay) => relay.receivedConnections.length > 0)) {
-      await sleep(Math.min(hold, HOLD_CHECK_MS), undefined, { signal }).catch(() => {});
-    }
-    return handover.counts;
-  }
-
-  private handedOverBy(handover: Handover): DrainGroup<Session>[] {
-    const { engines, relays, application } = this.parts;
-    return engines.map((engine, index) => {
-      const group = sessionsOf(engine, application, false);
-      return {
-        get size() {
-          return group.size;
-        },
-        members: group.members,
-        isQuiet: (session) => group.isQuiet(session) && handover.isReady(session),
-        dismiss: (session) => handover.handOver(session, engine, relays[index]!),
-      };
-    });
+    report(before, countOf(this.parts));
   }
 
   private retire(): Promise<void> {
@@ -148,10 +111,6 @@ async function keepSendingAway(parts: ServingParts, over: number, signal: AbortS
 }
 
 const MIN_ROUND_MS = 1000;
-/** How many sessions are handed over in each batch at least. Their clients notice nothing, so there is no need to wait. */
-const HANDOVER_BATCH = 10;
-/** How often a worker that holds WebSockets looks whether any are left, in ms. */
-const HOLD_CHECK_MS = 1000;
 
 function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boolean): DrainGroup<object>[] {
   const { engines, application } = parts;

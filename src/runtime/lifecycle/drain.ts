@@ -22,8 +22,6 @@ export interface DrainOptions {
   isIdle: () => boolean;
   /** Ends the drain early. */
   signal: AbortSignal;
-  /** How many clients leave in each batch at least, so that few clients do not take all the time. */
-  minBatch?: number;
 }
 
 /** The average time between two batches, in ms. */
@@ -36,7 +34,7 @@ const LAST_CALL = 0.8;
  * connect to next has that much time to notice, too. The first one leaves at once. Resolves when no client is left, or
  * when the time is up.
  */
-export async function drain({ groups, over, isIdle, signal, minBatch = 0 }: DrainOptions): Promise<void> {
+export async function drain({ groups, over, isIdle, signal }: DrainOptions): Promise<void> {
   if (over <= 0) return;
   const start = performance.now();
   const lastCall = over * LAST_CALL;
@@ -50,7 +48,7 @@ export async function drain({ groups, over, isIdle, signal, minBatch = 0 }: Drai
     if (elapsed >= lastCall) queue.dismissAll();
     else {
       due += (queue.length * (elapsed - before)) / (lastCall - before);
-      queue.dismissSome(Math.max(minBatch, Math.floor(due)));
+      queue.dismissSome(Math.floor(due));
       due %= 1;
     }
     before = elapsed;

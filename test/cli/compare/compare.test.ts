@@ -98,6 +98,15 @@ test.concurrent('the report has the costs, and says what differs, of an applicat
   expect(out).toMatch(/^ {2}cores at 2000 messages and 5 connects a second +\d+\.\d+ +\d+\.\d+ +\d+\.\d\d$/m);
 });
 
+test.concurrent('the steps of a driver file are played, and their differences found', async () => {
+  const { code, result } = await compareResult([app('different.cjs'), '--driver', app('steps.mjs')]);
+  expect(code).toBe(1);
+  expect(result.steps).toBe(4);
+  expect(result.behaviour.differences).toEqual([
+    { where: 'acknowledgements of only on /: 1: 3', stock: 1, gjallar: 2 },
+  ]);
+});
+
 test.concurrent('an application that crashes at its start on stock: exit code 2, and one line', async () => {
   const { code, out, error } = await runCompare([app('crashes.cjs'), '--json']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -156,8 +165,11 @@ test.each([
   ['a number that is none', [app('crashes.cjs'), '--rate', 'x'], '--rate must be a number from 1 to 20000, not "x"'],
   ['an event that is no JSON', [app('crashes.cjs'), '--emit', 'say,hello'], 'such as \'say,"hello"\', not "say,hello"'],
   ['an event that is reserved', [app('crashes.cjs'), '--emit', 'disconnect'], 'which Socket.IO reserves'],
-  ['traffic and events', [app('crashes.cjs'), '--traffic', 'a', '--emit', 'a'], '--traffic replaces'],
-  ['a file without traffic', [app('crashes.cjs'), '--traffic', app('crashes.cjs')], 'is no file of gjallar record'],
+  ['steps and events', [app('crashes.cjs'), '--driver', 'a', '--emit', 'a'], '--driver replaces'],
+  ['a recording', [app('crashes.cjs'), '--traffic', 'a'], '--traffic was removed'],
+  ['steps that are not there', [app('crashes.cjs'), '--driver', 'nothing.mjs'], '--driver: cannot load nothing.mjs'],
+  ['a module without steps', [app('crashes.cjs'), '--driver', app('no-steps.mjs')], 'must export a list of steps'],
+  ['a wrong step', [app('crashes.cjs'), '--driver', app('wrong-steps.mjs')], 'wrong-steps.mjs is wrong: {"do":"dance"'],
 ])('a call with %s: exit code 2', async (_name, args, message) => {
   const { code, out, error } = await callCompare(args);
   expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -66,15 +66,6 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['0', '65536', '3001-3004'],
   },
-  place: { default: undefined, good: [['room', 'room']], bad: ['two words', 'a-b', 'room='] },
-  placeMoves: {
-    default: false,
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['yes', '1'],
-  },
   redisUrl: {
     default: undefined,
     good: [
@@ -233,15 +224,6 @@ export const expectations: Record<keyof Config, Expectation> = {
       ['24h', 86_400_000],
     ],
     bad: ['10', '-1s', '25h', 'soon'],
-  },
-  reloadHold: {
-    default: 0,
-    good: [
-      ['0', 0],
-      ['90s', 90_000],
-      ['1h', 3_600_000],
-    ],
-    bad: ['10', '-1s', '25h', 'long'],
   },
   reloadSettle: {
     default: 5000,

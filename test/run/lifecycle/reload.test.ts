@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { until } from '../../support/until.js';
 import { runApp, stopAll } from '../support/application.js';
-import { connect, leaveAll, namesOf } from '../support/handover.js';
+import { connect, leaveAll, namesOf } from '../support/members.js';
 
 let directory: string | undefined;
 

@@ -21,8 +21,6 @@ interface InterestEvents {
    * @param since when a message must have left, at the earliest, that reaches these members
    */
   onAdded(peer: Peer, keys: readonly RoomKey[], since: number): void;
-  /** A worker has told its rooms for the first time. */
-  onListed(peer: Peer, keys: readonly RoomKey[]): void;
   /** Every two seconds. */
   onCheck(): void;
 }
@@ -99,16 +97,6 @@ export class Interest {
     this.events.onLeave(worker);
   }
 
-  /** Tells the other workers once more that this one has members of a room. */
-  repeat(key: RoomKey): void {
-    this.announce();
-    if (!this.rooms.announced.has(key)) return;
-    this.tellAll((route) => {
-      const clock = this.clockOf(route);
-      return clock.isKnown ? numbersMessage(types.added, [clock.departure(ticksNow()), key]) : undefined;
-    });
-  }
-
   /** Tells the other workers which rooms have changed. */
   announce(): void {
     const { enteredAt } = this;
@@ -154,12 +142,8 @@ export class Interest {
       }
       case types.removed:
         return peer.delete(numbers);
-      case types.rooms: {
-        const isFirst = !peer.hasListed;
-        peer.replace(numbers);
-        if (isFirst) this.events.onListed(peer, numbers);
-        return;
-      }
+      case types.rooms:
+        return peer.replace(numbers);
       case types.checksum:
         return this.compare(peer, numbers);
       case types.missing:

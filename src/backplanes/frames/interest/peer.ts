@@ -4,8 +4,6 @@ import { RoomSet } from './rooms.js';
 
 /** Another worker, and what this one knows of its rooms. */
 export class Peer {
-  /** Whether it has told its rooms once. */
-  hasListed = false;
   /** The rooms that it has announced; undefined while they are not known. */
   private rooms: RoomSet | undefined;
   /** Rooms that it may have, until it has answered the ping with this number. */
@@ -40,7 +38,6 @@ export class Peer {
   }
 
   replace(keys: readonly RoomKey[]): void {
-    this.hasListed = true;
     this.rooms = new RoomSet();
     this.add(keys);
   }

@@ -32,7 +32,6 @@ export function framesBackplane(
     caughtUp: () => pubSub.caughtUp(),
     traffic: pubSub.health,
     sent: bus.sent,
-    places: bus.places,
     retire: () => machines.retire(),
     close: () => {
       bus.close();

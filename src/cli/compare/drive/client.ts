@@ -30,8 +30,6 @@ export class PlayedClient {
   readonly received = new Map<string, Entry[]>();
   /** How the server answered the client's events, by namespace. */
   readonly acks = new Map<string, Entry[]>();
-  /** Milliseconds from an event to its acknowledgement. */
-  readonly latencies: number[] = [];
   readonly answers = new Map<string, unknown[][]>();
   private readonly manager: Manager;
   private readonly sockets = new Map<string, Socket>();
@@ -46,8 +44,8 @@ export class PlayedClient {
   }
 
   /**
-   * Does one thing after the other, as the client did that was recorded: it sent events when it was connected, and left
-   * when it had its acknowledgements.
+   * Does one thing after the other: the client sends events once it is connected, and leaves once it has its
+   * acknowledgements.
    */
   inTurn(act: () => void, isLeaving: boolean): void {
     const end = this.given.activity.begin();
@@ -61,13 +59,6 @@ export class PlayedClient {
         end();
       }
     });
-  }
-
-  /** Resolves with true when the server has answered each connect, or with false after `ms`. */
-  async connected(ms: number): Promise<boolean> {
-    await this.last;
-    await within(ms, this.unanswered.connects);
-    return this.unanswered.connects.size === 0;
   }
 
   /** Calls the returned function when the answer has come. */
@@ -132,13 +123,11 @@ export class PlayedClient {
     this.given.activity.note();
     if (!ack) return void socket.emit(event, ...args);
     const end = this.expectAnswer('events');
-    const began = performance.now();
     const entry: Entry = ['acknowledgement of', event, 'none came'];
     const all = this.acks.get(namespace) ?? [];
     this.acks.set(namespace, all);
     all.push(entry);
     socket.emit(event, ...args, (...values: unknown[]) => {
-      this.latencies.push(performance.now() - began);
       entry.splice(2, 1, ...values);
       end();
     });

@@ -1,7 +1,14 @@
-import type { Namespace, RemoteSocket, Socket } from 'socket.io';
-import type { Room } from 'socket.io-adapter';
-import { remoteSocketsOf, type SocketDetails } from '../../compat/socket-io.js';
-import { type AnyNamespace, type AnyServer, askServers, listenOnce, namespaceOf } from './questions.js';
+import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
+import { Adapter, type Room } from 'socket.io-adapter';
+import { remoteSocketsOf, type SocketDetails } from '../compat/socket-io.js';
+
+/** Adapters themselves wait for 5 s. */
+const MAX_WAIT_MS = 6000;
+
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+export type AnyServer = Server<any, any, any, any>;
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+export type AnyNamespace = Namespace<any, any, any, any>;
 
 /** The event between servers. */
 const EVENT = 'gjallar:sockets';
@@ -116,4 +123,44 @@ function areDetails(value: unknown): value is SocketDetails[] {
 /** Some applications use numbers for rooms. */
 function areRooms(value: unknown): value is Room[] {
   return Array.isArray(value) && value.every((room) => typeof room === 'string' || typeof room === 'number');
+}
+
+export function namespaceOf(of: AnyServer | AnyNamespace): Namespace {
+  return 'of' in of ? of.of('/') : of;
+}
+
+/** Stock socket.io's own adapter has no other servers, and throws. */
+function hasOthers({ adapter }: AnyNamespace): boolean {
+  return adapter.serverSideEmit !== Adapter.prototype.serverSideEmit;
+}
+
+/**
+ * Asks all other servers of a namespace.
+ * @param isExpected whether an answer is one of those that servers of this version give
+ * @returns the answers, and whether all servers have given one
+ */
+async function askServers<Expected>(
+  nsp: AnyNamespace,
+  event: string,
+  question: unknown,
+  isExpected: (answer: unknown) => answer is Expected,
+): Promise<{ answers: Expected[]; isComplete: boolean }> {
+  if (!hasOthers(nsp)) return { answers: [], isComplete: true };
+  const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
+    const onEnd = (error: unknown, responses: readonly unknown[] = []) => {
+      clearTimeout(timer);
+      resolve({ error, responses });
+    };
+    // An adapter whose Redis is down may never call back.
+    const timer = setTimeout(() => onEnd('no answer'), MAX_WAIT_MS);
+    nsp.serverSideEmit(event, question, onEnd);
+  });
+  const answers = responses.filter(isExpected);
+  return { answers, isComplete: !error && answers.length === responses.length };
+}
+
+/** Listens to an event of other servers. A server makes a further adapter for the same namespace when the application sets one. */
+function listenOnce(nsp: Namespace, event: string, listener: (this: Namespace, ...values: unknown[]) => void): void {
+  const listeners = nsp.listeners(event as never) as unknown[];
+  if (!listeners.includes(listener)) nsp.on(event as never, listener as never);
 }

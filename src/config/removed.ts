@@ -1,0 +1,41 @@
+import { GjallarError } from '../errors.js';
+
+/** Variables that earlier versions had, and what to use instead. */
+const removedVariables: Readonly<Record<string, string>> = {
+  PLACE: 'set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
+  RELOAD_HOLD:
+    'unset it, because DRAIN_TIMEOUT spreads the reconnects, and connectionStateRecovery makes each of them lose nothing',
+  PLACE_MOVES: 'unset it, because clients reach the worker that the proxy chooses when they reconnect',
+};
+
+/** Commands that earlier versions had, and what to use instead. */
+const removedCommands: Readonly<Record<string, string>> = {
+  record: 'gjallar compare sends traffic of its own, and --driver FILE plays steps that you write',
+  top: 'open /admin on ADMIN_PORT',
+};
+
+/** Values of variables that earlier versions had, and the stock adapters that do the same. */
+const removedBuses: Readonly<Record<string, string>> = {
+  'redis-sharded': 'createShardedAdapter() of @socket.io/redis-adapter',
+  'redis-streams': '@socket.io/redis-streams-adapter',
+};
+
+/** @throws GjallarError BAD_CONFIG for the first variable that was removed */
+export function rejectRemoved(environment: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, instead] of Object.entries(removedVariables)) {
+    if (environment[name]?.trim()) throw new GjallarError('BAD_CONFIG', `${name} was removed; ${instead}`);
+  }
+  const bus = environment.BUS?.trim() ?? '';
+  if (!Object.hasOwn(removedBuses, bus)) return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    `BUS=${bus} was removed; unset BUS to use frames, or pass ${removedBuses[bus]} in your application as ` +
+      'docs/fan-out.md#other-adapters describes',
+  );
+}
+
+/** @throws GjallarError BAD_CONFIG for a command that was removed */
+export function rejectRemovedCommand(name: string): void {
+  if (!Object.hasOwn(removedCommands, name)) return;
+  throw new GjallarError('BAD_CONFIG', `gjallar ${name} was removed; ${removedCommands[name]}`);
+}

@@ -1,0 +1,1 @@
+export default [{ do: 'dance', client: 'a' }];
