@@ -69,4 +69,5 @@ test('a path means all files whose path it is a part of', () => {
   const tests = ['test/chat/chat.test.ts', 'test/chat/state.test.ts', 'test/log.test.ts'];
   expect(matching(tests, ['test/chat'])).toEqual(tests.slice(0, 2));
   expect(matching(tests, ['./test/log.test.ts', 'state'])).toEqual(tests.slice(1));
+  expect(matching(tests, [fileURLToPath(new URL('../log.test.ts', import.meta.url))])).toEqual(tests.slice(2));
 });
