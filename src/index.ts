@@ -18,14 +18,9 @@
  * ```
  */
 import './compat/uws/environment.js';
+import { defaultBus } from './backplanes/default-bus.js';
 import type { Engine } from './engine/engine.js';
-import {
-  type AdapterClass,
-  type AdapterFactory,
-  defaultBus,
-  withNativeRooms,
-  withoutLostState,
-} from './rooms/index.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms, withoutLostState } from './rooms/index.js';
 
 export type {
   BroadcastOperator,

@@ -1,3 +1,4 @@
+import { raise } from '../base/owner.js';
 import { MalformedMessage } from '../errors.js';
 import type { BackplaneEvents } from './backplane.js';
 
@@ -29,9 +30,7 @@ export class Inbox {
       handle();
     } catch (error) {
       if (!isForApplication || error instanceof MalformedMessage) return this.drop(malformed(error));
-      queueMicrotask(() => {
-        throw error;
-      });
+      raise(error);
     }
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
+import { own } from '../base/owner.js';
 import { systemClock } from '../engine/clock.js';
 import type { EngineRequest } from '../engine/http/request.js';
 import { TopKeys } from '../engine/top-keys.js';
@@ -160,7 +161,7 @@ export function startChat(
     isBusy,
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
-  const conversations =
+  const conversations: Conversations | undefined =
     history &&
     new Conversations(history, archive, {
       announceMessages: (messages) => io.serverSideEmit('news', messages),
@@ -216,7 +217,7 @@ export function startChat(
     if (isOverLimit) socket.use((event, next) => (isOverLimit(socket.conn) ? refuse(event) : next()));
     for (const [event, handler] of Object.entries(handlers)) {
       socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
-        void answer(handler, context, socket, input, reply, log);
+        own(`answering the event ${event}`, answer(handler, context, socket, input, reply, log));
       });
     }
     socket.on('echo', (value, reply) => echo(socket, value, reply));

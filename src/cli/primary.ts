@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type BackplaneName, backplaneKindOf } from '../backplanes/index.js';
+import { own, owned } from '../base/owner.js';
 import { hasLostTerminal, takeSignals } from '../cluster/primary/early-signals.js';
 import { onceOrphaned } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
@@ -14,6 +15,7 @@ import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
 import type { AdminServer } from '../operations/admin/admin-server.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
+import { logFailures } from '../runtime/exceptions.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 
 const TOO_SMALL_LIMIT =
@@ -42,6 +44,7 @@ export interface Started {
 export async function runPrimary(config: RunConfig, launch: Launch): Promise<void> {
   const recent = new RecentEvents();
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
+  logFailures(log);
   const { workers, drainTimeout, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, reloadSettle, log, ...what });
@@ -53,7 +56,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   if (isStartedByNpm()) {
     onceOrphaned(() => {
       log.info('npm has ended, so the server stops, too');
-      void stop.now(0);
+      own('stopping', stop.now(0));
     });
   }
   // Of a process manager.
@@ -143,11 +146,14 @@ function obeySignals(primary: Primary, stop: Stop): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stop.isStopping) primary.stopNow();
-      else void stop.now(0);
+      else own('stopping', stop.now(0));
     });
   }
   // A closing terminal sends the same signal as a request to reload.
-  process.on('SIGHUP', () => void (hasLostTerminal() ? stop.now(0) : primary.reload()));
+  process.on(
+    'SIGHUP',
+    owned('obeying SIGHUP', () => (hasLostTerminal() ? stop.now(0) : primary.reload())),
+  );
   process.on('SIGUSR2', () => primary.leave());
   for (const signal of takeSignals()) process.emit(signal, signal);
 }

@@ -1,5 +1,6 @@
 import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
-import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
+import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import { sendable } from '../base/sendable.js';
 import { privateParts } from './socket-io-server.js';
 
 /**
@@ -63,6 +64,40 @@ export function packetStepsOf(socket: Socket): PacketSteps {
   return socket as unknown as PacketSteps;
 }
 
+/** The other servers that have a namespace, as an adapter with heartbeats knows them. */
+export function othersOf(adapter: ClusterAdapterWithHeartbeat): Iterable<string> {
+  return (adapter as unknown as { readonly nodesMap: ReadonlyMap<string, number> }).nodesMap.keys();
+}
+
+/** The acknowledgement of a broadcast is not waited for any more. */
+export function forgetAcknowledgement(socket: Socket | undefined, { id }: BroadcastPacket): void {
+  if (socket && id !== undefined) (socket as unknown as AnsweringSocket).acks.delete(id);
+}
+
+interface AnsweringSocket {
+  /** Acknowledgements that the server waits for. */
+  readonly acks: Map<number, unknown>;
+}
+
+/** Looks the session of a returning client up. */
+interface ConnectingSteps {
+  _add(client: { conn: object }, auth: object, ...values: unknown[]): Promise<void>;
+}
+
+/**
+ * Gives an offset to clients that return without one: they have received no event yet. socket.io would not look for their
+ * sessions.
+ */
+export function completeOffsets(nsp: Namespace, offset: string): void {
+  const steps = nsp as unknown as ConnectingSteps;
+  const { _add } = steps;
+  steps._add = (client, auth, ...values) => {
+    const { pid, offset: named } = auth as { pid?: unknown; offset?: unknown };
+    const lacksOffset = typeof pid === 'string' && named === undefined;
+    return _add.call(nsp, client, lacksOffset ? { ...auth, offset } : auth, ...values);
+  };
+}
+
 /**
  * Stops an adapter from adding offsets of its own, and from ignoring broadcasts to rooms without members here. The
  * methods belong to ClusterAdapter and to `@socket.io/redis-adapter`.
@@ -100,6 +135,17 @@ export interface SocketDetails {
   readonly handshake: object;
   readonly rooms: readonly string[];
   readonly data: unknown;
+}
+
+/** How adapters describe a socket of this worker. Sessions of express refer to the request: their store is left out. */
+export function detailsOf({ id, handshake, rooms, data }: Socket): SocketDetails {
+  return { id, handshake: { ...handshake, sessionStore: undefined }, rooms: [...rooms], data };
+}
+
+/** A description without what JSON cannot express. */
+export function sendableSocket(details: SocketDetails): SocketDetails {
+  const { handshake, data } = details;
+  return { ...details, handshake: sendable(handshake, 'socket.handshake'), data: sendable(data, 'socket.data') };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events

@@ -1,4 +1,5 @@
 import cors from 'cors';
+import { raise } from '../base/owner.js';
 import type { TemplatedApp } from '../sockets.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
@@ -173,7 +174,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
     if (isLate) return this.admission.runMiddleware(exchange, () => this.handshake.endPoll(exchange));
     this.admission.admit(exchange, false, passOn, () => {
       if (sid) this.sessions.get(sid)!.polling!.onRequest(exchange);
-      else void this.handshake.polling(exchange);
+      else this.handshake.polling(exchange).catch(raise);
     });
   }
 
@@ -185,7 +186,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
     if (sid && !this.findSession(sid) && passOn(sid)) return;
     this.admission.admit(exchange, true, passOn, () => {
       if (sid) this.handshake.upgrade(exchange, this.sessions.get(sid)!);
-      else void this.handshake.webSocket(exchange);
+      else this.handshake.webSocket(exchange).catch(raise);
     });
   }
 

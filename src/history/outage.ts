@@ -1,3 +1,4 @@
+import { own } from '../base/owner.js';
 import type { Reports } from '../operations/reports.js';
 
 /** Where outages are reported. */
@@ -44,7 +45,7 @@ export class Outage {
     this.note(error);
     if (this.timer) return;
     this.timer = setInterval(() => {
-      if (performance.now() - this.quietSince >= QUIET_MS) void this.check();
+      if (performance.now() - this.quietSince >= QUIET_MS) own('checking whether an outage is over', this.check());
     }, QUIET_MS);
     this.timer.unref();
   }

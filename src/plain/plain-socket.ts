@@ -1,4 +1,5 @@
 import { atTime, type Identity } from '../accounts/identity.js';
+import { own } from '../base/owner.js';
 import type { DeadlineQueue, Waiting } from '../engine/deadlines.js';
 import type { Engine } from '../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../engine/http/exchange.js';
@@ -77,7 +78,7 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     if (this.topic !== undefined) this.host.engine.outbox.subscribe(this.webSocket, this.topic);
     this.host.silence.add(this);
     this.cancelExpiry = atTime(this.member.expires, () => this.refuse('TOKEN_EXPIRED'));
-    void this.enter();
+    own('letting a plain WebSocket in', this.enter());
   }
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
@@ -97,7 +98,7 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     }
     // Some clients keep their connection open with empty messages.
     if (text === '') return;
-    if (!this.waiting) void this.say(text);
+    if (!this.waiting) own('handling a text of a plain WebSocket', this.say(text));
     else if (this.waiting.length < MAX_WAITING_TEXTS) this.waiting.push(text);
     else this.refuse('HISTORY_UNAVAILABLE');
   }
@@ -198,7 +199,7 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
       await this.member.enter(this);
       const waiting = this.waiting ?? [];
       this.waiting = this.state === 'open' ? undefined : [];
-      for (const text of waiting) void this.say(text);
+      for (const text of waiting) own('handling a text of a plain WebSocket', this.say(text));
     } catch (error) {
       this.fail(error);
     }

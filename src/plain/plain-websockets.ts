@@ -1,3 +1,4 @@
+import { own } from '../base/owner.js';
 import { type Clock, systemClock } from '../engine/clock.js';
 import type { EngineCounters } from '../engine/counters.js';
 import { DeadlineQueue } from '../engine/deadlines.js';
@@ -85,7 +86,7 @@ export class PlainWebSockets {
       compresses: false,
       // uWebSockets.js would send only one ping, a few seconds before the timeout.
       idleTimeout: 0,
-      onUpgrade: (exchange) => void this.admit(exchange, gateway),
+      onUpgrade: (exchange) => own('admitting a plain WebSocket', this.admit(exchange, gateway)),
     });
     return this;
   }

@@ -18,4 +18,4 @@
  */
 export type { RemovalTarget } from './kept/removals.js';
 export { outcomes, type RecoveryState } from './outcomes.js';
-export { openRecovery, type RecoveryOptions } from './recovery.js';
+export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';

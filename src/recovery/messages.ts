@@ -1,4 +1,5 @@
 import { DefaultDeserializer, serialize } from 'node:v8';
+import { sendable } from '../base/sendable.js';
 import { MalformedMessage } from '../errors.js';
 import type { EncodedPackets } from '../rooms/index.js';
 import type { RoomsFloor } from './kept/floors.js';
@@ -119,7 +120,7 @@ function portable<T extends { data: unknown }>(state: T): T {
     serialize(state.data);
     return state;
   } catch {
-    return { ...state, data: asJson(state.data) };
+    return { ...state, data: JSON.parse(JSON.stringify(sendable(state.data, 'socket.data')) ?? '{}') as unknown };
   }
 }
 
@@ -152,27 +153,6 @@ export function decodeMessage(bytes: Uint8Array): RecoveryMessage {
     throw new MalformedMessage('a message of recovery has the wrong fields');
   }
   return message as unknown as RecoveryMessage;
-}
-
-function asJson(data: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(data)) as unknown;
-  } catch {
-    warnOfData();
-    return {};
-  }
-}
-
-let hasWarned = false;
-
-function warnOfData(): void {
-  if (hasWarned) return;
-  hasWarned = true;
-  process.emitWarning(
-    'socket.data contains itself, so that a client is recovered without it on another worker. Keep only plain values ' +
-      'in socket.data. See docs/internals/recovery.md of gjallar.',
-    { type: 'GjallarWarning', code: 'GJALLAR_RECOVERY_DATA' },
-  );
 }
 
 type Fields = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
-import { passEverything, recoveryTimesOf } from '../compat/socket-io.js';
+import { completeOffsets, passEverything, recoveryTimesOf } from '../compat/socket-io.js';
 import { isMember } from '../rooms/index.js';
 import { Broadcasting } from './broadcasting.js';
 import { OffsetWriter } from './encoding.js';
@@ -13,7 +13,7 @@ import { type KeptSession, NO_WORKER, Sessions } from './kept/sessions.js';
 import { type KeptPacket, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { LiveState, RecoveryMessage } from './messages.js';
-import { encodeNumbers, numbersIn } from './offset.js';
+import { encodeNumbers, NO_OFFSET, numbersIn } from './offset.js';
 import { Loans } from './peers/loans.js';
 import type { Owner } from './peers/owner.js';
 import { Peers } from './peers/peers.js';
@@ -98,6 +98,7 @@ export class NamespaceRecovery implements Owner, Home {
     const { adapter } = this;
     const { addAll, del, delAll } = adapter;
     passEverything(adapter);
+    completeOffsets(this.nsp, NO_OFFSET);
     adapter.persistSession = (session) => this.onDisconnect(session as Session & { pid: string });
     adapter.restoreSession = (pid, offset) => this.returns.restore(pid, offset) as never;
     adapter.addAll = (id, rooms) => {

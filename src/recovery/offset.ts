@@ -29,6 +29,9 @@ const MAX_SENDERS = 512;
 const NAME = /^[\w-]{1,16}$/;
 const NUMBER = /^[0-9a-z]{1,10}$/;
 
+/** In place of the offset of a client that has received no event yet. */
+export const NO_OFFSET = '';
+
 export function encodeOffset(at: number, worker: string, direct: number, senders: Iterable<[string, number]>): string {
   return offsetWith(at, worker, direct, encodeNumbers(senders));
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { own, owned } from '../base/owner.js';
 import { wantsRecovery } from '../compat/socket-io.js';
 import { canonicalAddress } from '../engine/limits/client-address.js';
 import { MalformedMessage } from '../errors.js';
@@ -114,7 +115,9 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   readonly naming: Naming;
   private readonly links: WorkerLinks | undefined;
   private readonly namespaces = new Map<string, NamespaceRecovery>();
-  private readonly timer: NodeJS.Timeout;
+  /** Runs while there are namespaces, so that it does not hold a server that is gone. */
+  private timer: NodeJS.Timeout | undefined;
+  private readonly onSweep = owned('dropping expired packets and sessions', () => this.sweep());
 
   constructor(private readonly options: RecoveryOptions) {
     const { links, spansMachines = false, slackMs = spansMachines ? MACHINES_SLACK_MS : 0 } = options;
@@ -131,7 +134,6 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     links?.onLeave((id) => {
       for (const namespace of this.namespaces.values()) namespace.workerGone(id);
     });
-    this.timer = setInterval(() => this.sweep(), options.sweepMs ?? SWEEP_INTERVAL_MS).unref();
   }
 
   wrap(factory: AdapterFactory): AdapterFactory {
@@ -147,19 +149,22 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     const { init, close } = adapter;
     // The server asks at the start whether the adapter can recover.
     adapter.restoreSession = () => null as never;
+    let namespace: NamespaceRecovery | undefined;
     adapter.init = () => {
-      const namespace = new NamespaceRecovery(adapter, nsp, this);
+      namespace = new NamespaceRecovery(adapter, nsp, this);
       this.namespaces.set(nsp.name, namespace);
+      this.timer ??= setInterval(this.onSweep, this.options.sweepMs ?? SWEEP_INTERVAL_MS).unref();
       installed.set(adapter, namespace);
       if (this.spansMachines) this.listen(nsp, namespace);
       return init.call(adapter);
     };
     adapter.close = async () => {
-      const namespace = this.namespaces.get(nsp.name);
       await namespace?.leave();
       await close.call(adapter);
       namespace?.close();
-      this.namespaces.delete(nsp.name);
+      // A client may have made a namespace of the same name meanwhile.
+      if (this.namespaces.get(nsp.name) === namespace) this.namespaces.delete(nsp.name);
+      if (this.namespaces.size === 0) this.endSweeps();
     };
   }
 
@@ -168,7 +173,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     const onQuestion = async (question: unknown, answer: unknown) => {
       if (typeof answer === 'function') answer(await loans.answer(question));
     };
-    nsp.on(QUESTION as never, onQuestion as never);
+    nsp.on(QUESTION as never, owned('answering a worker that recovers a client', onQuestion) as never);
   }
 
   count(outcome: RecoveryOutcome): void {
@@ -224,7 +229,13 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   tellAll(message: RecoveryMessage): void {
     const bytes = encodeMessage(message);
     if (!this.spansMachines) this.links?.broadcast(bytes);
-    else this.namespaces.get(message.nsp)?.adapter.serverSideEmit([EVENT, bytes.toString('base64')]);
+    else {
+      const { adapter } = this.namespaces.get(message.nsp) ?? {};
+      own(
+        'telling other machines of sessions',
+        Promise.resolve(adapter?.serverSideEmit([EVENT, bytes.toString('base64')])),
+      );
+    }
   }
 
   askAll(nsp: string, question: LoanQuestion): Promise<{ answers: readonly unknown[]; isComplete: boolean }> {
@@ -234,9 +245,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       };
       const { adapter } = this.namespaces.get(nsp) ?? {};
       // Without workers that answer, such as when the backplane is down, an adapter may reject.
-      void Promise.resolve(adapter?.serverSideEmit([QUESTION, question, end]) as unknown).catch((error) =>
-        end(error, []),
-      );
+      Promise.resolve(adapter?.serverSideEmit([QUESTION, question, end]) as unknown).catch((error) => end(error, []));
       if (!adapter) end(true, []);
     });
   }
@@ -288,8 +297,13 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     this.memory.dropBefore(Date.now() - retentionMs);
   }
 
-  close(): void {
+  private endSweeps(): void {
     clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  close(): void {
+    this.endSweeps();
     this.gate.turns.close();
     for (const namespace of this.namespaces.values()) namespace.close();
     this.namespaces.clear();

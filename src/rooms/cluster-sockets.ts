@@ -1,6 +1,8 @@
 import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
-import { Adapter, type Room } from 'socket.io-adapter';
-import { remoteSocketsOf, type SocketDetails } from '../compat/socket-io.js';
+import type { Room } from 'socket.io-adapter';
+import { own } from '../base/owner.js';
+import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../compat/socket-io.js';
+import { hasOthers } from './local-adapter.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;
@@ -90,7 +92,7 @@ function answer(this: Namespace, question: unknown, reply: unknown): void {
   // Other programs may publish on the backplane too.
   if (typeof reply !== 'function' || !isQuestion(question)) return;
   const { rooms, isDetailed } = question;
-  if (isDetailed) void socketsHere(this, rooms).then((sockets) => reply(sockets.map(detailsOf)));
+  if (isDetailed) own('describing the sockets of this worker', describeHere(this, rooms).then(reply as () => void));
   else reply(countHere(this, rooms));
 }
 
@@ -104,9 +106,8 @@ function socketsHere(nsp: Namespace, rooms: readonly Room[]): Promise<Socket[]> 
   return nsp.local.in([...rooms]).fetchSockets() as Promise<unknown> as Promise<Socket[]>;
 }
 
-function detailsOf({ id, handshake, rooms, data }: Socket): SocketDetails {
-  // Sessions of express refer to the request. socket.io omits their store for the same reason.
-  return { id, handshake: { ...handshake, sessionStore: undefined }, rooms: [...rooms], data };
+async function describeHere(nsp: Namespace, rooms: readonly Room[]): Promise<SocketDetails[]> {
+  return (await socketsHere(nsp, rooms)).map((socket) => sendableSocket(detailsOf(socket)));
 }
 
 function isQuestion(value: unknown): value is Question {
@@ -129,11 +130,6 @@ export function namespaceOf(of: AnyServer | AnyNamespace): Namespace {
   return 'of' in of ? of.of('/') : of;
 }
 
-/** Stock socket.io's own adapter has no other servers, and throws. */
-function hasOthers({ adapter }: AnyNamespace): boolean {
-  return adapter.serverSideEmit !== Adapter.prototype.serverSideEmit;
-}
-
 /**
  * Asks all other servers of a namespace.
  * @param isExpected whether an answer is one of those that servers of this version give
@@ -145,7 +141,7 @@ async function askServers<Expected>(
   question: unknown,
   isExpected: (answer: unknown) => answer is Expected,
 ): Promise<{ answers: Expected[]; isComplete: boolean }> {
-  if (!hasOthers(nsp)) return { answers: [], isComplete: true };
+  if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: true };
   const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
     const onEnd = (error: unknown, responses: readonly unknown[] = []) => {
       clearTimeout(timer);

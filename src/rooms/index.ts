@@ -10,22 +10,24 @@
  *   room-sets.ts           the adapter's `rooms` and `sids`, in a fraction of the memory
  *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
- *   in-memory.ts           the adapter of a server without other workers
- *   default-bus.ts         the adapter of a server whose application sets none
+ *   local-adapter.ts       the adapter of a server without other workers
+ *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
+ *   lost-state.ts          warns of adapters that cannot recover connections
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   state-figures.ts       what the metrics report about state rooms
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
  */
+export { BroadcastAnswers } from './broadcast-answers.js';
 export {
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,
   type SocketCount,
 } from './cluster-sockets.js';
-export { defaultBus, setDefaultBus } from './default-bus.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
-export { withoutLostState } from './in-memory.js';
+export { hasOthers, LocalAdapter } from './local-adapter.js';
+export { withoutLostState } from './lost-state.js';
 export {
   type AdapterClass,
   type AdapterFactory,

@@ -1,8 +1,10 @@
 import type { Server } from 'socket.io';
+import { setDefaultBus } from '../backplanes/default-bus.js';
 import type { Backplane } from '../backplanes/index.js';
+import { own } from '../base/owner.js';
 import { loadRunConfig } from '../config/load.js';
-import { setDefaultBus } from '../rooms/index.js';
 import { answerPrimary } from '../runtime/answers.js';
+import { logFailures } from '../runtime/exceptions.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { Departure } from '../runtime/lifecycle/departure.js';
 import { stopListening } from '../runtime/lifecycle/stop-listening.js';
@@ -32,6 +34,7 @@ export async function startHostedWorker(): Promise<void> {
   const worker = await MachineWorker.join(config, version, forkedSurroundings());
   const { orders, log, metrics, servers } = worker;
   holdSignals();
+  metrics.add(logFailures(log));
   const { redisUrl, natsUrl } = config;
   onSessionAdvice((advice) => {
     if (!redisUrl && !natsUrl) log.warn(advice);
@@ -94,7 +97,9 @@ export async function startHostedWorker(): Promise<void> {
     health: () => worker.healthIn(departure.stateOf(true)),
     metrics: atMostEvery(1000, () => metrics.scrape()),
   });
-  void departure
-    .untilStopped((clients, left) => log.info({ clients, left }, 'stopping'))
-    .then(() => endApplication(servers));
+  const stopped = departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
+  own(
+    'stopping',
+    stopped.then(() => endApplication(servers)),
+  );
 }

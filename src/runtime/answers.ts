@@ -1,4 +1,5 @@
-import type { Question } from '../cluster/protocol.js';
+import { owned } from '../base/owner.js';
+import type { FromPrimary, Question } from '../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
 import type { WorkerSample } from '../operations/overview/worker-sample.js';
 import type { ApplicationView } from './application.js';
@@ -43,12 +44,13 @@ export function answerPrimary(
       return { acted: [worker.operator.act(action)], complete: true };
     },
   };
-  worker.orders.on('ask', async ({ id, question, input }) => {
+  const answer = async ({ id, question, input }: Extract<FromPrimary, { type: 'ask' }>) => {
     try {
       worker.orders.send({ type: 'answer', id, answer: await answers[question](input) });
     } catch (error) {
       worker.log.error({ error, question }, 'a question of the primary failed');
       worker.orders.send({ type: 'answer', id, answer: undefined });
     }
-  });
+  };
+  worker.orders.on('ask', owned('answering a question of the primary', answer));
 }

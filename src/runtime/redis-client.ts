@@ -1,6 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { type BackplaneChoice, type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
 import { clusterAddress } from '../backplanes/redis/urls.js';
+import { owned } from '../base/owner.js';
 
 export { redisCause } from '../backplanes/redis-cause.js';
 export { reasonFor } from '../backplanes/redis-greeting.js';
@@ -26,12 +27,12 @@ export async function chooseBackplane(
 }
 
 function askLater(redisUrl: string, onLate: () => void): void {
-  const timer = setTimeout(async () => {
+  const ask = async () => {
     const isCluster = await isClusterNode(redisUrl);
     if (isCluster) onLate();
     else if (isCluster === undefined) askLater(redisUrl, onLate);
-  }, RETRY_INTERVAL_MS);
-  timer.unref();
+  };
+  setTimeout(owned('asking whether Redis is a cluster', ask), RETRY_INTERVAL_MS).unref();
 }
 
 /** A connection for other purposes than the backplane: to a cluster if REDIS_URL names nodes of one. */

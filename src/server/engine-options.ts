@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerOptions } from 'socket.io';
+import { warnOnce } from '../base/warnings.js';
 import type { Engine } from '../engine/engine.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from '../engine/options.js';
 import type { TransportName } from '../engine/transports/transport.js';
-import { warnOnce } from './warn.js';
 
 /** Which library listens on the port of a plain http.Server: uWebSockets.js, or node:http. */
 export type PortOwnerName = 'uws' | 'node';

@@ -4,9 +4,9 @@
  */
 import '../compat/uws/environment.js';
 import Module from 'node:module';
+import { warnOnce } from '../base/warnings.js';
 import { missingInServer } from '../compat/socket-io-server.js';
 import { install } from './install.js';
-import { warnOnce } from './warn.js';
 
 type Load = (this: unknown, request: string, ...rest: unknown[]) => unknown;
 

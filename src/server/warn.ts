@@ -1,19 +1,12 @@
-const given = new Set<string>();
-
-/** Emits a warning once, in one line, with the page that explains it. */
-export function warnOnce(code: string, message: string): void {
-  if (given.has(message)) return;
-  given.add(message);
-  process.emitWarning(`${message} See docs/compatibility.md of gjallar.`, { type: 'GjallarWarning', code });
-}
+let hasTold = false;
 
 /**
  * Tells once that a client may need what uWebSockets.js does not support, and names the option that does.
  * @param what what has happened, as a sentence
  */
 export function suggestNode(what: string): void {
-  if (given.has('node')) return;
-  given.add('node');
+  if (hasTold) return;
+  hasTold = true;
   process.emitWarning(
     `${what} uWebSockets.js, which serves HTTP here, supports no HTTP/1.0, no trailers of requests, no slow pipelined ` +
       "requests and at most 100 headers. For clients that need them, pass portOwner: 'node', or set " +
@@ -24,5 +17,5 @@ export function suggestNode(what: string): void {
 
 /** Whether it has been told. */
 export function hasSuggestedNode(): boolean {
-  return given.has('node');
+  return hasTold;
 }

@@ -1,6 +1,7 @@
 import { Server as HttpServer } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
+import { defaultBus } from '../backplanes/default-bus.js';
 import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
 import { portOwnerOfEnvironment } from '../compat/uws/environment.js';
 import { socketsInUse } from '../compat/uws.js';
@@ -10,7 +11,6 @@ import * as parser from '../parser/parser.js';
 import {
   type AdapterClass,
   type AdapterFactory,
-  defaultBus,
   hasNativeRooms,
   type RoomsEngine,
   withNativeRooms,

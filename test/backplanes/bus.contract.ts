@@ -5,6 +5,7 @@ import { disconnectAll, type Pair, pairOn, receivedBy } from '../rooms/support/c
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
+import { answersContract } from './answers.contract.js';
 
 /** A bus under test: what it runs on, and how a worker joins it. */
 export interface BusFixture {
@@ -228,6 +229,12 @@ export function busContract(
       expect(answer).toEqual({ index: 2, value: 'one' });
     });
 
+    answersContract(
+      name === 'redis',
+      () => members,
+      () => pairs,
+    );
+
     test('namespaces that are made when somebody comes are joined too', async () => {
       const namespace = '/dynamic-7';
       const guests = await Promise.all(members.map((member) => pairOn(member, { namespace })));
@@ -264,10 +271,17 @@ export function busContract(
       expect(await members[0]!.io.fetchSockets()).toHaveLength(WORKERS + 1);
       let asked: Promise<unknown[]> | undefined;
       if (options.answersForTheDead) {
+        for (const { client } of pairs) client.on('late', (reply: (value: string) => void) => reply('here'));
+        guest.client.on('late', () => leaving.io.emit('asked'));
+        const heard = nextEvent(pairs[0]!.client, 'asked');
+        const answers = members[0]!.io.timeout(600_000).emitWithAck('late');
+        await heard;
         // It never answers, because it is gone before.
         leaving.io.on('sum', () => leaving.bus.close());
         asked = members[0]!.io.serverSideEmitWithAck('sum', 1, 1);
         expect(await asked).toEqual([2, 2]);
+        expect(await answers).toEqual(pairs.map(() => 'here'));
+        for (const { received } of pairs) received.length = 0;
       }
       const left = nextEvent(guest.client, 'disconnect');
       await leaving.close();

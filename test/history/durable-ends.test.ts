@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { seldomWarnings } from '../../src/history/durable/warnings.js';
+import { alone } from '../../src/backplanes/alone.js';
+import { seldomWarnings } from '../../src/base/warnings.js';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { until } from '../support/until.js';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 async function startAlone(): Promise<TestNode> {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   ends.push(() => node.close());
   return node;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../public/gjallar-client.js';
+import { alone } from '../../src/backplanes/alone.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { natsBackplane } from '../../src/backplanes/nats/nats.js';
@@ -15,7 +16,6 @@ import {
   RedisHistoryStore,
   SqliteHistoryStore,
 } from '../../src/history/index.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';
 import { Machine, machinesOn, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
@@ -216,7 +216,7 @@ describe('durable rooms of one worker', () => {
 
   beforeAll(async () => {
     dataDir = await folder();
-    const node = await startNode(inMemory);
+    const node = await startNode(alone);
     const options = {
       rooms: ['order:*', 'news'],
       dataDir,
@@ -373,7 +373,7 @@ describe('durable rooms of one worker', () => {
 });
 
 test('the client helper asks a server that cannot answer more and more seldom', async () => {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   const position = (offset: number) => ({ room: 'news', epoch: 'one', offset });
   let reads = 0;
   node.io.on('connection', (socket) => {
@@ -408,7 +408,7 @@ test('the client helper asks a server that cannot answer more and more seldom', 
 test('while the store is unreachable, emit rejects, and members are followed again afterwards', async () => {
   const redis = await RedisProcess.start();
   const store = await RedisHistoryStore.open({ redis: redis.url, onError: () => {} });
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   const errors: unknown[] = [];
   const durable = await durableRooms(node.io, { rooms: 'order:*', store, onError: (error) => errors.push(error) });
   try {

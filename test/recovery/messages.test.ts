@@ -25,7 +25,7 @@ test('data that contains itself and a function is left out, with one warning', (
   const emitWarning = jest.spyOn(process, 'emitWarning').mockReturnValue();
   expect(dataOf(withData(data))).toEqual({});
   expect(dataOf(withData(data))).toEqual({});
-  expect(emitWarning.mock.calls).toMatchObject([[expect.any(String), { code: 'GJALLAR_RECOVERY_DATA' }]]);
+  expect(emitWarning.mock.calls).toMatchObject([[expect.any(String), { code: 'GJALLAR_UNSENDABLE' }]]);
   emitWarning.mockRestore();
 });
 

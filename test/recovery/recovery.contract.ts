@@ -36,7 +36,7 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
             done();
           });
           socket.on('rooms', (done: (rooms: string[], data: unknown) => void) => done([...socket.rooms], socket.data));
-          if (!socket.recovered) socket.emit('n', 'hello', 0);
+          if (!socket.recovered && !socket.handshake.auth.isSilent) socket.emit('n', 'hello', 0);
         });
       }
       for (const { io } of nodes) await until(async () => (await io.of('/').adapter.serverCount()) === workers);
@@ -90,6 +90,31 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       expect(since.slice(0, 3).sort()).toEqual(['all,1', 'own,1', 'room,1']);
       expect(since.slice(3)).toEqual(['room,2']);
       expect(other.of('excepted')).toEqual([1]);
+    });
+
+    test('keeps the session of a client that has received no event yet', async () => {
+      const other = await client(0, 'websocket', 'room');
+      nodes[1]!.io.to('room').emit('n', 'before', 1);
+      await other.heardAll(2);
+      const wanderer = new Wanderer(nodes[0]!.url, 'websocket', { isSilent: true });
+      clients.push(wanderer);
+      await wanderer.connected();
+      const { id } = wanderer.socket;
+      await wanderer.socket.emitWithAck('join', 'room');
+      await wanderer.cutOff();
+      await gone(id);
+      await wanderer.comeBack(nodes[1]!.url);
+      await wanderer.cutOff();
+      await gone(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 1);
+      nodes[1]!.io.to('elsewhere').emit('n', 'elsewhere', 1);
+      nodes.at(-1)!.io.to(id!).emit('n', 'own', 1);
+      await wanderer.comeBack(nodes[0]!.url);
+      expect(wanderer.recovered).toEqual([true, true]);
+      expect(wanderer.socket.id).toBe(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 2);
+      await until(() => wanderer.of('room').length === 2);
+      expect(wanderer.heard.map((message) => message.join()).sort()).toEqual(['own,1', 'room,1', 'room,2']);
     });
 
     test('brings the data of the socket and binary packets', async () => {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { createAdapter as createRedisAdapter } from '@socket.io/redis-adapter';
 import { createAdapter as createStreamsAdapter } from '@socket.io/redis-streams-adapter';
@@ -5,12 +7,14 @@ import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
 import { SessionAwareAdapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
+import { alone } from '../../src/backplanes/alone.js';
 import { createAdapter, Engine } from '../../src/index.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import type { AdapterFactory } from '../../src/rooms/native-rooms.js';
 import { startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess, until, untilAlone } from '../support/redis.js';
+
+setFlagsFromString('--expose-gc');
 
 const server = { connectionStateRecovery: {} };
 const closers: (() => unknown)[] = [];
@@ -58,7 +62,7 @@ async function comeBack(socket: Client, url?: string): Promise<void> {
 }
 
 test('a server that stands alone recovers rooms and missed packets, in order, also into topics', async () => {
-  const { io, url } = await start(inMemory);
+  const { io, url } = await start(alone);
   const clients = Array.from({ length: 5 }, () => listen(url));
   for (const { socket } of clients) {
     await connected(socket);
@@ -89,6 +93,50 @@ test('a server that stands alone recovers rooms and missed packets, in order, al
   expect(lost.heard).toEqual([...expected, 30]);
   expect(other.heard).toEqual(expected);
 });
+
+test('a server that stands alone keeps the session of a client that has received no event yet', async () => {
+  const { io, url } = await start(alone);
+  const { socket, heard } = listen(url);
+  await connected(socket);
+  const { id } = socket;
+  io.in(id!).socketsJoin('room');
+  await cutOff(socket);
+  await until(() => io.of('/').sockets.size === 0);
+  io.to('room').emit('n', 1);
+  await comeBack(socket);
+  await until(() => heard.length === 1);
+  expect({ recovered: socket.recovered, id: socket.id, heard }).toEqual({ recovered: true, id, heard: [1] });
+});
+
+test.each([undefined, {}])(
+  'empty child namespaces are collected, with recovery %p',
+  async (connectionStateRecovery) => {
+    const node = await startNode(alone, {
+      server: { cleanupEmptyChildNamespaces: true, ...(connectionStateRecovery && { connectionStateRecovery }) },
+    });
+    closers.push(() => node.close());
+    const namespaces: WeakRef<object>[] = [];
+    node.io.of(/^\/child-/).on('connection', (socket) => {
+      namespaces.push(new WeakRef(socket.nsp));
+      socket.emit('n', 1);
+    });
+    for (let count = 0; count < 30; count++) {
+      const socket = connect(`${node.url}/child-${count}`, {
+        forceNew: true,
+        transports: ['websocket'],
+        reconnection: false,
+      });
+      await nextEvent(socket, 'n');
+      socket.disconnect();
+    }
+    const collect = (globalThis as { gc?: () => void }).gc ?? (runInNewContext('gc') as () => void);
+    await until(() => {
+      collect();
+      return namespaces.filter((namespace) => namespace.deref()).length <= 1;
+    });
+    expect(namespaces).toHaveLength(30);
+  },
+);
 
 test('on Redis streams a client recovers on another worker', async () => {
   const redis = await RedisProcess.start();

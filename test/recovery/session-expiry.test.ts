@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
+import { alone } from '../../src/backplanes/alone.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { Expiries } from '../../src/recovery/kept/expiries.js';
 import { type ExpiredSession, onSessionExpired } from '../../src/recovery/session-expiry.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
 import { startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
@@ -189,7 +189,7 @@ test.concurrent.each([
 );
 
 test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
-  const node = await startNode(inMemory, { server: { connectionStateRecovery: recovery } });
+  const node = await startNode(alone, { server: { connectionStateRecovery: recovery } });
   const expired: ExpiredSession[] = [];
   const end = onSessionExpired(node.io, (session) => expired.push(session));
   try {
@@ -201,14 +201,14 @@ test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
   } finally {
     await node.close();
   }
-  const without = await startNode(inMemory);
+  const without = await startNode(alone);
   expect(() => onSessionExpired(without.io, () => {})).toThrow('connectionStateRecovery');
   await without.close();
 });
 
 test.concurrent('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
   const server = { connectionStateRecovery: { ...recovery, skipMiddlewares: false } };
-  const node = await startNode(inMemory, { server });
+  const node = await startNode(alone, { server });
   const expired: ExpiredSession[] = [];
   onSessionExpired(node.io, (session) => expired.push(session));
   let rejects = false;

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { alone } from '../../src/backplanes/alone.js';
 import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
 import { Machine, startMember, startNode } from './support/node.js';
@@ -33,15 +34,36 @@ test('a worker that does not answer is left out', async () => {
 });
 
 test('a server alone counts its own sockets, also of a namespace with an adapter set later', async () => {
-  const node = await startNode(inMemory);
+  const node = await startNode(alone);
   try {
     node.io.of('/other');
-    node.io.adapter(inMemory as never);
+    node.io.adapter(alone as never);
     const { socket } = await pairOn(node, { namespace: '/other' });
     await socket.join(['a', 'b']);
     expect(await countSockets(node.io)).toEqual({ sockets: 0, isComplete: true });
     expect(await countSockets(node.io.of('/other'), ['a', 'b'])).toEqual({ sockets: 1, isComplete: true });
     expect(await fetchReachableSockets(node.io.of('/other'))).toEqual({ sockets: [socket], isComplete: true });
+  } finally {
+    disconnectAll();
+    await node.close();
+  }
+});
+
+test('a server alone gets no answers of other servers, and none of clients that are gone', async () => {
+  const node = await startNode(alone);
+  try {
+    expect(await node.io.serverSideEmitWithAck('sum', 1)).toEqual([]);
+    const [staying, leaving] = await Promise.all([pairOn(node), pairOn(node)]);
+    staying!.client.on('ask', (reply: (value: string) => void) => reply('here'));
+    const asked = nextEvent(leaving!.client, 'ask');
+    const answers = node.io.timeout(600_000).emitWithAck('ask');
+    await asked;
+    leaving!.client.disconnect();
+    expect(await answers).toEqual(['here']);
+    expect(await node.io.timeout(600_000).to('nobody').emitWithAck('ask')).toEqual([]);
+    // The last one in time, and nothing is waited for behind it.
+    await expect(node.io.timeout(1).emitWithAck('unknown')).rejects.toMatchObject({ responses: [] });
+    expect((staying!.socket as unknown as { acks: Map<number, unknown> }).acks.size).toBe(0);
   } finally {
     disconnectAll();
     await node.close();

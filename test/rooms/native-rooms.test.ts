@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
@@ -12,7 +12,7 @@ type Node = Pick<TestNode, 'io' | 'url' | 'close'>;
 /** All of this is what stock socket.io does: it takes the same tests. */
 describe.each<[string, () => Promise<Node>]>([
   ['stock socket.io', () => startStock()],
-  ['native rooms', () => startNode(inMemory)],
+  ['native rooms', () => startNode(alone)],
 ])('%s', (_name, start) => {
   let node: Node;
 

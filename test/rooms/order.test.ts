@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
 import { startNode, type TestNode } from './support/node.js';
 import { Random } from './support/random.js';
 import { namespaces, type Recording, recordNode, recordStock } from './support/recording.js';
@@ -73,7 +73,7 @@ describe.each<[string, number, string, Mixture, number]>([
   let node: TestNode;
 
   beforeAll(async () => {
-    node = await startNode(inMemory, { engine: { flushMs } });
+    node = await startNode(alone, { engine: { flushMs } });
   });
 
   afterAll(() => node.close());

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Server, type Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
 import { RoomSets, withRoomSets } from '../../src/rooms/room-sets.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
@@ -121,7 +121,7 @@ describe('the sets of an adapter', () => {
   });
 
   test('are not created by a connection or a delivery', async () => {
-    const node = await startNode(inMemory);
+    const node = await startNode(alone);
     const pairs = [await pairOn(node), await pairOn(node), await pairOn(node), await pairOn(node)];
     const [one, two, three] = pairs.map(({ socket }) => socket) as [Socket, Socket, Socket];
     for (const { id } of [one, two]) node.io.to(id).emit('to one');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket as TcpSocket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
@@ -54,7 +54,7 @@ test.each([
   ['in windows', 25],
   ['at once', 0],
 ])('every delivery that a slow client misses is counted, sent %s', async (_name, flushMs) => {
-  node = await startNode(inMemory, { engine: { flushMs, maxBackpressure: 65_536, slowPolicy: 'drop' } });
+  node = await startNode(alone, { engine: { flushMs, maxBackpressure: 65_536, slowPolicy: 'drop' } });
   const { socket, read } = await connectSlow();
   const others = await Promise.all(Array.from({ length: 4 }, () => pairOn(node)));
   for (const one of [socket, ...others.map((other) => other.socket)]) await one.join('room');

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
-import { inMemory } from '../../src/rooms/in-memory.js';
+import { alone } from '../../src/backplanes/alone.js';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
@@ -24,7 +24,7 @@ async function startEmbedded(): Promise<Node> {
 /** What an application sees of a socket. Stock socket.io takes the same tests. */
 describe.each<[string, () => Promise<Node>]>([
   ['stock socket.io', () => startStock()],
-  ['native rooms', () => startNode(inMemory)],
+  ['native rooms', () => startNode(alone)],
   ['native rooms on the embedded bus', startEmbedded],
 ])('%s', (_name, start) => {
   let node: Node;

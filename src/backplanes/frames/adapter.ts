@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Namespace } from 'socket.io';
 import {
   Adapter,
@@ -9,14 +10,23 @@ import {
   type Room,
   type SocketId,
 } from 'socket.io-adapter';
-import { decoderOf, namespaceOf } from '../../compat/socket-io.js';
-import { addToRooms, decodePackets, EncodedPacket, type EncodedPackets, useRoomSets } from '../../rooms/index.js';
+import { attempt } from '../../base/owner.js';
+import { type BroadcastPacket, decoderOf, namespaceOf, othersOf } from '../../compat/socket-io.js';
+import {
+  addToRooms,
+  BroadcastAnswers,
+  decodePackets,
+  EncodedPacket,
+  type EncodedPackets,
+  useRoomSets,
+} from '../../rooms/index.js';
 import { Inbox } from '../inbox.js';
 import { type BusMember, FrameBus } from './bus.js';
 import type { FrameLinks } from './links.js';
+import { OthersAnswers } from './others-answers.js';
 import type { SharedWindow } from './window.js';
 import type { Broadcast } from './wire/broadcast.js';
-import { encodeMessage, type Message } from './wire/cluster-message.js';
+import { encodeMessage, encodeResponse, type Message } from './wire/cluster-message.js';
 import { EMITTER } from './wire/emitted.js';
 
 interface Packet {
@@ -39,9 +49,14 @@ export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: In
 
 /** The adapter of a namespace whose messages go to other workers in frames. */
 class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
+  private readonly answers = new BroadcastAnswers(this);
+  /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
+  private readonly asked = new Map<string, OthersAnswers>();
   /** The broadcast that is delivered here next. It was encoded for the other workers just before. */
   private encoded: EncodedPacket | undefined;
   private readonly name: string;
+  /** Why the last message could not be encoded, if so. */
+  private readonly failures: Error[] = [];
 
   constructor(
     nsp: Namespace,
@@ -81,6 +96,9 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   }
 
   receiveMessage(message: Message): void {
+    if (message.type === MessageType.BROADCAST && message.data.requestId !== undefined) {
+      return this.askClients(message, message.data.requestId);
+    }
     // The base class tells requests and responses apart by their type.
     this.onMessage(message as ClusterMessage);
   }
@@ -88,6 +106,39 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   /** Lets a worker that has just been found count this one. */
   greet(worker: string): void {
     this.bus.sendTo(worker, encodeMessage({ type: MessageType.HEARTBEAT, uid: this.bus.id, nsp: this.name }));
+  }
+
+  /** Has the clients of this worker answer a broadcast of another one. */
+  private askClients({ uid, nsp, data }: Extract<Message, { type: MessageType.BROADCAST }>, requestId: string): void {
+    this.onMessage({ type: MessageType.HEARTBEAT, uid, nsp });
+    const { packet, opts } = data as { packet: BroadcastPacket; opts: ReturnType<typeof plain> };
+    const options = { rooms: new Set(opts.rooms), except: new Set(opts.except), flags: opts.flags };
+    this.answers.broadcast(
+      packet,
+      options,
+      (clientCount) =>
+        this.publishResponse(uid, { type: MessageType.BROADCAST_CLIENT_COUNT, data: { requestId, clientCount } }),
+      (answer) => this.publishResponse(uid, { type: MessageType.BROADCAST_ACK, data: { requestId, packet: answer } }),
+    );
+  }
+
+  override onMessage(message: ClusterMessage): void {
+    super.onMessage(message);
+    if (message.type !== MessageType.ADAPTER_CLOSE) return;
+    for (const answers of this.asked.values()) answers.gone(message.uid);
+  }
+
+  override onResponse(response: ClusterResponse): void {
+    const { type, uid, data } = response;
+    const asked = this.asked.get(data.requestId);
+    if (!asked) return super.onResponse(response);
+    if (type === MessageType.BROADCAST_ACK) asked.answered(uid, data.packet);
+    else if (type === MessageType.BROADCAST_CLIENT_COUNT) asked.counted(uid, data.clientCount);
+  }
+
+  override delAll(id: SocketId): void {
+    this.answers.gone(id);
+    super.delAll(id);
   }
 
   /** Ends all waiting for answers of that worker. */
@@ -103,6 +154,29 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     const local = this.encoded ?? packet;
     this.encoded = undefined;
     return super.broadcast(local, localOnly(options));
+  }
+
+  override broadcastWithAck(
+    packet: BroadcastPacket,
+    options: BroadcastOptions,
+    onCount: (clients: number) => void,
+    onAnswer: (...values: unknown[]) => void,
+  ): void {
+    if (!isLocal(options)) this.askOthers(packet, options, onCount, onAnswer);
+    this.answers.broadcast(packet, options, onCount, onAnswer);
+  }
+
+  private askOthers(
+    packet: BroadcastPacket,
+    options: BroadcastOptions,
+    onCount: (clients: number) => void,
+    onAnswer: (value: unknown) => void,
+  ): void {
+    const requestId = randomUUID();
+    this.publish({ type: MessageType.BROADCAST, data: { packet, requestId, opts: plain(options) } });
+    this.asked.set(requestId, new OthersAnswers(othersOf(this), onCount, onAnswer));
+    // Socket.IO does not tell whether it still waits.
+    setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
   }
 
   override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
@@ -121,15 +195,37 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     return super.disconnectSockets(localOnly(options), close);
   }
 
+  /**
+   * The base class rejects if the event cannot be encoded, but socket.io drops its promise. The application gets the error at
+   * its call instead.
+   */
+  override serverSideEmit(packet: unknown[]): Promise<unknown> {
+    this.failures.length = 0;
+    const sent = super.serverSideEmit(packet);
+    const [failure] = this.failures;
+    if (!failure) return sent;
+    sent.catch(() => {});
+    throw failure;
+  }
+
   protected override doPublish(message: ClusterMessage): Promise<string> {
-    if (this.bus.hasPeers) this.send(message);
-    // Heartbeats are for workers that have been found.
-    else if (message.type > MessageType.HEARTBEAT) this.bus.lose(message.type === MessageType.BROADCAST);
+    try {
+      this.publishNow(message);
+    } catch (error) {
+      this.failures[0] = error as Error;
+      throw error;
+    }
     return Promise.resolve('');
   }
 
+  private publishNow(message: ClusterMessage): void {
+    if (this.bus.hasPeers) this.send(message);
+    // Heartbeats are for workers that have been found.
+    else if (message.type > MessageType.HEARTBEAT) this.bus.lose(message.type === MessageType.BROADCAST);
+  }
+
   protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {
-    this.bus.sendTo(requester, encodeMessage(response));
+    attempt('answering another server', () => this.bus.sendTo(requester, encodeResponse(response)));
     return Promise.resolve();
   }
 

@@ -1,3 +1,4 @@
+import { reportFailure } from '../../base/owner.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
 import { type Inbox, malformed } from '../inbox.js';
 import { Interest } from './interest/interest.js';
@@ -174,9 +175,14 @@ export class FrameBus {
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       countsFor(message, reach)[reachOf(receivers)]++;
-      for (const { id, route } of receivers) {
-        route.add(id, encoded(message));
-        routes.add(route);
+      try {
+        for (const { id, route } of receivers) {
+          route.add(id, encoded(message));
+          routes.add(route);
+        }
+      } catch (error) {
+        // The other messages leave all the same.
+        reportFailure('encoding a broadcast for other workers', error);
       }
       if (isForRooms(message) && receivers.length < peers.length) this.withheld.keep(message, receivers, now);
     }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection as Client, Msg, PermissionViolationError, Subscription } from '@nats-io/transport-node';
+import { own } from '../../base/owner.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { malformed } from '../inbox.js';
@@ -66,7 +67,7 @@ export class NatsConnection {
   ) {
     this.health = new ConnectionHealth(events);
     this.health.wouldAccept = () => this.wouldAccept();
-    void this.run();
+    own('connecting with NATS', this.run());
   }
 
   /**
@@ -116,7 +117,7 @@ export class NatsConnection {
     if (this.health.isUp) this.health.reason = reason;
     this.listener.onLost?.();
     this.health.update(false);
-    void this.confirm(this.current);
+    own('renewing the subscriptions with NATS', this.confirm(this.current));
   }
 
   close(): void {
@@ -126,9 +127,9 @@ export class NatsConnection {
     this.current = undefined;
     if (!current) return;
     // What was published before must leave first.
-    void Promise.race([current.receipts.ping(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
-      .catch(() => {})
-      .then(() => current.client.close());
+    const sent = Promise.race([current.receipts.ping(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    const ended = sent.catch(() => {}).then(() => current.client.close());
+    own('closing the connection with NATS', ended);
   }
 
   private async run(): Promise<void> {
@@ -136,7 +137,7 @@ export class NatsConnection {
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         const client = await dial(this.address);
-        if (signal.aborted) return void client.close();
+        if (signal.aborted) return await client.close();
         attempt = 0;
         await this.use(client);
       } catch (error) {
@@ -154,9 +155,9 @@ export class NatsConnection {
     this.current = current;
     this.reader.clear();
     const endWatch = this.keepWatch(current);
-    void this.readStatus(current);
+    own('reading what NATS reports', this.readStatus(current));
     for (const subject of this.subjects) this.subscribeOn(current, subject);
-    void this.confirm(current);
+    own('renewing the subscriptions with NATS', this.confirm(current));
     const error = await client.closed();
     endWatch();
     const { health } = this;
@@ -190,7 +191,7 @@ export class NatsConnection {
         receipts.ping().catch(() => {});
       } else if (++silentTurns >= MAX_SILENT_TURNS) {
         this.health.reason = 'NATS does not answer';
-        void client.close();
+        own('closing the connection with NATS', client.close());
       }
     }, PING_INTERVAL_MS).unref();
     return () => clearInterval(timer);
@@ -267,7 +268,7 @@ export class NatsConnection {
     await setImmediate();
     if (rejected.size > 0) return false;
     this.health.update(false);
-    void client.close();
+    own('closing the connection with NATS', client.close());
     return true;
   }
 }

@@ -1,3 +1,5 @@
+import { own } from '../../base/owner.js';
+
 /** What needs confirming of a connection to NATS. */
 interface Pinged {
   /** Sends a ping. Resolves with the pong; may never resolve if the connection is lost. */
@@ -19,7 +21,7 @@ function newBatch(): Batch {
   const promise = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Nothing may wait for it.
+  // Who sends may not wait for it.
   promise.catch(() => {});
   return { bytes: 0, promise, ...settle! };
 }
@@ -46,7 +48,7 @@ export class Receipts {
   receipt(bytes: number): Promise<void> {
     const { batch } = this;
     batch.bytes += bytes;
-    if (batch.bytes >= MAX_WAITING_BYTES) void this.ping();
+    if (batch.bytes >= MAX_WAITING_BYTES) own('sending what waits for NATS', this.ping());
     return batch.promise;
   }
 

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { own } from '../../base/owner.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
@@ -38,7 +39,7 @@ export class RedisPubSub implements PubSub {
       else this.renewal.listener?.onMessage(channel.toString(), bytes);
     });
     // The pattern of `BUS=redis`, so that a user with the rights for that can use frames.
-    this.subscriptions.psubscribe(`${stockChannel(prefix)}*`);
+    own('subscribing to the channels of other servers', this.subscriptions.psubscribe(`${stockChannel(prefix)}*`));
     const answers = observe(redis, health, update);
     this.endWatch = keepWatch(() => redis);
   }
@@ -66,7 +67,7 @@ export class RedisPubSub implements PubSub {
   }
 
   renew(reason: string): void {
-    void this.renewal.restart(reason, this.subscriptions.confirmed());
+    own('renewing the subscriptions with Redis', this.renewal.restart(reason, this.subscriptions.confirmed()));
   }
 
   close(): void {

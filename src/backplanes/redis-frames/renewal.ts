@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import type { PubSubListener } from '../frames/machines/pub-sub.js';
 
@@ -27,12 +28,16 @@ export class Renewal {
     } else if (!this.current) {
       const begun = { isDone: false };
       this.current = begun;
-      void this.listener?.onRenewed().then(() => {
-        begun.isDone = true;
-        this.onDone();
-      });
+      own('finding the servers behind Redis', this.begin(begun));
     }
     return this.current?.isDone === true;
+  }
+
+  private async begin(begun: { isDone: boolean }): Promise<void> {
+    if (!this.listener) return;
+    await this.listener.onRenewed();
+    begun.isDone = true;
+    this.onDone();
   }
 
   /**

@@ -1,3 +1,4 @@
+import { own, owned } from '../../base/owner.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
@@ -37,11 +38,12 @@ export class ShardedPubSub implements PubSub {
     const [sharded, classic] = [new OtherWire('redis-sharded', events), new OtherWire('redis', events)];
     this.otherWires = [sharded, classic];
     const others = stockChannel(prefix);
-    subscriptions.on('smessageBuffer', (name: Buffer, bytes: Buffer) => {
+    const onMessage = (name: Buffer, bytes: Buffer) => {
       const channel = name.toString();
       if (channel === others) sharded.note();
       else this.renewal.listener?.onMessage(channel, bytes);
-    });
+    };
+    subscriptions.on('smessageBuffer', owned('reading a message of Redis', onMessage));
     subscriptions.on('moved', () => {
       health.reason ||= 'a slot has moved to another master of the cluster';
     });
@@ -76,7 +78,7 @@ export class ShardedPubSub implements PubSub {
   }
 
   renew(reason: string): void {
-    void this.renewal.restart(reason, this.subscriptions.confirmed());
+    own('renewing the subscriptions with Redis', this.renewal.restart(reason, this.subscriptions.confirmed()));
   }
 
   close(): void {

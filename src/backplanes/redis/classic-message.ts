@@ -1,3 +1,4 @@
+import { sendable } from '../../base/sendable.js';
 import { defaultParser, type MessageParser } from '../../compat/redis-adapter.js';
 import { checkBroadcast, checkRequest, checkResponse } from '../checks.js';
 import { type Inbox, malformed } from '../inbox.js';
@@ -5,13 +6,16 @@ import { type Inbox, malformed } from '../inbox.js';
 /** The first byte of a message in JSON. */
 const BRACE = 0x7b;
 
+/** The type of a client's acknowledgement in `@socket.io/redis-adapter`. */
+const ACKNOWLEDGEMENT = 9;
+
 const parser = defaultParser();
 
 /**
  * A message of `@socket.io/redis-adapter` on its way to the adapter, instead of its bytes. The adapter decodes it with
  * {@link classicParser}, after it has looked whether this worker has the room at all.
  */
-class ClassicMessage {
+export class ClassicMessage {
   constructor(
     private readonly bytes: Buffer,
     private readonly inbox: Inbox,
@@ -32,9 +36,14 @@ class ClassicMessage {
   }
 }
 
+/** An answer of a client, which may be nested too deeply. It is encoded where nothing could catch an exception. */
+function isAcknowledgement(value: unknown): boolean {
+  return (value as { type?: unknown } | undefined)?.type === ACKNOWLEDGEMENT;
+}
+
 /** The parser for the adapter's option: it decodes and checks {@link ClassicMessage}s. */
 export const classicParser: MessageParser = {
-  encode: (value) => parser.encode(value),
+  encode: (value) => parser.encode(isAcknowledgement(value) ? sendable(value, 'an acknowledgement') : value),
   decode: (message) => (message as unknown as ClassicMessage).read(),
 };
 

@@ -1,13 +1,15 @@
 import { createAdapter } from '@socket.io/redis-adapter';
 import { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
+import { own, owned } from '../../base/owner.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { framesChannel } from '../frames/machines/channels.js';
 import { OtherWire } from '../other-wire.js';
 import { isConnectionRejected, reasonOf } from '../redis-cause.js';
 import { reasonFor } from '../redis-greeting.js';
-import { classicParser, classicReceiver } from './classic-message.js';
+import { type ClassicMessage, classicParser, classicReceiver } from './classic-message.js';
+import { ClassicRequests } from './classic-requests.js';
 import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
 import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
@@ -37,11 +39,18 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   const receive = classicReceiver(prefix, outage.inbox);
   const otherWire = new OtherWire('redis-frames', events);
   const frames = Buffer.from(framesChannel(prefix));
-  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, (channel, ...message) => {
-    if (channel.equals(frames)) otherWire.note();
-    else receive(channel, ...message);
-  });
-  subscriptions.subscribe(frames.toString());
+  const requests = new ClassicRequests(prefix);
+  const subscriptions = new Subscriptions(
+    subscriber,
+    update,
+    outage.rejections,
+    (channel, ...message) => {
+      if (channel.equals(frames)) otherWire.note();
+      else receive(channel, ...message);
+    },
+    (error, channel, message) => requests.rejected(error, channel, message as ClassicMessage),
+  );
+  own('subscribing to the frames of other servers', subscriptions.subscribe(frames.toString()));
   const answers = observe(redis, outage, update);
   const endWatch = keepWatch(() => redis);
   outage.wouldAccept = (command) => wouldAccept(publisher, command);
@@ -51,7 +60,7 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   });
   return {
     name: 'redis',
-    factory: (nsp: Namespace) => countingServers(createFor(nsp), outage.rejections),
+    factory: (nsp: Namespace) => requests.add(nsp, countingServers(createFor(nsp), outage.rejections)),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     caughtUp: () => subscriber.ping(),
     traffic: outage,
@@ -75,11 +84,12 @@ export function observe(
 ): (redis: Redis) => boolean {
   const answering = new Set<Redis>();
   for (const redis of connections) {
-    redis.on('error', async (error: Error) => {
+    const onError = async (error: Error) => {
       outage.reason ||= reasonOf(error);
       outage.reason = await reasonFor(redis, error);
       if (!answering.has(redis)) update();
-    });
+    };
+    redis.on('error', owned('reading why Redis is unreachable', onError));
     redis.on('ready', () => {
       const answered = () => {
         if (redis.status !== 'ready') return;

@@ -1,4 +1,5 @@
 import { Cluster, type RedisOptions } from 'ioredis';
+import { owned } from '../../base/owner.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import { reasonOf } from '../redis-cause.js';
 import { reasonFor } from '../redis-greeting.js';
@@ -46,18 +47,20 @@ export function connectCluster(
     health.reason ||= reasonOf(error);
     if (isAsking) return;
     isAsking = true;
-    health.reason = await reasonFor(cluster, error, url);
-    isAsking = false;
+    health.reason = await reasonFor(cluster, error, url).finally(() => {
+      isAsking = false;
+    });
     update();
   };
+  const onOwnedError = owned('reading why Redis is unreachable', onError);
   const subscriptions = new ShardedSubscriptions(cluster, options, {
     onChange: update,
-    onError,
+    onError: onOwnedError,
     rejections: health.rejections,
   });
   health.wouldAccept = (command) => wouldAccept(cluster.nodes('master')[0], command);
-  cluster.on('error', onError);
-  cluster.on('node error', onError);
+  cluster.on('error', onOwnedError);
+  cluster.on('node error', onOwnedError);
   for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
   const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
   return {

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { own } from '../../base/owner.js';
 import { isConnectionRejected, redisCause } from '../redis-cause.js';
 import { connectionOptions } from './connection.js';
 
@@ -76,7 +77,7 @@ export class Rejections {
   }
 
   private tryLater(): void {
-    this.timer ??= setTimeout(() => void this.tryAll(), RETRY_INTERVAL_MS).unref();
+    this.timer ??= setTimeout(() => own('trying rejected commands again', this.tryAll()), RETRY_INTERVAL_MS).unref();
   }
 
   private async tryAll(): Promise<void> {

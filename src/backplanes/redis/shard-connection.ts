@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { own } from '../../base/owner.js';
 import { isRejection } from './rejections.js';
 
 interface ShardEvents {
@@ -99,7 +100,9 @@ export class ShardConnection {
   private send(channels: Iterable<string>): void {
     if (this.redis.status !== 'ready') return;
     // One command per channel, because the channels of one command must share a slot.
-    for (const channel of channels) void this.confirm(channel, this.redis.ssubscribe(channel));
+    for (const channel of channels) {
+      own('subscribing with Redis', this.confirm(channel, this.redis.ssubscribe(channel)));
+    }
   }
 
   private async confirm(channel: string, subscribed: Promise<unknown>): Promise<void> {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { own } from '../../base/owner.js';
 import { connectionOptions } from './connection.js';
 import type { Rejections } from './rejections.js';
 import { ShardConnection } from './shard-connection.js';
@@ -86,7 +87,7 @@ export class ShardedSubscriptions extends EventEmitter {
     this.owners = [];
     this.emit('moved');
     this.onChange();
-    void this.refresh();
+    this.refreshNow();
   }
 
   ssubscribe(channel: string): void {
@@ -110,7 +111,11 @@ export class ShardedSubscriptions extends EventEmitter {
 
   private plan(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
+    this.timer = setTimeout(() => this.refreshNow(), this.isComplete ? REFRESH_INTERVAL_MS : RETRY_INTERVAL_MS).unref();
+  }
+
+  private refreshNow(): void {
+    own('reading the topology of the Redis Cluster', this.refresh());
   }
 
   /** Asks which master has which slots, and moves the channels accordingly. */
@@ -165,11 +170,11 @@ export class ShardedSubscriptions extends EventEmitter {
       },
       onMoved: () => {
         this.emit('moved');
-        void this.refresh();
+        this.refreshNow();
       },
       onRejected: (error) => {
         this.rejections.note(['SSUBSCRIBE'], error, true);
-        setTimeout(() => this.refresh(), RETRY_INTERVAL_MS).unref();
+        setTimeout(() => this.refreshNow(), RETRY_INTERVAL_MS).unref();
       },
     });
     this.shards.set(owner, shard);

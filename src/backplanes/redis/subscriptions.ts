@@ -1,5 +1,6 @@
-import { EventEmitter } from 'node:events';
+import { captureRejectionSymbol, EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
+import { own, owned, reportFailure } from '../../base/owner.js';
 import type { Rejections } from './rejections.js';
 
 type Channels = string | readonly string[];
@@ -7,8 +8,10 @@ type Channels = string | readonly string[];
 /** How long to wait until rejected requests are repeated, in ms. */
 const RETRY_INTERVAL_MS = 1000;
 
-/** Hands a message to the adapters: calls `emit` with what they shall get. Must not throw. */
+/** Hands a message to the adapters: calls `emit` with what they shall get. */
 export type Receiver = (channel: Buffer, bytes: Buffer, isPattern: boolean, emit: (message: unknown) => void) => void;
+
+export type RejectionListener = (error: unknown, channel: Buffer, message: unknown) => void;
 
 /**
  * The subscriptions of a backplane on one connection, in the form of the client that socket.io's adapters expect. While
@@ -25,28 +28,35 @@ export class Subscriptions extends EventEmitter {
   /**
    * @param onChange called when {@link isRenewed} has changed
    * @param receive gets each message
+   * @param onRejection gets what a listener for messages rejects with
    */
   constructor(
     private readonly redis: Redis,
     private readonly onChange: () => void,
     private readonly rejections: Rejections,
     receive: Receiver,
+    private readonly onRejection: RejectionListener = (error) => reportFailure('handling a message of Redis', error),
   ) {
-    super();
+    // The adapters answer requests in asynchronous listeners. Their rejections arrive at the method below.
+    super({ captureRejections: true });
     // Each namespace listens.
     this.setMaxListeners(0);
-    redis.on('messageBuffer', (channel, bytes) =>
-      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message)),
-    );
-    redis.on('pmessageBuffer', (pattern, channel, bytes) =>
-      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message)),
-    );
-    redis.on('ready', () => this.renew());
+    const onMessage = (channel: Buffer, bytes: Buffer) =>
+      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message));
+    const onPatternMessage = (pattern: Buffer, channel: Buffer, bytes: Buffer) =>
+      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message));
+    redis.on('messageBuffer', owned('reading a message of Redis', onMessage));
+    redis.on('pmessageBuffer', owned('reading a message of Redis', onPatternMessage));
+    redis.on('ready', () => this.renewNow());
     redis.on('close', () => {
       this.isRenewed = false;
       clearTimeout(this.timer);
       onChange();
     });
+  }
+
+  override [captureRejectionSymbol](error: unknown, _event: string, channel: Buffer, message: unknown): void {
+    this.onRejection(error, channel, message);
   }
 
   /** Resolves when every request made so far is confirmed or has failed. */
@@ -98,7 +108,11 @@ export class Subscriptions extends EventEmitter {
     this.rejections.note([name], error, true);
     this.onChange();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.renew(), RETRY_INTERVAL_MS).unref();
+    this.timer = setTimeout(() => this.renewNow(), RETRY_INTERVAL_MS).unref();
+  }
+
+  private renewNow(): void {
+    own('renewing the subscriptions with Redis', this.renew());
   }
 
   private async renew(): Promise<void> {

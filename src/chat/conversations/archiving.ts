@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { own } from '../../base/owner.js';
 import { Archive, type ArchiveErasure, type ArchiveReader } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
 import { HistoryError } from '../../history/errors.js';
@@ -29,7 +30,7 @@ export class Archiving {
         await this.archive.cursor();
       },
     });
-    void this.open(url, history);
+    own('opening the archive', this.open(url, history));
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RevocationStore } from '../../accounts/revocation-store.js';
+import { own, owned } from '../../base/owner.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
@@ -132,11 +133,15 @@ async function connectRedis(
   const isDown = () => outages.storing.failed(new HistoryError('HISTORY_UNAVAILABLE', latest));
   // A connection that breaks returns at once, unless Redis is down.
   let grace: NodeJS.Timeout | undefined = setTimeout(isDown, REDIS_GRACE_MS);
-  redis.on('error', async (error: Error) => {
+  const checkAgain = () => {
+    if (outages.storing.isInProgress) own('checking the history', outages.storing.check());
+  };
+  const onError = async (error: Error) => {
     latest = new Error(await reasonFor(redis, error, config.redisUrl), { cause: error });
-    if (outages.storing.isInProgress) void outages.storing.check();
+    checkAgain();
     log.debug({ error }, 'connection of the history');
-  });
+  };
+  redis.on('error', owned('reading why Redis is unreachable', onError));
   redis.on('close', () => {
     if (isConnected) latest = new Error('the connection was closed');
     isConnected = false;
@@ -147,7 +152,7 @@ async function connectRedis(
     isConnected = true;
     clearTimeout(grace);
     grace = undefined;
-    if (outages.storing.isInProgress) void outages.storing.check();
+    checkAgain();
   });
   const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
   const bucket = randomInt(BUCKETS);

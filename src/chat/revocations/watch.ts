@@ -1,5 +1,6 @@
 import type { RevocationStore } from '../../accounts/revocation-store.js';
 import { RevokedTokens } from '../../accounts/revocations.js';
+import { own, owned } from '../../base/owner.js';
 import { Outage } from '../../history/outage.js';
 import { LostList, type LostListReports } from './lost-list.js';
 
@@ -63,11 +64,12 @@ export function watchRevocations(
   let timer: NodeJS.Timeout | undefined;
   const watch = async () => {
     await read();
-    if (!isClosed) timer = setTimeout(watch, tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
+    if (!isClosed) timer = setTimeout(watchNow, tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
   };
-  void watch();
+  const watchNow = owned('reading the revoked tokens', watch);
+  watchNow();
   const refresh = () => {
-    if (!isClosed) void read();
+    if (!isClosed) own('reading the revoked tokens', read());
   };
   store.onReturn?.(refresh);
   return {

@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import { KEY_BYTES } from '../../state/entries.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
@@ -138,7 +139,12 @@ export class StateRooms {
     if (room) watcher.enter(room);
     const isFirst = !this.watchers.has(name);
     this.watchers.add(name, watcher);
-    if (!room) void this.isKnown.then(() => this.begin(name, watcher));
+    if (!room) {
+      own(
+        'letting a client into a state room',
+        this.isKnown.then(() => this.begin(name, watcher)),
+      );
+    }
     if (isFirst) this.onWatched(name);
     return () => this.watchers.remove(name, watcher);
   }
@@ -150,9 +156,9 @@ export class StateRooms {
 
   close(): void {
     this.isClosed = true;
-    for (const room of this.open.values()) room.close();
+    for (const room of this.open.values()) own('closing a state room', room.close());
     this.open.clear();
-    this.directory.close();
+    own('closing the list of state rooms', this.directory.close());
   }
 
   private begin(name: string, watcher: Watcher): void {
@@ -224,7 +230,7 @@ export class StateRooms {
     } else if (room && room.size > 0) this.relist(name);
     else if (room) {
       this.open.delete(name);
-      room.close();
+      own('closing a state room', room.close());
       this.watchers.closed(name);
     }
   }

@@ -3,6 +3,7 @@ import { backplaneNameOf } from '../../backplanes/index.js';
 import { hostAndPort, readNatsUrls } from '../../backplanes/nats/address.js';
 import { dial } from '../../backplanes/nats/dial.js';
 import { PROBE } from '../../backplanes/nats/parts.js';
+import { own } from '../../base/owner.js';
 import type { Config } from '../../config/options.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
@@ -40,9 +41,10 @@ async function checkServer(url: string, { natsCreds, natsPrefix }: Config): Prom
 /** Publishes what receivers ignore, and subscribes. NATS reports what it does not allow before it answers a ping. */
 async function rights(client: Awaited<ReturnType<typeof dial>>, name: string, prefix: string): Promise<Finding[]> {
   const rejections: string[] = [];
-  void (async () => {
+  const listen = async () => {
     for await (const status of client.status()) if (status.type === 'error') rejections.push(reasonOf(status.error));
-  })();
+  };
+  own('reading what NATS reports', listen());
   for (const subject of [`${prefix}.frames`, `${prefix}.frames.doctor`, `${prefix}.relay.doctor`]) {
     client.publish(subject, PROBE);
     client.subscribe(subject, { callback: () => {} });

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { reportFailure } from '../../base/owner.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
 import { MalformedMessage } from '../../errors.js';
 import {
@@ -177,9 +178,7 @@ export class MachineLinks {
       this.onLinkMessage(decodeLinkMessage(bytes));
     } catch (error) {
       if (error instanceof MalformedMessage) return this.onMalformed(error.message);
-      queueMicrotask(() => {
-        throw error;
-      });
+      reportFailure('handling a message of another machine', error);
     }
   }
 

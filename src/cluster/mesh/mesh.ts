@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { reportFailure } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
 import { socketOf } from '../protocol.js';
 import { FrameReader, frame } from './framing.js';
@@ -217,9 +218,7 @@ export class Mesh {
       this.listeners.get(kind)?.(from, payload);
     } catch (error) {
       if (error instanceof MalformedMessage) return this.onMalformed(kind, error.message);
-      queueMicrotask(() => {
-        throw error;
-      });
+      reportFailure('handling a message of another worker', error);
     }
   }
 

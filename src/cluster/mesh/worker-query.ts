@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
 import { Questions } from '../questions.js';
 import { kinds, type Mesh } from './mesh.js';
@@ -23,7 +24,7 @@ export class WorkerQuery {
   ) {
     mesh.listenTo(kinds.question, (from, payload) => {
       if (payload.length !== QUESTION) throw new MalformedMessage('a question has the wrong length');
-      void this.reply(from, payload);
+      own('answering a question of another worker', this.reply(from, payload));
     });
     mesh.listenTo(kinds.answer, (from, payload) => {
       const answer = this.read(payload);

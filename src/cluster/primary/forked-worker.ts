@@ -1,6 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
+import { own } from '../../base/owner.js';
 import { type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
 import { closeUnconfirmed } from './handoffs.js';
 
@@ -114,10 +115,11 @@ export class ForkedWorker {
         process.kill('SIGKILL');
       }, over + STOP_TIMEOUT_MS);
       timer.unref();
-      void this.gone.then(() => {
+      const ended = this.gone.then(() => {
         clearTimeout(timer);
         resolve();
       });
+      own('waiting for a worker to end', ended);
       // A worker that is still starting has no clients, and may not read its messages yet.
       if (!this.isListening) return void process.kill('SIGKILL');
       this.send({ type: 'stop', over });

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import {
   type FromPrimary,
@@ -193,6 +194,10 @@ export class Primary implements ReloadingFleet {
     for (const member of this.members.values()) member.stopNow();
   }
 
+  private async claim(member: ForkedWorker, { id, address }: Extract<FromWorker, { type: 'claim' }>): Promise<void> {
+    member.send({ type: 'claimed', id, ...(await this.ports.claim(address)) });
+  }
+
   private fork(place: number, isSpare: boolean): ForkedWorker {
     const member = new ForkedWorker(this.environment, place, isSpare, this.options.log);
     this.members.set(member.id, member);
@@ -216,9 +221,7 @@ export class Primary implements ReloadingFleet {
       case 'alive':
         return this.watchdog.heard(id);
       case 'claim':
-        return void this.ports.claim(message.address).then((claimed) => {
-          member.send({ type: 'claimed', id: message.id, ...claimed });
-        });
+        return own('claiming a port for a worker', this.claim(member, message));
       case 'answer':
         return this.questions.answered(id, message.id, message.answer);
       case 'leave':

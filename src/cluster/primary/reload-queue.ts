@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { own } from '../../base/owner.js';
 import type { FromPrimary } from '../protocol.js';
 import { movesConnections } from './ports.js';
 import { type Fleet, Reload, type ReloadOptions } from './reload.js';
@@ -35,16 +36,19 @@ export class ReloadQueue {
     if (fleet.isStopping) return log.warn('reload ignored: a shutdown is already in progress');
     if (this.isRunning && !this.isRequested) log.info('a reload is already in progress: one more follows it');
     this.isRequested = true;
-    if (!this.isRunning) void this.runAll();
+    if (!this.isRunning) own('reloading', this.runAll());
   }
 
   private async runAll(): Promise<void> {
     this.isRunning = true;
-    while (this.isRequested && !this.fleet.isStopping) {
-      this.isRequested = false;
-      await this.run();
+    try {
+      while (this.isRequested && !this.fleet.isStopping) {
+        this.isRequested = false;
+        await this.run();
+      }
+    } finally {
+      this.isRunning = false;
     }
-    this.isRunning = false;
   }
 
   private async run(): Promise<void> {

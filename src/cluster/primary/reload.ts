@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import type { Readiness } from '../protocol.js';
 import type { ForkedWorker } from './forked-worker.js';
 
@@ -89,7 +90,7 @@ export class Reload {
       worker.isSpare = true;
       const successor = fleet.forkSpare(worker);
       pairs.push({ old: worker, successor });
-      void successor.gone.then(this.onLost);
+      own('noting the death of a new worker', successor.gone.then(this.onLost));
       await Promise.race([successor.reported('listening'), this.lost]);
       if (fleet.isStopping || this.failure !== undefined) return this.failure;
       if (worker.isOnPort && !successor.isOnPort) {

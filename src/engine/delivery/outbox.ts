@@ -1,3 +1,4 @@
+import { attempt, reportFailure } from '../../base/owner.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { NativeWebSocket, WebSocketConnection } from '../http/exchange.js';
 import type { SlowClients } from './slow-clients.js';
@@ -164,7 +165,9 @@ export class Outbox {
     // What they publish, or make others hold, leaves with the rest.
     for (const flush of this.others) {
       this.others.delete(flush);
-      otherCost += flush();
+      attempt('sending what waits for the window', () => {
+        otherCost += flush();
+      });
     }
     this.cancelPlan();
     const { entries } = this;
@@ -181,7 +184,7 @@ export class Outbox {
     for (const entry of entries) {
       if (entry.topic !== undefined) {
         writes += sendSingles(singles);
-        this.publishNow(entry.topic, entry);
+        this.tryToPublish(entry.topic, entry);
       } else if (!this.isMuted(entry.webSocket!)) {
         const waiting = singles.get(entry.webSocket!);
         if (waiting) waiting.push(entry);
@@ -217,6 +220,15 @@ export class Outbox {
     return slow !== undefined && slow.muted.size > 0 && slow.muted.has(webSocket as NativeWebSocket);
   }
 
+  /** A message that the sockets do not take keeps none of the others back. */
+  private tryToPublish(topic: string, entry: Entry): void {
+    try {
+      this.publishNow(topic, entry);
+    } catch (error) {
+      reportFailure('sending a message to a room', error);
+    }
+  }
+
   private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
     const { slow } = this;
     if (slow && slow.muted.size > 0) for (const webSocket of slow.muted) webSocket.unsubscribe(topic);
@@ -232,9 +244,10 @@ export class Outbox {
 /** Sends the messages to single WebSockets with one write each. Returns the number of writes. */
 function sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
   for (const [webSocket, entries] of singles) {
-    webSocket.cork(() => {
+    const send = () => {
       for (const { message, isBinary, compress } of entries) webSocket.send(message, isBinary, compress);
-    });
+    };
+    attempt('sending a message to a client', () => webSocket.cork(send));
   }
   const writes = singles.size;
   singles.clear();

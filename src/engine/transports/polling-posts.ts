@@ -1,3 +1,4 @@
+import { raise } from '../../base/owner.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
@@ -115,9 +116,7 @@ export class PollingPosts {
     try {
       return this.transport.owner.onPacket(this.transport, type, data);
     } catch (error) {
-      setImmediate(() => {
-        throw error;
-      });
+      raise(error);
       return true;
     }
   }

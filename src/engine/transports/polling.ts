@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { handshakeErrors } from '../../errors.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
@@ -203,7 +204,8 @@ export class PollingTransport extends LazyEventEmitter implements Transport, Pos
     const compress = all.some((packet) => packet.data !== undefined && packet.options?.compress !== false);
     const type = typeof payload === 'string' ? 'text/plain; charset=UTF-8' : 'application/octet-stream';
     const headers = this.headersFor(exchange, type);
-    void respondWithPayload(exchange, payload, headers, compress ? this.settings.httpCompression : undefined);
+    const compression = compress ? this.settings.httpCompression : undefined;
+    own('answering a poll', respondWithPayload(exchange, payload, headers, compression));
     last?.();
     this.owner.onDrain(this);
   }

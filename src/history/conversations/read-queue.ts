@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 
 /** How many reads of one client may wait. */
@@ -52,7 +53,7 @@ export class ReadQueue {
       this.running++;
       this.clients.get(client)!.isReading = true;
       // A read may be synchronous, so the event loop gets its turn first.
-      setImmediate(() => void this.next(client));
+      setImmediate(() => own('reading from the history', this.next(client)));
     }
   }
 

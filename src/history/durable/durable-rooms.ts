@@ -1,4 +1,6 @@
 import type { Namespace } from 'socket.io';
+import { own } from '../../base/owner.js';
+import { seldomWarnings } from '../../base/warnings.js';
 import { reservedEvents } from '../../compat/socket-io-parser.js';
 import { GjallarError } from '../../errors.js';
 import type { Conversation } from '../conversations/conversation.js';
@@ -10,7 +12,6 @@ import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
-import { seldomWarnings } from './warnings.js';
 
 /** How often messages that are too old are removed, in ms. */
 const TRIM_INTERVAL_MS = 60_000;
@@ -66,7 +67,8 @@ export class DurableRooms {
       onGap: () => this.conversations.verify(),
     });
     this.trimmer = setInterval(() => {
-      store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
+      const trimmed = store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
+      own('reporting an error of durable rooms', trimmed);
     }, TRIM_INTERVAL_MS).unref();
     this.watch();
   }
@@ -129,7 +131,7 @@ export class DurableRooms {
       answering.set(socket, answerRequests(socket, requests));
     };
     const onRoom = (room: unknown) => {
-      if (isDurable(room)) void this.follow(room);
+      if (isDurable(room)) own('following a durable room', this.follow(room));
     };
     nsp.on('connection', onConnection);
     adapter.on('create-room', onRoom);
@@ -137,7 +139,11 @@ export class DurableRooms {
       adapter,
       isDurable,
       (room, [event, ...values], except) => {
-        this.keep(room, { event, values, except }, {}).catch((error: unknown) => this.onError(error, room));
+        const kept = this.keep(room, { event, values, except }, {});
+        own(
+          'reporting an error of a durable room',
+          kept.catch((error: unknown) => this.onError(error, room)),
+        );
       },
       (room) => this.warnOfSeveral(room),
     );
@@ -159,7 +165,7 @@ export class DurableRooms {
     } catch (error) {
       this.onError(error, room);
       setTimeout(() => {
-        if (!this.isClosed && this.nsp.adapter.rooms.has(room)) void this.follow(room);
+        if (!this.isClosed && this.nsp.adapter.rooms.has(room)) own('following a durable room', this.follow(room));
       }, RETRY_MS).unref();
     } finally {
       this.following.delete(room);

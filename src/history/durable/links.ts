@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Namespace } from 'socket.io';
-import { Adapter } from 'socket.io-adapter';
+import { owned } from '../../base/owner.js';
+import { hasOthers } from '../../rooms/index.js';
 import type { AnnouncedMessages, AnnouncedPositions } from '../conversations/announcer.js';
 
 /** The event between workers. */
@@ -41,14 +42,16 @@ export class DurableLinks {
     private readonly listener: Listener,
   ) {
     nsp.on(EVENT as never, this.onEvent as never);
-    this.timer = setInterval(() => this.turn(), BEAT_MS).unref();
+    this.timer = setInterval(
+      owned('announcing durable rooms', () => this.turn()),
+      BEAT_MS,
+    ).unref();
     this.turn();
   }
 
   send(notice: Notice): void {
     const { adapter } = this.nsp;
-    // Stock socket.io's own adapter has no other servers, and throws.
-    if (adapter.serverSideEmit !== Adapter.prototype.serverSideEmit) adapter.serverSideEmit([EVENT, notice]);
+    if (hasOthers(adapter)) adapter.serverSideEmit([EVENT, notice]);
   }
 
   close(): void {

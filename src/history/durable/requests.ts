@@ -1,3 +1,4 @@
+import { owned } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import type { Conversations } from '../conversations/conversations.js';
 import type { Page, PageQuery } from '../store.js';
@@ -53,8 +54,9 @@ export function answerRequests(socket: AnySocket, rooms: Rooms): () => void {
         requests--;
       }
     };
-    socket.on(event, listener);
-    ends.push(() => socket.off(event, listener));
+    const answering = owned(`answering ${event}`, listener);
+    socket.on(event, answering);
+    ends.push(() => socket.off(event, answering));
   };
   on('durable:join', (room) => join(socket, room, rooms));
   on('durable:read', (query) => read(socket, query, rooms));

@@ -1,3 +1,4 @@
+import { owned } from '../../base/owner.js';
 import type { OutageReports } from '../outage.js';
 import type { Finding } from './continuation.js';
 import { type LossNotice, type LossNotices, NOTICE_MS } from './notices.js';
@@ -37,8 +38,9 @@ export class LossWatch {
 
   constructor(private readonly options: LossWatchOptions) {
     this.problem = `${options.name} has lost messages that it had confirmed`;
-    this.timer = setInterval(() => void this.look(), INTERVAL_MS).unref();
-    void this.look();
+    const onTurn = owned('looking for lost messages', () => this.look());
+    this.timer = setInterval(onTurn, INTERVAL_MS).unref();
+    onTurn();
   }
 
   /** A loss was found. */

@@ -14,6 +14,9 @@ export interface AppenderOptions {
   windowMs: number;
 }
 
+/** The scripts on a pipeline, which returns itself. exec() returns the outcome of each. */
+type Queued = { [name in keyof Scripts]: (...args: Parameters<Scripts[name]>) => unknown };
+
 /** The epoch, and per append the offset of its last message, negative for a duplicate. */
 type Reply = [epoch: string, ...lasts: number[]];
 type JobEntry = Entry<AppendJob, AppendResult[]>;
@@ -57,9 +60,8 @@ export class RedisAppender {
     const calls = groupByConversation(entries);
     const commands = calls.map((call) => this.command(call));
     if (this.client instanceof Redis && commands.length > 1) {
-      const pipeline = this.client.pipeline() as ReturnType<Redis['pipeline']> & Scripts;
-      // The promise is the pipeline's; exec() returns the outcome of each command.
-      for (const [keys, ...args] of commands) void pipeline.gjallarAppend(keys, ...args);
+      const pipeline = this.client.pipeline() as ReturnType<Redis['pipeline']> & Queued;
+      for (const [keys, ...args] of commands) pipeline.gjallarAppend(keys, ...args);
       const replies = (await pipeline.exec()) ?? [];
       for (const [index, call] of calls.entries()) {
         const [error, reply] = replies[index] ?? [new Error('no reply'), undefined];

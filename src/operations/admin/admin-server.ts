@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { owned } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import { type Admin, requireAdmin } from '../../http/guard.js';
 import { dataHeaders } from '../../http/headers.js';
@@ -125,9 +126,8 @@ export class AdminServer {
     private readonly source: AdminSource,
     private readonly options: AdminOptions,
   ) {
-    this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-      void this.onRequest(request, response);
-    });
+    const onRequest = owned('answering on the admin port', this.onRequest.bind(this));
+    this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, onRequest);
     this.server.maxConnections = MAX_CONNECTIONS;
   }
 

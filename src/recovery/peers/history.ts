@@ -1,3 +1,4 @@
+import { owned } from '../../base/owner.js';
 import type { RecoveryHost } from '../host.js';
 import type { RecoveryMessage } from '../messages.js';
 import { Lessons } from './lessons.js';
@@ -76,7 +77,7 @@ export class HistoryExchange {
       const isLast = parts.length === 0;
       this.host.send(to, { type: 'history', nsp: nsp.name, since, fullSince, ...part, isLast, isOwn });
       // In between, this worker serves its clients.
-      if (!isLast) setImmediate(next);
+      if (!isLast) setImmediate(owned('telling another worker the history', next));
     };
     next();
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { own } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
 import type { RecoveryHost } from '../host.js';
 import { MAX_SKEW_MS } from '../kept/packet-log.js';
@@ -55,7 +56,10 @@ export class MachineHistory {
       if (!isChecked) await this.catchUp();
     });
     const isLate = borrowed.then(() => sleep(MAX_CHECK_MS, undefined, { ref: false }));
-    void Promise.race([caughtUp, isLate]).finally(() => end.abort());
+    own(
+      'learning the history of other machines',
+      Promise.race([caughtUp, isLate]).finally(() => end.abort()),
+    );
     await learnt;
     await sleep(MAX_WAIT_MS, undefined, { signal: end.signal, ref: false }).catch(() => {});
   }

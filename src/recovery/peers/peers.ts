@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
 import type { RecoveryHost } from '../host.js';
 import type { Described, RemovalTarget } from '../kept/removals.js';
@@ -205,7 +206,7 @@ export class Peers {
   /** A worker has created the namespace. It knows nothing of what it was sent before. */
   private asked(from: number, isOwn: boolean | undefined): void {
     this.buddies.has(from);
-    void this.history.teach(from, isOwn);
+    own('telling another worker the history', this.history.teach(from, isOwn));
     this.recovery.live.tellAgain(from);
   }
 

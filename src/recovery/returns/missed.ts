@@ -2,7 +2,7 @@ import { FloorCheck } from '../kept/floors.js';
 import type { PacketLog } from '../kept/packet-log.js';
 import type { KeptSession } from '../kept/sessions.js';
 import type { KeptPacket } from '../kept/stream.js';
-import { decodeOffset, numbersIn, type Offset } from '../offset.js';
+import { decodeOffset, numbersIn, type Offset, offsetWith } from '../offset.js';
 import type { ForeignMessages } from './foreign.js';
 
 /** A client that is being recovered. */
@@ -28,6 +28,12 @@ export function returningOf(session: KeptSession, offset: Offset, resumedFrom: s
   // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept everywhere.
   const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
   return hasDirect ? { session, offset, resumedFrom, direct: 0 } : undefined;
+}
+
+/** The offset of a client that has received no event yet: what its worker had received when the client connected. */
+export function beginningOf({ resumedFrom, worker, aliveAt, floors = [] }: KeptSession): string {
+  const { at, numbers } = floors.find(({ rooms }) => !rooms) ?? { at: aliveAt, numbers: '' };
+  return resumedFrom ?? offsetWith(at, worker, 0, numbers);
 }
 
 /** A packet that a client lacks. */

@@ -9,11 +9,11 @@ import type { PacketLog } from '../kept/packet-log.js';
 import type { Described, Removals } from '../kept/removals.js';
 import { type KeptSession, NO_WORKER } from '../kept/sessions.js';
 import type { LiveSession, LiveSessions } from '../live-sessions.js';
-import { decodeOffset, MAX_LENGTH } from '../offset.js';
+import { decodeOffset, MAX_LENGTH, NO_OFFSET } from '../offset.js';
 import type { RecoveryOutcome } from '../outcomes.js';
 import type { Peers } from '../peers/peers.js';
 import type { ForeignMessages } from './foreign.js';
-import { type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
+import { beginningOf, type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
@@ -41,29 +41,29 @@ export class Returns {
   ) {}
 
   /** What socket.io makes the socket of, or null if the client gets a new session. */
-  async restore(pid: string, resumedFrom: string) {
+  async restore(pid: string, named: string) {
     const { gate } = this.host;
-    if (resumedFrom.length > MAX_LENGTH) return this.fail('offset invalid');
+    if (named.length > MAX_LENGTH) return this.fail('offset invalid');
     if (!looksLikeSocketId(pid)) return this.fail('session unknown');
-    if (!gate.enter(pid, resumedFrom)) return this.fail('too many recoveries');
+    if (!gate.enter(pid, named)) return this.fail('too many recoveries');
     try {
-      return await this.find(pid, resumedFrom);
+      return await this.find(pid, named);
     } finally {
-      gate.leave(pid, resumedFrom);
+      gate.leave(pid, named);
     }
   }
 
-  private async find(pid: string, resumedFrom: string) {
+  private async find(pid: string, named: string) {
     const { peers } = this.home;
     const { turns } = this.host.gate;
     await peers.ready;
-    await turns.take(COST + resumedFrom.length / TEXT_OF_UNIT);
+    await turns.take(COST + named.length / TEXT_OF_UNIT);
     // It is read again later, so that clients that wait take little memory.
-    if (!decodeOffset(resumedFrom)) return this.fail('offset invalid');
+    if (named !== NO_OFFSET && !decodeOffset(named)) return this.fail('offset invalid');
     const session = await peers.findSession(pid);
     if (!session) return this.fail('session unknown');
     await turns.take(session.rooms.length);
-    const failure = await this.prepare(session, resumedFrom);
+    const failure = await this.prepare(session, named === NO_OFFSET ? beginningOf(session) : named);
     if (failure) {
       session.direct.release();
       this.home.expiries.failed(session);

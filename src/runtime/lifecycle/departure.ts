@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Server } from 'socket.io';
 import type { Backplane } from '../../backplanes/index.js';
+import { own } from '../../base/owner.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
 import type { Relay } from '../../cluster/relay/relay.js';
 import type { Engine } from '../../engine/engine.js';
@@ -45,15 +46,24 @@ export class Departure {
   /** The worker listens, or needs no port. */
   listening(): void {
     this.state = 'ready';
-    void this.orders.next('leave').then(({ over }) => {
-      this.state = 'draining';
-      return keepSendingAway(this.parts, over, this.staying.signal);
-    });
-    void this.orders.next('retire').then(async () => {
-      await this.retire();
-      this.orders.send({ type: 'retired' });
-    });
-    void this.orders.next('stopNow').then(() => this.stopNow.abort());
+    own('draining the machine', this.leaveWhenOrdered());
+    own('retiring', this.retireWhenOrdered());
+    own(
+      'stopping at once',
+      this.orders.next('stopNow').then(() => this.stopNow.abort()),
+    );
+  }
+
+  private async leaveWhenOrdered(): Promise<void> {
+    const { over } = await this.orders.next('leave');
+    this.state = 'draining';
+    await keepSendingAway(this.parts, over, this.staying.signal);
+  }
+
+  private async retireWhenOrdered(): Promise<void> {
+    await this.orders.next('retire');
+    await this.retire();
+    this.orders.send({ type: 'retired' });
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { BackplaneEvents } from '../../backplanes/index.js';
 import type { NatsAddress } from '../../backplanes/nats/address.js';
 import { NatsConnection } from '../../backplanes/nats/connection.js';
+import { own } from '../../base/owner.js';
 import type { WorkerChannels } from './channels.js';
 
 interface ChannelOptions {
@@ -36,8 +37,9 @@ export function natsChannels({ address, prefix, name, events }: ChannelOptions):
     onRenewed: () => Promise.resolve(),
     onNoResponders: (reply) => waiting.get(reply)?.(),
   });
-  connection.subscribe(subjectOf(name));
-  connection.subscribe(`${replies}.*`);
+  for (const subject of [subjectOf(name), `${replies}.*`]) {
+    own('subscribing to the channel of this worker', connection.subscribe(subject));
+  }
   const { health } = connection;
   return {
     traffic: health,

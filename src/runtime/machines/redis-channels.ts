@@ -6,6 +6,7 @@ import { connectCluster } from '../../backplanes/redis/cluster.js';
 import { connectionOptions, keepWatch } from '../../backplanes/redis/connection.js';
 import { type Command, wouldAccept } from '../../backplanes/redis/rejections.js';
 import { Subscriptions } from '../../backplanes/redis/subscriptions.js';
+import { own } from '../../base/owner.js';
 import type { WorkerChannels } from './channels.js';
 
 interface ChannelOptions {
@@ -70,7 +71,7 @@ function openClassic(url: string, channel: string, health: ConnectionHealth, rec
   const [publisher, subscriber] = redis;
   const update = () => health.update(answers(publisher) && subscriptions.isRenewed);
   const subscriptions = new Subscriptions(subscriber, update, health.rejections, (_channel, bytes) => receive(bytes));
-  subscriptions.subscribe(channel);
+  own('subscribing to the channel of this worker', subscriptions.subscribe(channel));
   const answers = observe(redis, health, update);
   const endWatch = keepWatch(() => redis);
   health.wouldAccept = (command) => wouldAccept(publisher, command);

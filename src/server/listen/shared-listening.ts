@@ -1,6 +1,7 @@
 import { type EventEmitter, errorMonitor } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
+import { own } from '../../base/owner.js';
 import { handleOf } from '../../compat/node-net.js';
 
 /** An address that an application wants to listen on. */
@@ -82,7 +83,7 @@ export class SharedListening {
           NetServer.prototype.listen.apply(this, args as never);
         } else {
           if (callback) this.once('listening', callback);
-          void listening.share(this, wanted);
+          own('listening on a shared port', listening.share(this, wanted));
         }
       });
       return this;

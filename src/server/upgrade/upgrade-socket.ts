@@ -1,3 +1,4 @@
+import { warnOnce } from '../../base/warnings.js';
 import { isTooLong } from '../../compat/uws.js';
 import { maxPayloadOf } from '../../compat/ws/max-payload.js';
 import type { IncomingBytes } from '../../engine/incoming/incoming-bytes.js';
@@ -7,7 +8,6 @@ import type { HttpResponse, us_socket_context_t, WebSocket } from '../../sockets
 import { BridgeSocket } from '../http/bridge-socket.js';
 import type { Ends } from '../http/connection-facts.js';
 import { ResponseWriter } from '../http/response-writer.js';
-import { warnOnce } from '../warn.js';
 import { clientFrame, closePayload, type Frame, FrameReader, frameHead, opcodes } from './frames.js';
 import type { Limit, PayloadLimits } from './payload-limits.js';
 import { type UpgradeHead, UpgradeHeadReader } from './upgrade-response.js';

@@ -1,5 +1,5 @@
 import type { Namespace } from 'socket.io';
-import { Adapter } from 'socket.io-adapter';
+import { hasOthers } from '../../rooms/index.js';
 import type { Answer, Message, Question } from './messages.js';
 
 /** The event between workers. */
@@ -27,9 +27,9 @@ export class Channel {
 
   constructor(private readonly nsp: Namespace) {}
 
-  /** Whether the adapter reaches other workers. Stock socket.io's own does not, and warns when it is asked to. */
+  /** Whether the adapter reaches other workers. */
   get hasOthers(): boolean {
-    return this.nsp.adapter.serverSideEmit !== Adapter.prototype.serverSideEmit;
+    return hasOthers(this.nsp.adapter);
   }
 
   listen(listener: (message: unknown) => void): void {

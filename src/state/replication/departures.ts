@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { type HybridClock, UNITS_PER_MS } from '../clock.js';
 import type { ClientVersion } from '../version.js';
 import type { Channel } from './channel.js';
@@ -84,8 +85,7 @@ export class Departures {
     this.asking.add(node);
     const { peers } = this.host;
     const askedAt = performance.now();
-    const givers = await this.collect(node, peer);
-    this.asking.delete(node);
+    const givers = await this.collect(node, peer).finally(() => this.asking.delete(node));
     if (peers.get(node) !== peer || peer.heardAt > askedAt) return;
     this.left(node, peer, { at: this.host.clock.tick(), givers });
     this.host.onGone();
@@ -98,7 +98,7 @@ export class Departures {
     if (heard > (known?.sequence ?? 0) && !this.host.peers.has(of)) {
       const peer = known ?? new Peer(0, 0);
       this.left(of, peer);
-      void this.lose(of, peer);
+      own('noting that a worker is gone', this.lose(of, peer));
     }
     const { sequence, clock } = known ?? { sequence: 0, clock: 0 };
     const hasMore = !known || known.hasGap || sequence > heard;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Namespace } from 'socket.io';
+import { own, owned } from '../../base/owner.js';
 import { HybridClock } from '../clock.js';
 import type { ClientVersion } from '../version.js';
 import { Channel } from './channel.js';
@@ -69,7 +70,10 @@ export class Hub {
     });
     this.opening = new Opening(this);
     this.incoming = new Incoming(this);
-    this.timer = setInterval(() => this.beat(), BEAT_MS);
+    this.timer = setInterval(
+      owned('telling others of state rooms', () => this.beat()),
+      BEAT_MS,
+    );
     this.timer.unref();
   }
 
@@ -86,7 +90,7 @@ export class Hub {
   add(room: Replica): void {
     this.rooms.set(room.name, room);
     if (this.isAlone) this.opening.openAlone(room);
-    else void this.opening.open(room);
+    else own('opening a state room', this.opening.open(room));
   }
 
   remove(room: Replica): void {
@@ -189,7 +193,7 @@ export class Hub {
       return;
     }
     for (const [node, peer] of this.peers) {
-      if (now - peer.heardAt > MAX_SILENCE_MS) void this.departures.lose(node, peer);
+      if (now - peer.heardAt > MAX_SILENCE_MS) own('noting that a worker is gone', this.departures.lose(node, peer));
     }
     this.waiters.check();
   }
@@ -197,7 +201,7 @@ export class Hub {
   /** A message of another worker has been handled; some before it may be missing. */
   onNews(node: string): void {
     const peer = this.peers.get(node);
-    if (peer?.hasGap) void this.closeGap(node, peer);
+    if (peer?.hasGap) own('asking for missing changes', this.closeGap(node, peer));
     this.waiters.check();
   }
 
@@ -213,7 +217,8 @@ export class Hub {
     const there = new Set(answers.map(({ node }) => node));
     const silent = asked.filter(([node, peer]) => !there.has(node) && this.peers.get(node) === peer);
     await Promise.all(silent.map(([node, peer]) => this.departures.lose(node, peer)));
-    for (const [node, peer] of this.peers) if (peer.hasGap) void this.closeGap(node, peer);
+    for (const [node, peer] of this.peers)
+      if (peer.hasGap) own('asking for missing changes', this.closeGap(node, peer));
   }
 
   /** Asks the others how far they are. Their answers come after everything that they had to send. */

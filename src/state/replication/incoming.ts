@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
 import { stateRooms } from '../../rooms/state-figures.js';
 import type { HybridClock } from '../clock.js';
@@ -93,7 +94,7 @@ export class Incoming {
     const peer = peers.get(node);
     if (!peer) return;
     if (sequence !== undefined && clock !== undefined) peer.claims(sequence, clock);
-    if (peer.hasGap) void departures.lose(node, peer);
+    if (peer.hasGap) own('noting that a worker is gone', departures.lose(node, peer));
     else departures.left(node, peer);
   }
 

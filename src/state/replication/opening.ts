@@ -1,4 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises';
+import { own } from '../../base/owner.js';
 import type { HybridClock } from '../clock.js';
 import { NO_EPOCH, newEpoch } from '../version.js';
 import type { Channel } from './channel.js';
@@ -48,9 +49,10 @@ export class Opening {
   /** Opens a room that no other worker can have. */
   openAlone(room: Replica): void {
     if (!room.load) return this.finish(room);
-    void room.load(false).then(() => {
+    const loaded = room.load(false).then(() => {
       if (this.isOpen(room)) this.finish(room);
     });
+    own('loading a state room', loaded);
   }
 
   /** Returns whether another worker had the room. */

@@ -1,3 +1,5 @@
+import { own } from '../../base/owner.js';
+
 /** How long a client that has seen more than this worker waits for it, in ms. */
 const MAX_WAIT_MS = 5000;
 /** How long changes that were announced are waited for before the others are asked again, in ms. */
@@ -29,7 +31,7 @@ export class Waiters {
     const now = standing();
     if (now !== 'open' || this.list.length >= MAX_WAITERS) return done(now === 'reached');
     this.list.push({ standing, isWanted, done, until: performance.now() + MAX_WAIT_MS });
-    void this.ask();
+    own('asking the other workers how far they are', this.ask());
   }
 
   /** Call it when more has arrived. */
@@ -56,14 +58,15 @@ export class Waiters {
   private readonly again = (): void => {
     this.timer = undefined;
     this.check();
-    void this.ask();
+    own('asking the other workers how far they are', this.ask());
   };
 
   private async ask(): Promise<void> {
     if (this.isAsking || this.list.length === 0) return;
     this.isAsking = true;
-    await this.askOthers();
-    this.isAsking = false;
+    await this.askOthers().finally(() => {
+      this.isAsking = false;
+    });
     this.check();
   }
 }

@@ -4,6 +4,7 @@ import { isClusterNode } from '../../backplanes/redis/topology.js';
 import { clusterAddress } from '../../backplanes/redis/urls.js';
 import { reasonOf } from '../../backplanes/redis-cause.js';
 import { reasonFor } from '../../backplanes/redis-greeting.js';
+import { owned } from '../../base/owner.js';
 
 /** How often Redis is asked what it is, if it did not say, in ms. */
 const RETRY_MS = 1000;
@@ -30,10 +31,11 @@ export function connectStore(url: string, events: ClientEvents): () => void {
     if (isClosed) return;
     if (isCluster === undefined) {
       events.onError(await whyNot(url));
-      timer = setTimeout(connect, RETRY_MS).unref();
+      timer = setTimeout(connectNow, RETRY_MS).unref();
     } else end = isCluster ? openCluster(url, events) : openRedis(url, events);
   };
-  void connect();
+  const connectNow = owned('connecting the state rooms with Redis', connect);
+  connectNow();
   return () => {
     isClosed = true;
     clearTimeout(timer);
@@ -45,7 +47,8 @@ function openRedis(url: string, events: ClientEvents): () => void {
   const redis = new Redis(url, connectionOptions);
   outlivesNothing(redis);
   const endWatch = keepWatch(() => [redis]);
-  redis.on('error', async (error: Error) => events.onError(await reasonFor(redis, error)));
+  const onError = async (error: Error) => events.onError(await reasonFor(redis, error));
+  redis.on('error', owned('reading why Redis is unreachable', onError));
   redis.on('ready', events.onReady);
   events.onClient(redis);
   return () => {
@@ -65,7 +68,8 @@ function openCluster(url: string, events: ClientEvents): () => void {
   });
   cluster.on('+node', outlivesNothing);
   const endWatch = keepWatch(() => cluster.nodes('master'));
-  cluster.on('error', async (error: Error) => events.onError(await reasonFor(cluster, error, url)));
+  const onError = async (error: Error) => events.onError(await reasonFor(cluster, error, url));
+  cluster.on('error', owned('reading why Redis is unreachable', onError));
   cluster.on('node error', (error: Error) => events.onError(reasonOf(error)));
   for (const event of ['ready', '+node']) cluster.on(event, events.onReady);
   events.onClient(cluster);

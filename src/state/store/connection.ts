@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
+import { own } from '../../base/owner.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import type { ClientEvents } from './client.js';
 import { StoreHealth } from './health.js';
@@ -160,9 +161,10 @@ export function loadClient(): Promise<typeof import('./client.js')> {
 function connect(url: string, events: ClientEvents): () => void {
   let end: (() => void) | undefined;
   let isEnded = false;
-  void loadClient().then(({ connectStore }) => {
+  const connected = loadClient().then(({ connectStore }) => {
     if (!isEnded) end = connectStore(url, events);
   });
+  own('connecting the state rooms with Redis', connected);
   return () => {
     isEnded = true;
     end?.();

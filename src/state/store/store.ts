@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import type { Entry } from '../entries.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
 import { ABOUT_FIELDS, type About, aboutOf, markOf } from './fields.js';
@@ -140,7 +141,7 @@ export class RoomStore implements ConnectedRoom, WritingStore {
     // After a failure, the next attempt is due already.
     if (this.isWorking || this.isClosed || this.connection.health.isFailing(this)) return;
     if (this.isSyncDue || !this.isLoaded) return this.syncSoon();
-    void this.turn(async () => {
+    this.start(async () => {
       const { keys } = this.room;
       this.noteAbout(aboutOf(await this.run(0, (client) => client.hmget(keys.room, ...ABOUT_FIELDS))));
     });
@@ -219,7 +220,7 @@ export class RoomStore implements ConnectedRoom, WritingStore {
       this.isSyncDue = false;
       const { hasWaited } = this;
       this.hasWaited = false;
-      void this.turn(async () => {
+      this.start(async () => {
         await this.sync.run(hasWaited);
         this.loadedNow();
       });
@@ -231,7 +232,7 @@ export class RoomStore implements ConnectedRoom, WritingStore {
     if (forgottenSeq > this.written) return this.syncSoon();
     const wait = this.lastWrite + MIN_INTERVAL_MS - performance.now();
     if (wait > 0) return this.later(wait);
-    void this.turn(() => this.write());
+    this.start(() => this.write());
   }
 
   private async write(): Promise<void> {
@@ -253,6 +254,10 @@ export class RoomStore implements ConnectedRoom, WritingStore {
       resolve();
       return false;
     });
+  }
+
+  private start(task: () => Promise<void>): void {
+    own('storing a state room', this.turn(task));
   }
 
   private async turn(task: () => Promise<void>): Promise<void> {

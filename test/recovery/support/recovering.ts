@@ -125,8 +125,8 @@ export class Wanderer {
   /** Whether each of its returns was recovered. */
   readonly recovered: boolean[] = [];
 
-  constructor(url: string, transport: 'websocket' | 'polling') {
-    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false });
+  constructor(url: string, transport: 'websocket' | 'polling', auth: object = {}) {
+    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false, auth });
     this.socket.on('n', (sender: string, number: number) => this.heard.push([sender, number]));
   }
 

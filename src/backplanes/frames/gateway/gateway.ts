@@ -1,3 +1,4 @@
+import { own } from '../../../base/owner.js';
 import type { WorkerLinks } from '../../../worker-links.js';
 import type { MachineFrame } from '../machines/machine-frame.js';
 import { openFrame } from '../machines/machine-frame.js';
@@ -89,7 +90,7 @@ export class Gateway {
     links.onLeave((worker) => {
       if (this.mates.delete(worker)) this.review();
     });
-    void channel.subscribe();
+    own('subscribing to the channel of this machine', channel.subscribe());
     this.review();
   }
 
@@ -187,7 +188,7 @@ export class Gateway {
       case 'fed':
         if (!shouldBegin(this.self, others)) break;
         this.phase = 'starting';
-        void this.subscribe();
+        own('subscribing to the channel of this machine', this.subscribe());
     }
     // Frames of this moment are lost. Renewing counts as a lost connection, so this happens once.
     const isAlone = this.phase === 'starting' && !others.some(({ isReading }) => isReading);

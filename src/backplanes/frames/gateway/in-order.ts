@@ -1,3 +1,4 @@
+import { owned } from '../../../base/owner.js';
 import type { MachineFrame } from '../machines/machine-frame.js';
 import { HandledFrames } from './handled-frames.js';
 
@@ -133,7 +134,7 @@ export class InOrder {
     if (sender.timer) return;
     // After a stall, what has arrived meanwhile is read between the two.
     const timer = setTimeout(() => {
-      setImmediate(() => sender.timer === timer && this.giveUp(sender));
+      setImmediate(owned('handing on frames out of order', () => sender.timer === timer && this.giveUp(sender)));
     }, TIMEOUT_MS).unref();
     sender.timer = timer;
   }

@@ -1,3 +1,4 @@
+import { own } from '../../../base/owner.js';
 import { type WorkerLinks, workerName } from '../../../worker-links.js';
 import { Gateway } from '../gateway/gateway.js';
 import { InOrder } from '../gateway/in-order.js';
@@ -139,7 +140,7 @@ export class MachineFrameLinks implements FrameLinks {
       },
       { onFrame: receive, onAnswer: (worker) => presence.heard(workerName(worker, machine)) },
     );
-    void pubSub.subscribe(this.channels);
+    own('subscribing to the channel of all machines', pubSub.subscribe(this.channels));
     this.presence = presence;
     this.gateway = gateway;
     this.inOrder = inOrder;
@@ -197,9 +198,10 @@ class MachineRoute implements Route {
     if (failures !== this.failures) this.writer.restart();
     this.failures = failures;
     const { frame, messages } = this.writer.take();
-    void this.pubSub.publish(this.channel, frame, messages).then((receivers) => {
+    const noted = this.pubSub.publish(this.channel, frame, messages).then((receivers) => {
       if (receivers === 0) this.onAbsent();
     });
+    own('noting that a machine is gone', noted);
   }
 
   forget(worker: string): void {

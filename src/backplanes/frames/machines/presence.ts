@@ -1,3 +1,4 @@
+import { own } from '../../../base/owner.js';
 import { MalformedMessage } from '../../../errors.js';
 import { Latecomers } from './latecomers.js';
 import { machineOf } from './machine-frame.js';
@@ -177,7 +178,7 @@ export class Presence {
   /** Silence is counted in turns of this timer: a worker that is itself held up takes no other worker for gone. */
   private turn(): void {
     if (!this.pubSub.health.isUp) return;
-    void this.say(words.here);
+    own('telling other machines of this worker', this.say(words.here));
     this.latecomers.turn();
     for (const [worker, missed] of this.missed) {
       if (missed < MAX_MISSED) this.missed.set(worker, missed + 1);

@@ -1,9 +1,9 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
-import { inMemory } from './in-memory.js';
-import type { AdapterFactory } from './native-rooms.js';
+import type { AdapterFactory } from '../rooms/index.js';
+import { alone } from './alone.js';
 
-let bus: AdapterFactory = inMemory;
+let bus: AdapterFactory = alone;
 
 /** Connects all servers whose application sets no adapter with those of other workers. Call it before they are made. */
 export function setDefaultBus(factory: AdapterFactory): void {

@@ -1,12 +1,6 @@
-import type { Namespace } from 'socket.io';
-import { Adapter, SessionAwareAdapter } from 'socket.io-adapter';
+import type { Adapter } from 'socket.io-adapter';
 import { turnOffRecovery, wantsRecovery } from '../compat/socket-io.js';
 import { type AdapterClass, type AdapterFactory, makeAdapter } from './native-rooms.js';
-
-/** The adapter of a server without other workers, as socket.io chooses it. */
-export function inMemory(nsp: Namespace): Adapter {
-  return wantsRecovery(nsp) ? new SessionAwareAdapter(nsp) : new Adapter(nsp);
-}
 
 /**
  * Turns `connectionStateRecovery` off, with a warning, if the adapter cannot recover anything. socket.io itself reports

@@ -3,6 +3,18 @@ const INTERVAL_MS = 10_000;
 /** How many kinds are told apart. What exceeds that counts as one more. */
 const MAX_KINDS = 32;
 
+const given = new Set<string>();
+
+/**
+ * Emits a warning of the process once, with the page that explains it.
+ * @param key what it is about, if the message differs each time
+ */
+export function warnOnce(code: string, message: string, key = message, page = 'docs/compatibility.md'): void {
+  if (given.has(key)) return;
+  given.add(key);
+  process.emitWarning(`${message} See ${page} of gjallar.`, { type: 'GjallarWarning', code });
+}
+
 /**
  * Writes errors as warnings of the process. Clients may control how many there are, so each kind of error has one line in 10 s
  * at most, with the number of those before it that have none.
