@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
@@ -12,10 +11,9 @@ interface Parsed {
 }
 
 const load = (name: string) => import(new URL(name, import.meta.url).href);
-const { testsByTier, packagesFor, LONG } = (await load('tiers.mjs')) as {
+const { testsByTier, packagesFor } = (await load('tiers.mjs')) as {
   testsByTier: () => Record<string, string[]>;
   packagesFor: (test: string) => string[];
-  LONG: string[];
 };
 const { canStartProcesses } = (await load('dependents.mjs')) as { canStartProcesses: (file: string) => boolean };
 const { parseArguments, matching } = (await load('arguments.mjs')) as {
@@ -40,11 +38,6 @@ test('each test file is in one tier, by what it imports', () => {
 test('what a plain `npm test` runs needs no other program', () => {
   const needing = [...tiers.unit!, ...tiers.process!, ...tiers.long!].filter((file) => packagesFor(file).length > 0);
   expect(needing).toEqual([]);
-});
-
-test('the files that are listed as long exist', () => {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
-  expect(LONG.filter((file) => !existsSync(root + file))).toEqual([]);
 });
 
 test('a file that imports only types of processes starts none', () => {

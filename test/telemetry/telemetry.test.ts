@@ -6,6 +6,7 @@ import { connect, connected, disconnectAll, expectOk, nextEvent } from '../suppo
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { TelemetryReceiver } from './support/receiver.js';
+import '../support/long.js';
 
 const API_KEY = 'a-key-for-the-tests';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { until } from '../../support/until.js';
 import type { Wanderer } from '../support/recovering.js';
 import { RecoveringMachine, type RecoveringWorker } from '../support/recovering-machine.js';
+import '../../support/long.js';
 
 /** `npm run test:night` sets ten. */
 const DEATHS = Number(process.env.DEATHS ?? 3);
