@@ -353,10 +353,12 @@ export class Rooms extends KeptRooms {
 export class DurableRooms extends KeptRooms {
   #socket;
   #listener = (event, ...values) => {
-    const position = values.at(-1);
+    // With the recovery of connections, an offset may follow.
+    const at = typeof values.at(-1) === 'string' ? -2 : -1;
+    const position = values.at(at);
     if (typeof position?.epoch !== 'string' || typeof position.room !== 'string') return;
     const { room, epoch, offset } = position;
-    this._receive({ room, epoch, offset, event, values: values.slice(0, -1) });
+    this._receive({ room, epoch, offset, event, values: values.slice(0, at) });
   };
 
   /** @param {SocketLike & { onAny(listener: never): unknown, offAny(listener?: never): unknown }} socket */

@@ -20,8 +20,8 @@ export interface Connection {
   /** What channels begin with unless the emitter is told otherwise: what servers use by default. */
   readonly defaultKey: string;
   /**
-   * Resolves when the server has the message, with the number of workers that it has passed it to, or undefined if it does
-   * not say.
+   * Resolves when the server has the message, with the number of workers that are subscribed, or undefined if it does not
+   * say.
    */
   publish(channel: string, bytes: Buffer): Promise<number | undefined>;
 }
@@ -34,6 +34,8 @@ interface MaybeCluster extends RedisConnection {
   readonly masters?: unknown;
   spublish?: ShardedPublish;
   sPublish?: ShardedPublish;
+  /** Those of ioredis. */
+  readonly options?: { readonly autoResendUnfulfilledCommands?: boolean; readonly retryDelayOnFailover?: number };
 }
 
 /** @throws GjallarError BAD_INPUT if the client is none that this function knows */
@@ -46,8 +48,23 @@ export function connectionOf(client: RedisConnection | NatsConnection): Connecti
 
 function redisConnection(client: MaybeCluster): Connection {
   const isCluster = client.isCluster === true || Array.isArray(client.masters);
+  warnOfResending(client);
   const publish = (isCluster ? (client.spublish ?? client.sPublish) : undefined) ?? client.publish;
   return { defaultKey: 'socket.io', publish: async (channel, bytes) => publish.call(client, channel, bytes) };
+}
+
+/** The client of the package `redis` sends nothing twice, and has none of these options. */
+function warnOfResending({ isCluster, options = {} }: MaybeCluster): void {
+  const option = isCluster
+    ? 'retryDelayOnFailover: 0'
+    : 'autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0';
+  const resends = isCluster ? Number(options.retryDelayOnFailover) > 0 : options.autoResendUnfulfilledCommands === true;
+  if (!resends) return;
+  process.emitWarning(
+    'gjallar: the Redis client of an emitter sends messages again when the answer of Redis is lost, so that servers deliver ' +
+      `them twice. Create it with { ${option} }.`,
+    { type: 'GjallarWarning', code: 'GJALLAR_EMITTER_RESENDS' },
+  );
 }
 
 /** What a server of NATS accepts by default, in bytes. */

@@ -5,7 +5,7 @@
  * import { Redis } from 'ioredis';
  * import { Emitter } from 'gjallar/emitter';
  *
- * const redis = new Redis('redis://localhost');
+ * const redis = new Redis('redis://localhost', { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 });
  * const emitter = new Emitter(redis);
  * emitter.to('room').emit('report', { ready: true });
  * await emitter.flush();
@@ -19,7 +19,9 @@
  * - Messages of one emitter arrive in the order in which they were emitted. The order between messages of an emitter and
  *   of a server is not defined.
  * - Messages are not kept: a server that is cut off from Redis or NATS misses them. `flush()` tells whether Redis or NATS has
- *   received them, and with Redis, how many workers have.
+ *   received them, and with Redis, how many workers were subscribed then.
+ * - Servers do not drop repeated messages, so the client must not send a command again when its answer is lost. ioredis does so
+ *   without these options. `flush()` then rejects with EMIT_FAILED, although Redis may have passed the messages on.
  */
 
 import { framesChannel } from '../backplanes/frames/machines/channels.js';

@@ -8,10 +8,11 @@ const MAX_HELD_BYTES = 1024 * 1024;
 /** What became of messages. */
 export interface Delivery {
   /**
-   * To how many workers Redis has passed the messages; if that differs, the least. 0 means that no server listens: it is not
-   * running, or uses another prefix or bus. Undefined if nothing was sent, and with NATS, which does not say it.
+   * How many workers were subscribed when Redis took the messages; if that differs, the least. It does not say how many of them
+   * have received them. 0 means that no server listens: it is not running, or uses another prefix or bus. Undefined if nothing
+   * was sent, and with NATS, which does not say it.
    */
-  readonly workers: number | undefined;
+  readonly subscribers: number | undefined;
 }
 
 /** Sends messages in order: all of one turn of the event loop together. */
@@ -20,7 +21,7 @@ export class Outgoing {
   private heldBytes = 0;
   /** Resolves when the server has everything that was sent so far. */
   private sent: Promise<unknown> = Promise.resolve();
-  private workers: number | undefined;
+  private subscribers: number | undefined;
   private failure: { readonly error: unknown; readonly messages: number } | undefined;
 
   /** @param onError called with each failure; it may do nothing, because `flush` rejects, too */
@@ -44,11 +45,11 @@ export class Outgoing {
   async flush(): Promise<Delivery> {
     this.send();
     await this.sent;
-    const { failure, workers } = this;
+    const { failure, subscribers } = this;
     this.failure = undefined;
-    this.workers = undefined;
+    this.subscribers = undefined;
     if (failure) throw failed(failure);
-    return { workers };
+    return { subscribers };
   }
 
   private send(): void {
@@ -57,8 +58,8 @@ export class Outgoing {
     this.held = [];
     this.heldBytes = 0;
     const published = this.connection.publish(this.channel, emittedFrame(held)).then(
-      (workers) => {
-        if (workers !== undefined) this.workers = Math.min(workers, this.workers ?? workers);
+      (subscribers) => {
+        if (subscribers !== undefined) this.subscribers = Math.min(subscribers, this.subscribers ?? subscribers);
       },
       (error: unknown) => {
         const { messages = 0 } = this.failure ?? {};

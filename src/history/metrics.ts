@@ -11,6 +11,7 @@ import type {
   Page,
   PageQuery,
   Position,
+  StoreEvents,
 } from './store.js';
 
 /** The bounds of the histogram, in seconds. */
@@ -98,6 +99,10 @@ export class MeasuredHistory implements HistoryStore {
 
   check(conversation: string): Promise<void> {
     return this.store.check(conversation);
+  }
+
+  listen(events: StoreEvents): void {
+    this.store.listen?.(events);
   }
 
   close(): Promise<void> {

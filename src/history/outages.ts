@@ -13,26 +13,19 @@ export class HistoryOutages {
 
   /**
    * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
-   * @param explain replaces an error by one that says more
    * @param what what is stored, in the words of the problem
    */
-  constructor(
-    store: HistoryStore,
-    name: string,
-    reports: OutageReports,
-    private readonly explain = (error: HistoryError) => error,
-    what = 'messages',
-  ) {
+  constructor(store: HistoryStore, name: string, reports: OutageReports, what = 'messages') {
     this.storing = new Outage(reports, {
       problemFor: (error) =>
         isRejected(error)
           ? `${causeOf(error) ?? `${name} rejects writes`}: ${what} cannot be stored`
           : `${causeOf(error) ?? `${name} is unreachable`}: ${what} cannot be stored or read`,
-      check: () => store.check(this.conversation).catch((error) => this.rethrow(error)),
+      check: () => store.check(this.conversation),
     });
     this.reading = new Outage(reports, {
       problemFor: (error) => `${causeOf(error) ?? `${name} cannot be read`}: clients get no history`,
-      check: () => store.head(this.conversation).catch((error) => this.rethrow(error)),
+      check: () => store.head(this.conversation),
     });
   }
 
@@ -45,11 +38,7 @@ export class HistoryOutages {
     if (call === 'read' && this.storing.isInProgress) return;
     this.conversation = conversation;
     const outage = call === 'append' ? this.storing : this.reading;
-    outage.failed(this.explain(error));
-  }
-
-  private rethrow(error: unknown): never {
-    throw error instanceof HistoryError ? this.explain(error) : error;
+    outage.failed(error);
   }
 
   close(): void {

@@ -7,6 +7,8 @@
  * store cannot rule that out.
  */
 
+import type { LossNotices } from './loss/notices.js';
+
 /** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate is read as U+FFFD. */
 export interface NewMessage {
   from: string;
@@ -115,6 +117,18 @@ export const MAX_ERASE = 500;
  */
 export const MAX_PAGE_BYTES = 1 << 20;
 
+/** What happens to a store, for those who use it and for the operator. */
+export interface StoreEvents {
+  /** The store can be reached, for the first time or again. It may have another state than before. */
+  onReady?(): void;
+  /** The store cannot be reached, for this reason. */
+  onDown?(reason: Error): void;
+  /** The store has noticed that it lost messages that it had confirmed. */
+  onLost?(): void;
+  /** With its settings, the store may lose such messages; undefined once that is over. */
+  onRisk?(risk: string | undefined): void;
+}
+
 export interface HistoryStore {
   /**
    * Keeps messages at the end of a conversation, all or none, next to each other.
@@ -183,6 +197,15 @@ export interface HistoryStore {
    * @throws HistoryError as `append` would
    */
   check(conversation: string): Promise<void>;
+
+  /** Tells what happens to the store from now on, and what has happened that is not over. */
+  listen?(events: StoreEvents): void;
+
+  /** Whether the store can be reached now. @default true */
+  readonly isReady?: boolean;
+
+  /** Where a loss is noted for all workers that share the store. @default in the memory of each worker */
+  readonly lossNotices?: LossNotices;
 
   /** How much the store holds at present, in bytes; undefined where it cannot tell cheaply. */
   readonly bytes?: number;

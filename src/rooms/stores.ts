@@ -80,20 +80,29 @@ class StateStores extends Stores<'written' | 'failures' | 'outages' | 'losses', 
 /** The Redis of the state rooms of this process. */
 export const stateStores = new StateStores(['written', 'failures', 'outages', 'losses']);
 
-type DurableName = 'failures' | 'outages' | 'losses';
+type DurableName = 'failures' | 'outages';
 export type DurableFigures = StoreFigures<DurableName>;
 
 /** Where the process that hosts the application reports what a store of durable rooms cannot do. */
 export interface DurableStoreHost {
   log: { error(fields: object, message: string): void; info(fields: object, message: string): void };
   problems: Set<string>;
-  /** A store has lost messages. */
-  onLost(warning: string): void;
 }
 
 /** The stores of the durable rooms of this process. */
 export const durableStores = new Stores<DurableName, MeasuredStore<DurableName>, DurableStoreHost>([
   'failures',
   'outages',
+]);
+
+/** Losses that were found, and new epochs of conversations by what became of the messages that were delivered. */
+type LossName = 'losses' | 'continued' | 'uncertain' | 'lost';
+export type LossFigures = StoreFigures<LossName>;
+
+/** The stores of messages of this process, those of durable rooms and that of the chat. */
+export const lossyStores = new Stores<LossName, MeasuredStore<LossName>, never>([
   'losses',
+  'continued',
+  'uncertain',
+  'lost',
 ]);

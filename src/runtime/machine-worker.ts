@@ -18,7 +18,7 @@ import { logSessions, logSockets } from '../operations/connection-log.js';
 import { type Health, problemMetrics } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
-import { durableMetrics } from '../operations/metrics/durable.js';
+import { durableMetrics, lossMetrics } from '../operations/metrics/durable.js';
 import { counter } from '../operations/metrics/metric.js';
 import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
@@ -37,7 +37,7 @@ import { loadMachines, type OpenMachines, type OtherMachines } from './machines/
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
-import { durableStoreHost, stateStoreHost } from './operator/stores.js';
+import { stateStoreHost } from './operator/stores.js';
 import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
@@ -107,7 +107,7 @@ export class MachineWorker implements EngineHost {
     this.machines = open.machines({ worker: mesh.id, machine }, this);
     Engine.host = this;
     stateStores.host = stateStoreHost(config, this);
-    durableStores.host = durableStoreHost(this);
+    durableStores.host = this;
     stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
@@ -201,6 +201,7 @@ export class MachineWorker implements EngineHost {
       ...recoveryMetrics(backplanes),
       ...stateMetrics(),
       ...durableMetrics(),
+      ...lossMetrics(),
     ]);
   }
 

@@ -1,6 +1,5 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { type BackplaneChoice, type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
-import { clusterAddress } from '../backplanes/redis/urls.js';
 import { owned } from '../base/owner.js';
 
 export { redisCause } from '../backplanes/redis-cause.js';
@@ -43,10 +42,8 @@ export async function redisClient(
   const { redisUrl } = choice;
   const { isSharded } = backplaneKindOf(backplaneNameOf(choice));
   const isCluster = isSharded || redisUrl.includes(',') || (await isClusterNode(redisUrl));
-  const { Cluster, Redis } = await import('ioredis');
-  if (!isCluster) return new Redis(redisUrl, options);
-  const { nodes, options: credentials } = clusterAddress(redisUrl);
-  return new Cluster(nodes, { redisOptions: { ...options, ...credentials }, enableOfflineQueue: false });
+  const { openCluster, openRedis } = await import('../backplanes/redis/connection.js');
+  return isCluster ? openCluster(redisUrl, options) : openRedis(redisUrl, options);
 }
 
 /** Only a process that uses Redis loads its client. */

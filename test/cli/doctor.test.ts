@@ -170,6 +170,23 @@ describe('with a Redis', () => {
     expect(full.failed.join('\n')).toMatch(/rejects XADD: OOM/);
   });
 
+  test('a Redis that may remove messages, or does not answer, is no Redis to use', async () => {
+    await admin.config('SET', 'maxmemory', '100mb');
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const { code, failed } = await examine({ REDIS_URL: redis.url });
+    await admin.config('SET', 'maxmemory', '0');
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    expect(code).toBe(1);
+    expect(failed.join('\n')).toMatch(
+      /removes messages when it is full \(allkeys-lru\)\. Set maxmemory-policy noeviction/,
+    );
+    redis.signal('SIGSTOP');
+    const silent = await examine({ REDIS_URL: redis.url });
+    redis.signal('SIGCONT');
+    expect(silent.failed).toEqual([expect.stringMatching(/Redis at .* cannot be used: .+ Check REDIS_URL/)]);
+    expect(silent.lines.join('\n')).not.toContain('answers');
+  });
+
   test('a right that is missing is named by its command', async () => {
     const rules = ['on', '>secret', '~*', '&*', '+@all', '-psubscribe', '-xtrim'];
     await admin.call('ACL', 'SETUSER', 'lacking', ...rules);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Cluster, Redis } from 'ioredis';
@@ -18,6 +18,8 @@ import { machinesOn, onNats, onRedisFrames, startMember } from '../rooms/support
 import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
+import { until } from '../support/until.js';
+import { Wire } from '../support/wire.js';
 import { emitterContract } from './emitter.contract.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
@@ -141,9 +143,9 @@ test('flush says that no server listens, or what is lost', async () => {
   const client = new Redis(redis.url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
   client.on('error', () => {});
   const emitter = new Emitter(client, { key: 'nobody', onError: (error) => errors.push(error) });
-  expect(await emitter.flush()).toEqual({ workers: undefined });
+  expect(await emitter.flush()).toEqual({ subscribers: undefined });
   emitter.to('room').emit('n');
-  expect(await emitter.flush()).toEqual({ workers: 0 });
+  expect(await emitter.flush()).toEqual({ subscribers: 0 });
   client.disconnect();
   await nextEvent(client, 'end');
   emitter.emit('n');
@@ -154,8 +156,62 @@ test('flush says that no server listens, or what is lost', async () => {
     message: expect.stringMatching(/^2 messages of an emitter are lost: .+ Check the connection/),
   });
   expect(errors).toHaveLength(1);
-  expect(await emitter.flush()).toEqual({ workers: undefined });
+  expect(await emitter.flush()).toEqual({ subscribers: undefined });
   expect(() => new Emitter({} as never)).toThrow('needs a connection');
+});
+
+test('a message whose answer is lost is not sent again, and flush says so', async () => {
+  const wire = await Wire.to(redis.port);
+  const options = { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0, retryStrategy: () => 20 };
+  const client = new Redis(wire.port, '127.0.0.1', options);
+  client.on('error', () => {});
+  const member = await startMember(onRedisFrames(redis.url, quiet));
+  try {
+    const pair = await pairOn(member);
+    if (client.status !== 'ready') await nextEvent(client, 'ready');
+    const emitter = new Emitter(client, { onError: () => {} });
+    const ready = nextEvent(client, 'ready');
+    wire.holdAnswers();
+    emitter.emit('n', 1);
+    await until(() => pair.received.length === 1);
+    wire.cut();
+    wire.mend();
+    await expect(emitter.flush()).rejects.toMatchObject({ code: 'EMIT_FAILED' });
+    await ready;
+    const ended = nextEvent(pair.client, 'end');
+    emitter.emit('end');
+    expect(await emitter.flush()).toEqual({ subscribers: 1 });
+    await ended;
+    expect(pair.received).toEqual([['n', 1], ['end']]);
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    wire.close();
+    await member.close();
+  }
+});
+
+test('a client that sends commands again is warned of', () => {
+  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  const lazy = { lazyConnect: true };
+  const clients = [
+    new Redis({ ...lazy, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }),
+    new Cluster([redis.url], { ...lazy, retryDelayOnFailover: 0 }),
+    new Redis(lazy),
+    new Cluster([redis.url], lazy),
+  ];
+  try {
+    for (const client of clients.slice(0, 2)) new Emitter(client);
+    expect(warnings).not.toHaveBeenCalled();
+    for (const client of clients.slice(2)) new Emitter(client);
+    expect(warnings.mock.calls.map(([text]) => /Create it with \{ (.*?):/.exec(String(text))?.[1])).toEqual([
+      'autoResendUnfulfilledCommands',
+      'retryDelayOnFailover',
+    ]);
+  } finally {
+    warnings.mockRestore();
+    for (const client of clients) client.disconnect();
+  }
 });
 
 test('what would end clients or call handlers of connections is rejected', async () => {
@@ -174,7 +230,7 @@ test('what would end clients or call handlers of connections is rejected', async
     }
     expect(() => emitter.emit('n', 1, () => {})).toThrow(rejected);
     expect(() => emitter.to(pair.socket.id).emit('n', () => {})).toThrow(rejected);
-    expect(await emitter.flush()).toEqual({ workers: undefined });
+    expect(await emitter.flush()).toEqual({ subscribers: undefined });
     const ended = nextEvent(pair.client, 'end');
     emitter.emit('end');
     await ended;
@@ -218,7 +274,7 @@ test('a message may be longer than NATS accepts', async () => {
     const event = nextEvent(pair.client, 'long');
     const emitter = new Emitter(client, { key: 'app' });
     emitter.emit('long', 'x'.repeat(3_000_000));
-    expect(await emitter.flush()).toEqual({ workers: undefined });
+    expect(await emitter.flush()).toEqual({ subscribers: undefined });
     expect((await event)[0]).toHaveLength(3_000_000);
   } finally {
     disconnectAll();

@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Resequencer } from '../../src/history/conversations/resequencer.js';
-import { Canary } from '../../src/history/loss/canary.js';
+import type { Finding } from '../../src/history/loss/continuation.js';
 import { Keys } from '../../src/history/redis/keys.js';
-import { RedisEpochRenewal } from '../../src/history/redis/renewal.js';
 import { RedisHistoryStore } from '../../src/history/redis/store.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { say, texts } from './contract/subject.js';
 
 const keys = new Keys('gjallar:');
-const { meta, stream, generation } = keys.of('room');
+const { meta, stream, due } = keys.of('room');
 const ends: (() => unknown)[] = [];
 let server: RedisProcess;
 let redis: Redis;
@@ -46,77 +45,44 @@ async function info(client: Redis, name: string): Promise<string> {
   return new RegExp(`${name}:(.*?)\r`).exec(await client.info())![1]!;
 }
 
-/** Remembers the room as it is. The function that is returned sets it back. */
-async function remember(): Promise<() => Promise<void>> {
-  const dumps = await Promise.all([meta, stream].map(async (key) => [key, await redis.dumpBuffer(key)] as const));
-  return async () => {
-    for (const [key, dump] of dumps) await redis.restore(key, 0, dump!, 'REPLACE');
-  };
-}
-
-function canaryOf(name: string): { canary: Canary; key: string } {
-  const key = keys.canary(0, name);
-  return { canary: new Canary(redis, key, new RedisEpochRenewal(redis, 'gjallar:', 0)), key };
-}
-
-/** What a server of an earlier version has written has no line. */
-type Line = 'none' | { id: 'same' | 'other'; generation: string };
-const same: Line = { id: 'same', generation: '' };
-/** The replication id of Redis, as a generation names it. */
-const ID = 'ID';
-
 describe('the epoch of a conversation', () => {
+  // An earlier version has written no line, or more than the replication id.
   test.each<
-    [run: 'same' | 'other', Line, generation: string, promoted: boolean, aof: boolean, 'same' | 'kept' | 'not kept']
+    [run: 'same' | 'other', line: 'same' | 'none' | 'more' | 'other', boolean, boolean, 'same' | 'kept' | 'not kept']
   >([
-    ['same', same, '', false, false, 'same'],
-    ['same', 'none', '', false, false, 'same'],
-    ['same', 'none', `1:${ID}`, false, true, 'not kept'],
-    ['same', same, `1:${ID}`, false, true, 'not kept'],
-    ['same', same, '1:before', false, false, 'same'],
-    ['same', { id: 'same', generation: `1:${ID}` }, `1:${ID}`, false, false, 'same'],
-    ['same', { id: 'same', generation: `2:${ID}` }, `1:${ID}`, false, true, 'not kept'],
-    ['same', { id: 'same', generation: '1:before' }, `2:${ID}`, false, true, 'not kept'],
-    ['same', { id: 'other', generation: '' }, '', false, false, 'kept'],
-    ['same', { id: 'other', generation: '' }, '', true, true, 'not kept'],
-    ['same', { id: 'other', generation: '' }, '1:before', false, true, 'not kept'],
-    ['other', { id: 'other', generation: '' }, '', false, true, 'kept'],
-    ['other', { id: 'other', generation: '' }, '', false, false, 'not kept'],
-    ['other', { id: 'other', generation: '' }, '', true, true, 'not kept'],
-    ['other', { id: 'other', generation: '' }, '1:before', false, true, 'not kept'],
-    ['other', 'none', '', false, true, 'kept'],
-    ['other', 'none', '', false, false, 'not kept'],
-  ])(
-    'process %s, line %j, generation %j, promoted %j, append-only %j: %s',
-    async (run, line, present, promoted, aof, result) => {
-      if (aof) await redis.config('SET', 'appendonly', 'yes');
-      if (promoted) {
-        await redis.replicaof('127.0.0.1', 1);
-        await redis.replicaof('NO', 'ONE');
-      }
-      const { epoch } = (await store.append('room', [say('1')]))[0]!;
-      const id = await info(redis, 'master_replid');
-      if (run === 'other') await redis.hset(meta, 'run', 'f'.repeat(40));
-      if (line === 'none') await redis.hdel(meta, 'line');
-      else
-        await redis.hset(
-          meta,
-          'line',
-          `${line.id === 'same' ? id : 'e'.repeat(40)}:${line.generation.replace(ID, id)}`,
-        );
-      if (present) await redis.set(generation, present.replace(ID, id));
-      const former = [{ epoch, offset: 1, kept: result === 'kept' }];
-      const page = await store.read('room', { epoch, after: 1, limit: 5 });
-      expect(page).toMatchObject({ offset: 1, complete: result !== 'not kept' });
-      if (result === 'same') expect(page.epoch).toBe(epoch);
-      else expect(page).toMatchObject({ epoch: expect.not.stringMatching(epoch), former });
-      // It stays so, for all servers.
-      const [appended] = await (await openStore()).append('room', [say('2')]);
-      expect(appended).toEqual({ epoch: page.epoch, offset: 2 });
-      expect(await redis.hget(meta, 'line')).toBe(`${id}:${present.replace(ID, id)}`);
-      expect((await store.head('room')).epoch).toBe(page.epoch);
-    },
-  );
+    ['same', 'same', false, false, 'same'],
+    ['same', 'none', false, false, 'same'],
+    ['same', 'more', false, false, 'same'],
+    ['same', 'other', false, false, 'kept'],
+    ['same', 'other', true, true, 'not kept'],
+    ['other', 'other', false, true, 'kept'],
+    ['other', 'other', false, false, 'not kept'],
+    ['other', 'other', true, true, 'not kept'],
+    ['other', 'none', false, true, 'kept'],
+    ['other', 'none', false, false, 'not kept'],
+  ])('process %s, line %s, promoted %j, append-only %j: %s', async (run, line, promoted, aof, result) => {
+    if (aof) await redis.config('SET', 'appendonly', 'yes');
+    if (promoted) {
+      await redis.replicaof('127.0.0.1', 1);
+      await redis.replicaof('NO', 'ONE');
+    }
+    const { epoch } = (await store.append('room', [say('1')]))[0]!;
+    const id = await info(redis, 'master_replid');
+    if (run === 'other') await redis.hset(meta, 'run', 'f'.repeat(40));
+    if (line === 'none') await redis.hdel(meta, 'line');
+    if (line === 'more') await redis.hset(meta, 'line', `${id}:1:${id}`);
+    if (line === 'other') await redis.hset(meta, 'line', `${'e'.repeat(40)}:`);
+    const former = [{ epoch, offset: 1, kept: result === 'kept' }];
+    const page = await store.read('room', { epoch, after: 1, limit: 5 });
+    expect(page).toMatchObject({ offset: 1, complete: result !== 'not kept' });
+    if (result === 'same') expect(page.epoch).toBe(epoch);
+    else expect(page).toMatchObject({ epoch: expect.not.stringMatching(epoch), former });
+    // It stays so, for all servers.
+    const [appended] = await (await openStore()).append('room', [say('2')]);
+    expect(appended).toEqual({ epoch: page.epoch, offset: 2 });
+    expect(await redis.hget(meta, 'line')).toBe(`${id}:`);
+    expect((await store.head('room')).epoch).toBe(page.epoch);
+  });
 
   test('changes although nothing used the conversation between a failover and the failback', async () => {
     const replica = await startRedis('--repl-diskless-sync-delay', '0');
@@ -130,8 +96,9 @@ describe('the epoch of a conversation', () => {
     const { epoch } = await store.head('room');
     const [lost] = await store.append('gone', [say('1')]);
     await redis.del(keys.of('gone').meta, keys.of('gone').stream);
+    // A log that begins again has another epoch, although nothing else has changed.
     const [again] = await store.append('gone', [say('1')]);
-    expect(lost).toEqual(again);
+    expect(again).toMatchObject({ offset: 1, epoch: expect.not.stringMatching(lost!.epoch) });
     await redis.wait(1, 0);
     await standIn.replicaof('NO', 'ONE');
     await standIn.del(keys.of('gone').meta, keys.of('gone').stream);
@@ -155,46 +122,59 @@ describe('the epoch of a conversation', () => {
   });
 });
 
-test('a log that is shorter with the same epoch has a new one once a canary shows it, once for all servers', async () => {
-  const stores = [store, await openStore()];
-  const canaries = [canaryOf('one'), canaryOf('other')];
-  const delivered: string[][] = stores.map(() => []);
-  const members = stores.map((one, index) => new Resequencer('room', one, ({ text }) => delivered[index]!.push(text)));
-  ends.push(() => {
-    for (const member of members) member.close();
-  });
-  const post = async (text: string) => {
-    const [result] = await store.append('room', [say(text)]);
-    for (const member of members) member.receive({ ...say(text), ...result! });
-    return result!;
-  };
-  await post('1');
-  for (const member of members) await member.start();
-  for (const { canary } of canaries) expect(await canary.hasLost()).toBe(false);
-  for (let times = 1; times <= 2; times++) {
-    const setBack = await remember();
-    const { epoch } = await store.head('room');
-    for (const text of ['a', 'b', 'c']) await post(`${text}${times}`);
-    for (const { canary } of canaries) expect(await canary.hasLost()).toBe(false);
-    await setBack();
-    expect((await store.head('room')).epoch).toBe(epoch);
-    for (const { key } of canaries) await redis.set(key, 1);
-    for (const { canary } of canaries) expect(await canary.hasLost()).toBe(true);
-    expect(await redis.get(generation)).toMatch(new RegExp(`^${times}:`));
-    const next = await post(`after ${times}`);
-    expect(next.epoch).not.toBe(epoch);
-    const texts =
-      times === 1 ? ['a1', 'b1', 'c1', 'after 1'] : ['a1', 'b1', 'c1', 'after 1', 'a2', 'b2', 'c2', 'after 2'];
-    for (const list of delivered) {
-      await until(() => list.length >= texts.length);
-      expect(list).toEqual(texts);
+describe.each<[what: string, remove: () => Promise<unknown>]>([
+  ['its hash', () => redis.del(meta)],
+  ['its stream', () => redis.del(stream)],
+  ['its hash and its stream', () => redis.del(meta, stream)],
+  ['everything of its bucket', async () => redis.del(...(await redis.keys('*{history:*')))],
+])('a conversation that has lost %s', (_what, remove) => {
+  test('begins again in another epoch, its members get what follows, and the loss is told', async () => {
+    const delivered: string[] = [];
+    const findings: Finding[] = [];
+    const member = new Resequencer(
+      'room',
+      store,
+      ({ text }) => delivered.push(text),
+      (finding) => findings.push(finding),
+    );
+    ends.push(() => member.close());
+    const post = async (text: string) => {
+      const [result] = await store.append('room', [say(text)]);
+      member.receive({ ...say(text), ...result! });
+      return result!;
+    };
+    await member.start();
+    for (const text of ['1', '2', '3']) await post(text);
+    await store.append('room', [say('keyed')], { key: 'key' });
+    for (const round of [1, 2]) {
+      const { epoch, offset } = await store.head('room');
+      await remove();
+      const head = await store.head('room');
+      expect(head).toMatchObject({ offset: 0, epoch: expect.not.stringMatching(epoch) });
+      const texts = Array.from({ length: 5 }, (_, index) => `${round} after ${index}`);
+      for (const [index, text] of texts.entries()) {
+        expect(await post(text)).toEqual({ epoch: head.epoch, offset: index + 1 });
+      }
+      await until(() => delivered.at(-1) === texts.at(-1));
+      expect(delivered.slice(-5)).toEqual(texts);
+      expect(findings).toEqual(Array(round).fill('lost'));
+      expect(await store.read('room', { epoch, after: offset, limit: 9 })).toMatchObject({ complete: false });
     }
-    const page = await store.read('room', { epoch, after: next.offset + 1, limit: 9 });
-    expect(page).toMatchObject({
-      complete: false,
-      former: expect.arrayContaining([expect.objectContaining({ epoch, kept: false })]),
-    });
-  }
+    // The message of this key is gone, too: its key must not name another one.
+    const [repeated] = await store.append('room', [say('keyed')], { key: 'key' });
+    expect(repeated).toEqual({ epoch: (await store.head('room')).epoch, offset: 6 });
+  });
+});
+
+test('a conversation whose messages have become too old goes on in its epoch', async () => {
+  const old = await RedisHistoryStore.open({ redis: server.url, ttlMs: 2000 });
+  ends.push(() => old.close());
+  const [first] = await old.append('room', [say('1')]);
+  await old.trim(Date.now() + 10_000);
+  expect(await old.append('room', [say('2')])).toEqual([{ epoch: first!.epoch, offset: 2 }]);
+  await until(async () => (await redis.exists(stream)) === 0);
+  expect(await redis.zscore(due, 'room')).not.toBeNull();
+  expect(await old.append('room', [say('3')])).toEqual([{ epoch: first!.epoch, offset: 3 }]);
 });
 
 test('a Redis that has become a replica stores nothing and says so, in rooms it has and in others', async () => {

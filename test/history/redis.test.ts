@@ -5,7 +5,8 @@ import { errorCodes } from '../../src/errors.js';
 import type { HistoryError } from '../../src/history/errors.js';
 import { BUCKETS, Keys } from '../../src/history/redis/keys.js';
 import { RedisHistoryStore, redisClientOptions } from '../../src/history/redis/store.js';
-import { RedisProcess } from '../support/redis.js';
+import { RedisProcess, until } from '../support/redis.js';
+import { Wire } from '../support/wire.js';
 import { changesFrom, type Harness, HOUR, say, texts } from './contract/subject.js';
 import { storeContract } from './store.contract.js';
 import { modelContract } from './store.model.js';
@@ -104,20 +105,20 @@ describe('Redis', () => {
       expect(await client.xlen(log)).toBeLessThanOrEqual(101);
     });
 
-    test('creates nothing for readers but a seed per bucket', async () => {
+    test('creates nothing for readers but a hash per bucket', async () => {
       for (let n = 0; n < 300; n++) {
         await store.head(`unknown ${n}`);
         await store.read(`unknown ${n}`, { after: 0, limit: 10 });
       }
       const keys = await client.keys('*unknown*');
       expect(keys).toEqual([]);
-      expect((await client.keys('*seed')).length).toBeLessThanOrEqual(BUCKETS);
-      // A seed may not outlive a conversation that got its epoch from it.
-      const { seed, meta } = new Keys('gjallar:').of('unknown 1');
+      expect((await client.keys('*begun')).length).toBeLessThanOrEqual(BUCKETS);
+      // It may not outlive a conversation that got its epoch from it.
+      const { begun, meta } = new Keys('gjallar:').of('unknown 1');
       const { epoch } = await store.head('unknown 1');
       expect(await store.append('unknown 1', [say('x')])).toEqual([{ epoch, offset: 1 }]);
-      expect(await client.pttl(seed)).toBeLessThanOrEqual(await client.pttl(meta));
-      await client.del(seed, meta);
+      expect(await client.pttl(begun)).toBeLessThanOrEqual(await client.pttl(meta));
+      await client.del(begun, meta);
       expect((await store.head('unknown 1')).epoch).not.toBe(epoch);
     });
 
@@ -194,6 +195,7 @@ describe('Redis', () => {
       await expect(append).rejects.toMatchObject({ code: 'HISTORY_UNCERTAIN' });
       await expect(store.read('room', { limit: 1 })).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
       server.signal('SIGCONT');
+      await store.ready();
       expect(await store.append('room', [say('2')], { key: 'key' })).toMatchObject([{ offset: 2, duplicate: true }]);
       await done();
     });
@@ -213,9 +215,43 @@ describe('Redis', () => {
       expect(codes).toHaveLength(calls.length);
       // Only the first one was sent.
       server.signal('SIGCONT');
+      await store.ready();
       expect(await store.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
       for (const room of 'abcdef') expect(await store.head(room)).toMatchObject({ offset: 0 });
       await done();
+    });
+
+    test.each([
+      ['a URL', (url: string): { redis: string | Redis } => ({ redis: url })],
+      ['a client', (url: string): { redis: string | Redis } => ({ redis: new Redis(url, redisClientOptions()) })],
+    ])('connections of %s that fall silent are made again within seconds', async (_name, optionsFor) => {
+      const wire = await Wire.to(server.port);
+      const { redis } = optionsFor(`redis://127.0.0.1:${wire.port}`);
+      const own = await RedisHistoryStore.open({ redis });
+      try {
+        await own.append('room', [say('1')]);
+        // What there is hangs for ever, as behind a frozen master. New connections reach the one that took its place.
+        wire.hold();
+        wire.holdAnswers();
+        await until(() =>
+          own.append('room', [say('2')], { key: 'key' }).then(
+            () => true,
+            () => false,
+          ),
+        );
+        // An idle connection, too.
+        wire.hold();
+        wire.holdAnswers();
+        const { connections } = wire;
+        await until(() => wire.connections > connections);
+        await own.ready();
+        expect(await own.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
+      } finally {
+        await own.close();
+        if (typeof redis !== 'string') redis.disconnect();
+        wire.close();
+        await done();
+      }
     });
 
     test('a restart with an append-only file loses nothing, and positions stay good', async () => {

@@ -17,7 +17,7 @@ afterAll(async () => {
 
 /** An application with a Redis of its own, so that the tests can wait at the same time. */
 async function start() {
-  const redis = await RedisProcess.start();
+  const redis = await RedisProcess.start('--appendonly', 'yes', '--appendfsync', 'always');
   stores.push(redis);
   const app = await runApp('parts/durable.mjs', { env: { STORE_URL: redis.url, WORKERS: '1' } });
   const client = io(app.url, { forceNew: true, transports: ['websocket'] });
@@ -26,9 +26,9 @@ async function start() {
   const post = (value: unknown): Promise<string> => client.emitWithAck('post', value);
   expect(await post(1)).toBe('kept');
   /** The values of all workers, the smallest first. */
-  const metric = async (name: string) => {
+  const metric = async (name: string, of = 'durable') => {
     const text = await (await fetch(`${app.admin}/metrics`)).text();
-    const values = text.matchAll(new RegExp(`^gjallar_durable_${name}\\{.*\\} (\\d+)$`, 'gm'));
+    const values = text.matchAll(new RegExp(`^gjallar_${of}_${name}\\{.*\\} (\\d+)$`, 'gm'));
     return [...values].map(([, value]) => Number(value)).sort();
   };
   const ready = async () =>
@@ -93,10 +93,10 @@ test.concurrent('they tell that the store has lost messages', async () => {
   await operator.call('FLUSHALL');
   operator.disconnect();
   expect(await scene.post(2)).toBe('kept');
-  const lost = 'the store of durable rooms has lost messages that it had confirmed';
+  const lost = 'Redis has lost messages that it had confirmed';
   await scene.app.logged(({ msg }) => msg === lost);
-  expect((await scene.ready()).warnings.join()).toContain(lost);
-  await until(async () => (await scene.metric('losses_total')).at(-1) === 1);
+  expect((await scene.ready()).problems).toEqual([lost]);
+  await until(async () => (await scene.metric('losses_total', 'history')).at(-1) === 1);
   // The new ones arrive.
   const status = nextEvent(scene.client as never, 'status');
   expect(await scene.post(4)).toBe('kept');

@@ -7,6 +7,8 @@ export class Wire {
   /** The connections: from a client, and to the server. */
   private readonly ways = new Map<Socket, Socket>();
   private isCut = false;
+  /** How many connections were made so far. */
+  connections = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -64,6 +66,7 @@ export class Wire {
 
   private join(near: Socket, port: number): void {
     if (this.isCut) return void near.destroy();
+    this.connections++;
     const far = connect(port, '127.0.0.1');
     this.ways.set(near, far);
     for (const [one, other] of [

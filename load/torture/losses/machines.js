@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as RedisClient } from 'ioredis';
 import { Redis } from '../../harness/servers/redis.js';
-import { soon, until } from '../../harness/until.js';
+import { soon } from '../../harness/until.js';
 import { Members } from '../support/members.js';
 import { progress, randomFrom, shuffled } from '../support/scenario.js';
 import { Service } from '../support/service.js';
+import { Wire } from '../support/wire.js';
 
 /** How long it may take until all members are served again, and until the operator is told, in ms. */
 const RECOVERY = 40_000;
@@ -18,31 +19,44 @@ const PROBLEM = 'Redis has lost messages that it had confirmed';
 const OPERATOR = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'torture' };
 const authorization = `Basic ${Buffer.from(Object.values(OPERATOR).join(':')).toString('base64')}`;
 
-/** How Redis comes back. `older` is the same state of the beginning each time. */
-const FAULTS = ['empty', 'empty twice', 'older', 'shorter'];
+/** What happens to Redis. `older` is the same state of the beginning each time. */
+const FAULTS = {
+  empty: 'Redis returned empty',
+  'empty twice': 'Redis returned empty twice',
+  older: 'Redis returned older',
+  shorter: 'Redis returned shorter',
+  removed: 'all conversations removed',
+  silent: 'all connections fell silent',
+};
+/** The others do not depend on a time. */
+const WITH_DOWNTIME = ['empty', 'empty twice', 'older', 'shorter'];
 
 /** @param {{ machines: number, downtimes: number[], short: boolean, seed: number, times: number, minutes: number }} options */
 export async function lossesOn({ machines, downtimes, short, seed, times, minutes }) {
   const redis = await Redis.start({ settings: ['--appendonly', 'no'] });
+  const wire = await Wire.to(redis.port);
   const services = [];
   try {
     for (let index = 0; index < machines; index++) {
       // In the short form, a second machine has one worker.
       const workers = short && index > 0 ? '1' : '2';
-      services.push(await Service.start({ REDIS_URL: redis.url, WORKERS: workers, ...OPERATOR }));
+      services.push(await Service.start({ REDIS_URL: wire.url, WORKERS: workers, ...OPERATOR }));
     }
     const name = `${machines} ${machines === 1 ? 'machine' : 'machines'}`;
-    const place = { name, redis, services, pause: short ? 120 : 60 };
-    const each = FAULTS.flatMap((fault) => downtimes.map((downtime) => ({ fault, downtime })));
+    const place = { name, redis, wire, services, pause: short ? 120 : 60 };
+    const each = Object.keys(FAULTS).flatMap((fault) =>
+      (WITH_DOWNTIME.includes(fault) ? downtimes : [undefined]).map((downtime) => ({ fault, downtime })),
+    );
     const order = shuffled(Array.from({ length: times }, () => each).flat(), randomFrom(seed));
     return await injectLosses(place, order, Date.now() + minutes * 60_000);
   } finally {
     await Promise.all(services.map((service) => service.stop()));
+    wire.close();
     await redis.stop();
   }
 }
 
-async function injectLosses({ name, redis, services, pause }, order, end) {
+async function injectLosses({ name, redis, wire, services, pause }, order, end) {
   const members = new Members((index) => services[index % services.length].url, {
     count: 6,
     rooms: ['north', 'south', 'east'],
@@ -64,9 +78,13 @@ async function injectLosses({ name, redis, services, pause }, order, end) {
     await sleep(downtime);
     for (const { epoch } of members.verdicts.values()) if (epoch) gone.add(epoch);
   };
+  /** Waits for more messages. */
+  const enough = async () => {
+    const acks = members.acks + MESSAGES;
+    while (members.acks < acks && Date.now() < end) await sleep(20);
+  };
   const faults = {
     empty: async (downtime) => {
-      await counted(redis);
       await takeDown(downtime);
       rmSync(snapshot, { force: true });
       await redis.begin();
@@ -79,18 +97,26 @@ async function injectLosses({ name, redis, services, pause }, order, end) {
       await redis.begin();
     },
     older: async (downtime) => {
-      await counted(redis);
       await takeDown(downtime);
       copyFileSync(oldest, snapshot);
       await redis.begin();
     },
     shorter: async (downtime) => {
       await save(redis);
-      // So that something is lost, and can be noticed.
-      await counted(redis);
+      // So that something is lost.
+      await enough();
       await takeDown(downtime);
       await redis.begin();
     },
+    // Redis stays up, as with an eviction or a key that an operator deletes.
+    removed: async () => {
+      const operator = new RedisClient(redis.url);
+      const keys = await operator.keys('*{history:*}:meta:*');
+      for (const { epoch } of members.verdicts.values()) if (epoch) gone.add(epoch);
+      await operator.del(...keys);
+      operator.disconnect();
+    },
+    silent: async () => wire.silence(),
   };
 
   try {
@@ -98,17 +124,18 @@ async function injectLosses({ name, redis, services, pause }, order, end) {
     if (!(await members.allServed(RECOVERY))) throw new Error('the members are not served before the first fault');
     await save(redis);
     copyFileSync(snapshot, oldest);
-    await counted(redis);
+    await enough();
     for (const [index, { fault, downtime }] of order.entries()) {
       if (Date.now() > end) break;
-      progress(`${name}: ${index + 1} of ${order.length}: ${fault}, ${downtime} ms`);
+      const key = FAULTS[fault] + (downtime ? ` after ${downtime / 1000} s` : '');
+      progress(`${name}: ${index + 1} of ${order.length}: ${key}`);
       await faults[fault](downtime);
       if (!(await members.allServed(RECOVERY))) tally.unserved++;
-      const enough = members.acks + MESSAGES;
-      while (members.acks < enough && Date.now() < end) await sleep(20);
-      if (!(await areTold(services))) tally.untold++;
-      await acknowledge(services[0]);
-      const key = `Redis returned ${fault} after ${downtime / 1000} s`;
+      await enough();
+      if (fault !== 'silent') {
+        if (!(await areTold(services))) tally.untold++;
+        await acknowledge(services[0]);
+      }
       done.set(key, (done.get(key) ?? 0) + 1);
     }
     progress('');
@@ -135,25 +162,9 @@ async function injectLosses({ name, redis, services, pause }, order, end) {
   }
 }
 
-async function save(redis) {
+export async function save(redis) {
   const admin = new RedisClient(redis.url);
   await admin.save();
-  admin.disconnect();
-}
-
-/** Resolves once each worker has told Redis that it is there, and all have done so again. */
-async function counted(redis) {
-  const admin = new RedisClient(redis.url);
-  const counts = async () => {
-    const keys = await admin.keys('*canary:*');
-    return new Map(keys.length > 0 ? (await admin.mget(keys)).map((count, at) => [keys[at], count]) : []);
-  };
-  const before = await counts();
-  const haveCounted = async () => {
-    const now = await counts();
-    return now.size > 0 && [...now].every(([key, count]) => count !== before.get(key));
-  };
-  await until(haveCounted, 'the workers do not count up in Redis', RECOVERY);
   admin.disconnect();
 }
 

@@ -28,12 +28,16 @@ export class Members {
   #lastAck = performance.now();
   #longestGap = 0;
   #talking;
+  #textOf;
+  /** While it is set, members say nothing. */
+  isQuiet = false;
 
   /**
    * @param {(index: number) => string} urlOf where a member connects
-   * @param {{ count: number, rooms: string[], pause: number }} options `pause` between two messages of one, in ms
+   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, textOf?: (message: any) => string }}
+   *   options `pause` between two messages of one, in ms; `textOf` the text of a message as the helper gives it
    */
-  constructor(urlOf, { count, rooms, pause }) {
+  constructor(urlOf, { count, rooms, pause, Helper = Rooms, textOf = ({ text }) => text }) {
     const transports = [['polling', 'websocket'], ['websocket'], ['polling']];
     this.#members = Array.from({ length: count }, (_, index) => {
       const options = { transports: transports[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
@@ -42,7 +46,7 @@ export class Members {
         this.reconnections++;
         if (index % 3 === 2) this.pollingReconnections++;
       });
-      const member = { index, socket, rooms: new Rooms(socket), lastAck: performance.now(), heard: new Map() };
+      const member = { index, socket, rooms: new Helper(socket), lastAck: performance.now(), heard: new Map() };
       const pushed = new Set();
       socket.on('message', ({ text }) => {
         if (pushed.has(text)) this.pushedAgain++;
@@ -53,6 +57,7 @@ export class Members {
       return member;
     });
     this.pause = pause;
+    this.#textOf = textOf;
   }
 
   async join() {
@@ -64,7 +69,7 @@ export class Members {
     const heard = [];
     member.heard.set(room, heard);
     await member.rooms.join(room, {
-      onMessage: ({ text, epoch, offset }) => heard.push({ text, epoch, offset }),
+      onMessage: (message) => heard.push({ text: this.#textOf(message), epoch: message.epoch, offset: message.offset }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;
@@ -75,7 +80,7 @@ export class Members {
   async #talk(member) {
     for (let number = 0; this.#isTalking; number++) {
       await sleep(this.pause * (0.5 + Math.random()));
-      if (!member.socket.connected) continue;
+      if (!member.socket.connected || this.isQuiet) continue;
       const room = member.names[number % member.names.length];
       const text = `${member.index}:${number}`;
       this.verdicts.set(text, { ...(await this.#say(member, room, text)), room });

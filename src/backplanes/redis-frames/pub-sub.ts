@@ -1,11 +1,11 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { own } from '../../base/owner.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import { OtherWire, stockChannel } from '../other-wire.js';
 import { observe } from '../redis/classic.js';
-import { connectionOptions, keepWatch } from '../redis/connection.js';
+import { openRedis } from '../redis/connection.js';
 import { wouldAccept } from '../redis/rejections.js';
 import { Subscriptions } from '../redis/subscriptions.js';
 import { Renewal } from './renewal.js';
@@ -18,11 +18,10 @@ export class RedisPubSub implements PubSub {
   private readonly subscriptions: Subscriptions;
   private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
-  private readonly endWatch: () => void;
 
   /** @param prefix the prefix of the channels of stock servers and emitters, which are noticed */
   constructor(url: string, events: BackplaneEvents, prefix: string) {
-    const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+    const redis = [openRedis(url), openRedis(url)] as const;
     const [publisher, subscriber] = redis;
     this.publisher = publisher;
     this.subscriber = subscriber;
@@ -41,7 +40,6 @@ export class RedisPubSub implements PubSub {
     // The pattern of `BUS=redis`, so that a user with the rights for that can use frames.
     own('subscribing to the channels of other servers', this.subscriptions.psubscribe(`${stockChannel(prefix)}*`));
     const answers = observe(redis, health, update);
-    this.endWatch = keepWatch(() => redis);
   }
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
@@ -71,7 +69,6 @@ export class RedisPubSub implements PubSub {
   }
 
   close(): void {
-    this.endWatch();
     this.otherWire.close();
     this.health.close();
     // What was published before must leave first.

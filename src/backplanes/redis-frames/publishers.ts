@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ConnectionHealth } from '../connection-health.js';
 import { observe } from '../redis/classic.js';
-import { keepWatch } from '../redis/connection.js';
 
 interface Publisher {
   readonly redis: Redis;
@@ -15,7 +14,6 @@ interface Publisher {
  */
 export class Publishers {
   private readonly publishers = new Map<string, Publisher>();
-  private readonly endWatch = keepWatch(() => [...this.publishers.values()].map(({ redis }) => redis));
 
   constructor(
     private readonly connect: (master: string) => Redis,
@@ -47,7 +45,6 @@ export class Publishers {
   }
 
   close(): void {
-    this.endWatch();
     for (const { redis } of this.publishers.values()) {
       // What was published before must leave first.
       if (redis.status === 'ready') redis.quit().catch(() => {});

@@ -1,5 +1,5 @@
 import { createAdapter } from '@socket.io/redis-adapter';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
 import { own, owned } from '../../base/owner.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
@@ -10,7 +10,7 @@ import { isConnectionRejected, reasonOf } from '../redis-cause.js';
 import { reasonFor } from '../redis-greeting.js';
 import { type ClassicMessage, classicParser, classicReceiver } from './classic-message.js';
 import { ClassicRequests } from './classic-requests.js';
-import { connectionOptions, countingServers, DEFAULT_PREFIX, keepWatch } from './connection.js';
+import { countingServers, DEFAULT_PREFIX, openRedis } from './connection.js';
 import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -33,7 +33,7 @@ interface PublishingClient {
  */
 export function redisBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
   const outage = new ConnectionHealth(events);
-  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const redis = [openRedis(url), openRedis(url)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
   const receive = classicReceiver(prefix, outage.inbox);
@@ -52,7 +52,6 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   );
   own('subscribing to the frames of other servers', subscriptions.subscribe(frames.toString()));
   const answers = observe(redis, outage, update);
-  const endWatch = keepWatch(() => redis);
   outage.wouldAccept = (command) => wouldAccept(publisher, command);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
     key: prefix,
@@ -65,7 +64,6 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     caughtUp: () => subscriber.ping(),
     traffic: outage,
     close: () => {
-      endWatch();
       otherWire.close();
       outage.close();
       for (const connection of redis) connection.disconnect();

@@ -1,14 +1,12 @@
-import { Cluster, type RedisOptions } from 'ioredis';
+import type { Cluster, RedisOptions } from 'ioredis';
 import { owned } from '../../base/owner.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import { reasonOf } from '../redis-cause.js';
 import { reasonFor } from '../redis-greeting.js';
-import { connectionOptions, keepWatch } from './connection.js';
+import { openCluster } from './connection.js';
 import { wouldAccept } from './rejections.js';
 import { ShardedSubscriptions } from './sharded-subscriptions.js';
 import { clusterAddress } from './urls.js';
-
-const { enableOfflineQueue: _, retryStrategy, ...withoutQueue } = connectionOptions;
 
 interface ClusterConnection {
   readonly cluster: Cluster;
@@ -30,13 +28,8 @@ export function connectCluster(
   health: ConnectionHealth,
   isReady: (isConfirmed: boolean) => boolean,
 ): ClusterConnection {
-  const { nodes, options } = clusterAddress(url);
-  const cluster = new Cluster(nodes, {
-    enableOfflineQueue: false,
-    clusterRetryStrategy: retryStrategy,
-    slotsRefreshInterval: 5000,
-    redisOptions: { ...withoutQueue, ...options },
-  });
+  const { options } = clusterAddress(url);
+  const cluster = openCluster(url);
   const update = () => {
     const { isComplete, isPending } = subscriptions;
     const isUp = isReady(isComplete && !isPending);
@@ -62,14 +55,12 @@ export function connectCluster(
   cluster.on('error', onOwnedError);
   cluster.on('node error', onOwnedError);
   for (const event of ['ready', 'close', '-node', '+node']) cluster.on(event, update);
-  const endWatch = keepWatch(() => [...cluster.nodes('master'), ...subscriptions.connections()]);
   return {
     cluster,
     subscriptions,
     options,
     update,
     close: () => {
-      endWatch();
       subscriptions.close();
       cluster.disconnect();
     },

@@ -1,4 +1,5 @@
-import type { Redis, RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { clusterAddress } from './urls.js';
 
 /** The prefix of the channels of stock servers and emitters. */
 export const DEFAULT_PREFIX = 'socket.io';
@@ -7,34 +8,107 @@ export const DEFAULT_PREFIX = 'socket.io';
 const PING_INTERVAL_MS = 1000;
 /** How long Redis may take to answer a command, in ms. */
 const MAX_SILENCE_MS = 2500;
+/** How long a connection for a few commands waits for each answer, in ms. */
+const ANSWER_TIMEOUT_MS = 2000;
 
-/** The options of every connection of a backplane. */
-export const connectionOptions = {
+const retryStrategy = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 1000);
+
+/** The options of every connection to Redis. */
+const connectionOptions = {
   connectTimeout: 2000,
   // A connection that was cut off cannot be closed gracefully, so waiting is pointless.
   disconnectTimeout: 200,
   socketTimeout: MAX_SILENCE_MS,
-  // Commands that cannot be sent at once are dropped. The subscriptions' classes renew them.
+  // A command that cannot be sent at once is rejected: its caller repeats it, or has stopped waiting.
   enableOfflineQueue: false,
   // It asks with INFO, for which the user may lack the right. What must not be sent yet is rejected, and repeated.
   enableReadyCheck: false,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 1000),
+  retryStrategy,
 } satisfies RedisOptions;
 
 /**
- * Pings connections regularly. Without pings, a connection that was cut off looks idle, and a stopped Redis looks slow.
- * ioredis disconnects a Redis that does not answer within {@link MAX_SILENCE_MS}. Returns a function that ends the
- * watch.
+ * The options of a store's connection. It is ready only once Redis has answered, and silence ends it as soon as a command
+ * times out: nothing further is sent to a Redis that hangs.
  */
-export function keepWatch(connections: () => Iterable<Redis>): () => void {
-  const timer = setInterval(() => {
-    for (const redis of connections()) if (redis.status === 'ready') redis.ping().catch(() => {});
-  }, PING_INTERVAL_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+export function storeOptions(timeoutMs: number): RedisOptions {
+  return {
+    ...connectionOptions,
+    enableReadyCheck: true,
+    connectTimeout: timeoutMs,
+    commandTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+  };
+}
+
+/**
+ * Opens a connection to one Redis. One that stays silent is closed and made again, also if it looks idle.
+ * @param to a URL, or a host and port
+ */
+export function openRedis(to: string | RedisOptions, options: RedisOptions = {}): Redis {
+  const all = { ...connectionOptions, ...options };
+  return watched(typeof to === 'string' ? new Redis(to, all) : new Redis({ ...all, ...to }));
+}
+
+/**
+ * Opens the connections to a Redis Cluster, as {@link openRedis}.
+ * @param url one or more nodes of the cluster, separated by commas
+ */
+export function openCluster(url: string, options: RedisOptions = {}): Cluster {
+  const { nodes, options: credentials } = clusterAddress(url);
+  // The client of the cluster decides by itself when it connects with a node again, and what waits for that.
+  const { enableOfflineQueue, retryStrategy: clusterRetryStrategy, ...ofNode } = { ...connectionOptions, ...options };
+  return watched(
+    new Cluster(nodes, {
+      enableOfflineQueue,
+      clusterRetryStrategy,
+      slotsRefreshInterval: 5000,
+      redisOptions: { ...ofNode, ...credentials },
+    }),
+  );
+}
+
+/**
+ * Opens a connection for a few commands. It is not made again, and commands wait for it.
+ * @param to a URL, or the connection whose server and user are meant
+ */
+export function connectOnce(to: string | Redis): Redis {
+  const options = {
+    ...connectionOptions,
+    enableOfflineQueue: true,
+    commandTimeout: ANSWER_TIMEOUT_MS,
+    retryStrategy: () => null,
+  };
+  const redis = typeof to === 'string' ? new Redis(to, options) : to.duplicate(options);
+  redis.on('error', () => {});
+  return redis;
+}
+
+/**
+ * Pings a connection as long as it is there. Without pings, a connection that was cut off looks idle, and a stopped Redis
+ * looks slow. The option `socketTimeout` then ends a silent one.
+ */
+export function watched<Client extends Redis | Cluster>(client: Client): Client {
+  if (client instanceof Cluster) {
+    for (const node of client.nodes()) watchOne(node);
+    client.on('+node', watchOne);
+  } else watchOne(client);
+  return client;
+}
+
+function watchOne(redis: Redis): void {
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => {
+    timer ??= setInterval(() => redis.status === 'ready' && redis.ping().catch(() => {}), PING_INTERVAL_MS).unref();
+  };
+  redis.on('ready', begin);
+  redis.on('close', () => {
+    clearInterval(timer);
+    timer = undefined;
+  });
+  if (redis.status === 'ready') begin();
 }
 
 /**

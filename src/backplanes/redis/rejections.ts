@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { own } from '../../base/owner.js';
 import { isConnectionRejected, redisCause } from '../redis-cause.js';
-import { connectionOptions } from './connection.js';
+import { connectOnce } from './connection.js';
 
 /** A command with its arguments. */
 export type Command = readonly [name: string, ...args: string[]];
@@ -97,8 +97,7 @@ export class Rejections {
  */
 export async function wouldAccept(connection: Redis | undefined, [name, ...args]: Command): Promise<boolean> {
   if (!connection) return false;
-  const redis = connection.duplicate({ ...connectionOptions, enableOfflineQueue: true, retryStrategy: () => null });
-  redis.on('error', () => {});
+  const redis = connectOnce(connection);
   try {
     await redis.call('MULTI');
     await redis.call(name, ...args);

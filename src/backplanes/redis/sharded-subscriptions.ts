@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { own } from '../../base/owner.js';
-import { connectionOptions } from './connection.js';
+import { openRedis } from './connection.js';
 import type { Rejections } from './rejections.js';
 import { ShardConnection } from './shard-connection.js';
 
@@ -67,7 +67,6 @@ export class ShardedSubscriptions extends EventEmitter {
     return owner !== undefined && this.shards.get(owner)?.isConfirmed(channel) === true;
   }
 
-  /** The connections that the watch pings. */
   *connections(): Iterable<Redis> {
     for (const shard of this.shards.values()) yield shard.redis;
   }
@@ -186,7 +185,7 @@ export class ShardedSubscriptions extends EventEmitter {
 export function connectTo(master: string, options: RedisOptions): Redis {
   const colon = master.lastIndexOf(':');
   const address = { host: master.slice(0, colon), port: Number(master.slice(colon + 1)) };
-  return new Redis({ ...connectionOptions, ...options, ...address });
+  return openRedis({ ...options, ...address });
 }
 
 /** How many slots a Redis Cluster has. */

@@ -1,24 +1,17 @@
-import { randomInt, randomUUID } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RevocationStore } from '../../accounts/revocation-store.js';
-import { own, owned } from '../../base/owner.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
-import { HistoryError } from '../../history/errors.js';
-import { Canary } from '../../history/loss/canary.js';
-import { lossMetrics } from '../../history/loss/metrics.js';
-import { FileLossNotices, RedisLossNotices } from '../../history/loss/notices.js';
-import { LossWatch } from '../../history/loss/watch.js';
+import { StoreHealth } from '../../history/loss/store-health.js';
+import type { LossWatch } from '../../history/loss/watch.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
 import type { OutageReports } from '../../history/outage.js';
-import { HistoryOutages } from '../../history/outages.js';
-import { BUCKETS, Keys } from '../../history/redis/keys.js';
 import type { HistoryStore } from '../../history/store.js';
 import type { WorkerMetrics } from '../../operations/metrics/worker-metrics.js';
-import { reasonFor, redisClient } from '../../runtime/redis-client.js';
+import { redisClient } from '../../runtime/redis-client.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
@@ -52,8 +45,6 @@ const TRIM_INTERVAL_MS = 60_000;
 const RETRY_MS = 1000;
 /** Approximate time from the beginning of a commit to the delivery of its messages. */
 const COMMIT_MS = 5;
-/** How long Redis may take to answer before it is reported as unreachable. */
-const REDIS_GRACE_MS = 2000;
 
 /**
  * Loads and opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need
@@ -76,10 +67,11 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
     redisUrl && historyStore !== 'sqlite'
       ? await connectRedis({ ...config, redisUrl }, surroundings)
       : await openSqlite(config, surroundings);
-  const { store, outages } = opened;
+  const { store, health } = opened;
+  const { loss, outages } = health;
   const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
   const archiving = archiveUrl ? await openArchive(archiveUrl, history, surroundings) : undefined;
-  metrics.add([...history.metrics(), ...lossMetrics(opened.loss), ...archiveMetrics(() => archiving?.archiver)]);
+  metrics.add([...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL_MS);
@@ -87,12 +79,11 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
     history,
     archive: archiving?.reader,
     revocations: opened.revocations,
-    loss: opened.loss,
-    isReady: opened.isReady,
+    loss,
+    isReady: () => health.isReady,
     close: async () => {
       clearInterval(timer);
-      opened.loss.close();
-      outages.close();
+      health.close();
       await archiving?.close();
       await opened.revocations.close();
       await history.close();
@@ -107,10 +98,8 @@ async function openArchive(url: string, history: HistoryStore, reports: OutageRe
 
 interface OpenedStore {
   store: HistoryStore;
-  outages: HistoryOutages;
+  health: StoreHealth;
   revocations: RevocationStore;
-  loss: LossWatch;
-  isReady(): boolean;
 }
 
 async function connectRedis(
@@ -118,53 +107,14 @@ async function connectRedis(
   { log, problems }: HistorySurroundings,
 ): Promise<OpenedStore> {
   const { RedisHistoryStore, redisClientOptions } = await import('../../history/redis/store.js');
-  const { RedisEpochRenewal } = await import('../../history/redis/renewal.js');
   const { RedisRevocations } = await import('../revocations/redis.js');
-  let isReady = false;
-  let isConnected = false;
-  let latest = new Error('no answer');
   const redis = await redisClient(config, redisClientOptions());
+  redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
-  const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
-  // Without a connection, a call fails with an error that does not say why.
-  const explain = (error: HistoryError) =>
-    redis.status === 'ready' ? error : new HistoryError('HISTORY_UNAVAILABLE', latest);
-  const outages = new HistoryOutages(store, 'Redis', { log, problems }, explain);
-  const isDown = () => outages.storing.failed(new HistoryError('HISTORY_UNAVAILABLE', latest));
-  // A connection that breaks returns at once, unless Redis is down.
-  let grace: NodeJS.Timeout | undefined = setTimeout(isDown, REDIS_GRACE_MS);
-  const checkAgain = () => {
-    if (outages.storing.isInProgress) own('checking the history', outages.storing.check());
-  };
-  const onError = async (error: Error) => {
-    latest = new Error(await reasonFor(redis, error, config.redisUrl), { cause: error });
-    checkAgain();
-    log.debug({ error }, 'connection of the history');
-  };
-  redis.on('error', owned('reading why Redis is unreachable', onError));
-  redis.on('close', () => {
-    if (isConnected) latest = new Error('the connection was closed');
-    isConnected = false;
-    grace ??= setTimeout(isDown, REDIS_GRACE_MS).unref();
-  });
-  redis.on('ready', () => {
-    isReady = true;
-    isConnected = true;
-    clearTimeout(grace);
-    grace = undefined;
-    checkAgain();
-  });
+  const store = RedisHistoryStore.connect({ redis, url: config.redisUrl, ttlMs: config.historyTtl, keyPrefix });
+  const health = new StoreHealth(store, 'Redis', { log, problems });
   const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
-  const bucket = randomInt(BUCKETS);
-  const renewal = new RedisEpochRenewal(redis, keyPrefix, bucket);
-  const canary = new Canary(redis, new Keys(keyPrefix).canary(bucket, randomUUID()), renewal);
-  const loss = new LossWatch({
-    name: 'Redis',
-    notices: new RedisLossNotices(redis, `${keyPrefix}loss`),
-    reports: { log, problems },
-    hasLost: () => canary.hasLost(),
-  });
-  return { store, outages, revocations, loss, isReady: () => isReady };
+  return { store, health, revocations };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
@@ -186,14 +136,7 @@ async function openSqlite(
   };
   // A busy worker delivers once per window, so a commit that ends right before the window does delays no delivery.
   const spareMs = () => surroundings.spareMs(COMMIT_MS);
-  const notices = new FileLossNotices(join(resolve(dataDir), 'history.db-loss'));
   for (;;) {
-    let loss: LossWatch | undefined;
-    let hasLost = false;
-    const onLost = () => {
-      hasLost = true;
-      loss?.report();
-    };
     try {
       const store = await SqliteHistoryStore.open({
         dataDir: resolve(dataDir),
@@ -201,12 +144,9 @@ async function openSqlite(
         maxBytes,
         spareMs,
         onOpenFolder,
-        onLost,
       });
-      loss = new LossWatch({ name: 'DATA_DIR', notices, reports: { log, problems } });
-      if (hasLost) loss.report();
-      const outages = new HistoryOutages(store, 'DATA_DIR', { log, problems });
-      return { store, outages, revocations: new SqliteRevocations(resolve(dataDir)), loss, isReady: () => true };
+      const health = new StoreHealth(store, 'DATA_DIR', { log, problems });
+      return { store, health, revocations: new SqliteRevocations(resolve(dataDir)) };
     } catch (error) {
       const { cause } = error as Error;
       // The primary reports the reason. The stack matters only for a search in the code.

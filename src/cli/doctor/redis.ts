@@ -1,13 +1,13 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { framesChannel } from '../../backplanes/frames/machines/channels.js';
 import { type BackplaneName, backplaneNameOf } from '../../backplanes/index.js';
 import { stockChannel } from '../../backplanes/other-wire.js';
+import { connectOnce } from '../../backplanes/redis/connection.js';
 import { redisUrls } from '../../backplanes/redis/urls.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
-const TIMEOUT_MS = 3000;
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
 
 /** Redis: whether it can be reached, what it lets its user do, and its settings. */
@@ -18,12 +18,7 @@ export async function checkRedis(config: Config): Promise<Finding[]> {
 }
 
 async function checkNode(url: string, config: Config): Promise<Finding[]> {
-  const redis = new Redis(url, {
-    commandTimeout: TIMEOUT_MS,
-    connectTimeout: TIMEOUT_MS,
-    lazyConnect: true,
-    retryStrategy: () => null,
-  });
+  const redis = connectOnce(url);
   let latest: Error | undefined;
   redis.on('error', (error: Error) => {
     latest = error;
@@ -31,7 +26,6 @@ async function checkNode(url: string, config: Config): Promise<Finding[]> {
   const { hostname, port } = new URL(url);
   const name = `Redis at ${hostname}:${port || 6379}`;
   try {
-    await redis.connect();
     await redis.ping();
   } catch (error) {
     redis.disconnect();
@@ -68,7 +62,7 @@ function settings(name: string, info: string | undefined, { historyTtl, historyS
     );
   } else if (value('maxmemory_policy') !== 'noeviction') {
     const policy = value('maxmemory_policy');
-    findings.push(warn(`${name} drops keys when it is full (${policy}). Set maxmemory-policy noeviction.`));
+    findings.push(fail(`${name} removes messages when it is full (${policy}). Set maxmemory-policy noeviction.`));
   }
   return findings;
 }
@@ -95,10 +89,8 @@ async function rights(redis: Redis, name: string, info: string | undefined, conf
     }
   }
   for (const [command, channel] of subscriptions(bus, channels)) {
-    const subscriber = redis.duplicate();
-    subscriber.on('error', () => {});
+    const subscriber = connectOnce(redis);
     try {
-      await subscriber.connect();
       await subscriber.call(command, channel);
     } catch (error) {
       const reason = reasonOf(error);

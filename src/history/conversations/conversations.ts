@@ -89,6 +89,8 @@ export class Conversations {
         ),
     );
     this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS).unref();
+    // It may have lost what members wait for.
+    store.listen?.({ onReady: () => this.verify() });
   }
 
   /**

@@ -42,7 +42,7 @@ export class DurableRooms {
   /** @internal Use `durableRooms()`. */
   constructor(
     private readonly nsp: Namespace,
-    { store, onLost }: Pick<DurableHealth, 'store' | 'onLost'>,
+    { store, loss }: Pick<DurableHealth, 'store' | 'loss'>,
     options: DurableRoomsOptions,
     private readonly onClose: () => Promise<void>,
   ) {
@@ -55,9 +55,7 @@ export class DurableRooms {
       announceMessages: (messages) => this.links.send({ messages }),
       announcePositions: (positions) => this.links.send({ positions }),
       deliver: (conversation, message) => this.deliver(conversation, message),
-      onNewEpoch: (finding) => {
-        if (finding === 'lost') onLost();
-      },
+      onNewEpoch: (finding, lastUsed) => loss.onNewEpoch(finding, lastUsed),
       onRead: () => {},
       startsWithAnnounced: true,
     });
@@ -129,6 +127,7 @@ export class DurableRooms {
     const answering = new WeakMap<AnySocket, () => void>();
     const onConnection = (socket: AnySocket) => {
       answering.set(socket, answerRequests(socket, requests));
+      if (socket.recovered) void this.tellPositions(socket);
     };
     const onRoom = (room: unknown) => {
       if (isDurable(room)) own('following a durable room', this.follow(room));
@@ -154,6 +153,21 @@ export class DurableRooms {
     });
     for (const socket of nsp.sockets.values()) onConnection(socket);
     for (const room of adapter.rooms.keys()) onRoom(room);
+  }
+
+  /**
+   * The recovery of connections does not keep the messages of durable rooms. So a client that was recovered is told the
+   * position of each of its rooms, from which on it gets messages as they come: what is before that, it can read.
+   */
+  private async tellPositions(socket: AnySocket): Promise<void> {
+    const rooms = [...socket.rooms].filter(this.isDurable);
+    if (rooms.length === 0) return;
+    const positions = rooms.map(async (room) => {
+      // While the store is unreachable, the client has to compare later.
+      const position = await this.conversations.follow(this.nameOf(room)).catch(() => undefined);
+      return { room, ...position };
+    });
+    socket.emit('durable:recovered', await Promise.all(positions));
   }
 
   /** Follows a room as long as it has members here. */

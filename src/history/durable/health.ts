@@ -1,30 +1,25 @@
 import { type DurableFigures, durableStores } from '../../rooms/stores.js';
-import { HistoryError } from '../errors.js';
+import { StoreHealth } from '../loss/store-health.js';
 import { MeasuredHistory } from '../metrics.js';
 import type { OutageReports } from '../outage.js';
-import { HistoryOutages } from '../outages.js';
 import { RedisHistoryStore } from '../redis/store.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
 import type { HistoryStore } from '../store.js';
 
-const LOST = 'the store of durable rooms has lost messages that it had confirmed';
-
-const nowhere: OutageReports = { log: { error: () => {}, info: () => {} }, problems: new Set() };
+/** In the library alone, the log of the application is its own. */
+const warnings: OutageReports = {
+  log: { error: (_, problem) => process.emitWarning(`gjallar: ${problem}`), info: () => {} },
+  problems: new Set(),
+};
 
 /** Watches the store of durable rooms, and tells the operator when it fails, or has lost messages. */
-export class DurableHealth {
+export class DurableHealth extends StoreHealth {
   /** The store, watched. */
   readonly store: HistoryStore;
-  private readonly outages: HistoryOutages;
-  private readonly counts = { failures: 0, outages: 0, losses: 0 };
+  private readonly counts = { failures: 0, outages: 0 };
 
   constructor(store: HistoryStore) {
-    const reports = durableStores.host ?? nowhere;
-    const explain = (error: HistoryError) => {
-      const why = store instanceof RedisHistoryStore ? store.whyDown : undefined;
-      return why ? new HistoryError('HISTORY_UNAVAILABLE', why) : error;
-    };
-    this.outages = new HistoryOutages(store, nameOf(store), reports, explain, 'messages of durable rooms');
+    super(store, nameOf(store), durableStores.host ?? warnings, 'messages of durable rooms');
     this.store = new MeasuredHistory(store, {
       isTrimmer: () => false,
       onFailure: (...what) => {
@@ -40,15 +35,9 @@ export class DurableHealth {
     return { up: this.outages.isInProgress ? 0 : 1, ...this.counts };
   }
 
-  /** A room began again without messages that this worker had delivered. */
-  readonly onLost = (): void => {
-    this.counts.losses++;
-    durableStores.host?.onLost(LOST);
-  };
-
-  close(): void {
+  override close(): void {
     durableStores.remove(this);
-    this.outages.close();
+    super.close();
   }
 }
 

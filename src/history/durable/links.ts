@@ -12,6 +12,8 @@ const BEAT_MS = 2000;
 const GONE_MS = 3 * BEAT_MS;
 /** How many other workers are remembered. */
 const MAX_WORKERS = 10_000;
+/** How long gaps are collected, in ms: after an outage, all workers show one. */
+const GAP_WINDOW_MS = 50;
 
 interface Listener {
   onMessages(messages: AnnouncedMessages): void;
@@ -27,7 +29,8 @@ type Notice =
 
 /**
  * Announces to other workers and machines what this one has kept, over any adapter with `serverSideEmit()`. Each worker
- * numbers its beats: one that is missing shows that announcements may be, too, and so does a worker whose beats end.
+ * numbers its beats from 1 on: one that is missing shows that announcements may be, too. So do a worker whose beats end, and
+ * one that is heard of for the first time, or again, in the middle of its beats.
  */
 export class DurableLinks {
   private readonly worker = randomUUID();
@@ -35,6 +38,7 @@ export class DurableLinks {
   private readonly beats = new Map<string, { beat: number; at: number }>();
   private beat = 0;
   private readonly timer: NodeJS.Timeout;
+  private gap: NodeJS.Timeout | undefined;
   private readonly onEvent = (notice: unknown) => this.receive(notice);
 
   constructor(
@@ -56,6 +60,7 @@ export class DurableLinks {
 
   close(): void {
     clearInterval(this.timer);
+    clearTimeout(this.gap);
     this.nsp.off(EVENT as never, this.onEvent as never);
   }
 
@@ -65,7 +70,7 @@ export class DurableLinks {
     const gone = [...this.beats].filter(([, { at }]) => now - at > GONE_MS);
     for (const [worker] of gone) this.beats.delete(worker);
     // It may have kept messages that it did not live to announce.
-    if (gone.length > 0) this.listener.onGap();
+    if (gone.length > 0) this.noteGap();
   }
 
   /** It comes over the backplane, where other programs may publish, too. What is malformed is dropped. */
@@ -81,7 +86,14 @@ export class DurableLinks {
     this.beats.delete(worker);
     this.beats.set(worker, { beat, at: performance.now() });
     if (this.beats.size > MAX_WORKERS) this.beats.delete(this.beats.keys().next().value!);
-    if (last !== undefined && beat !== last.beat + 1) this.listener.onGap();
+    if (beat !== (last?.beat ?? 0) + 1) this.noteGap();
+  }
+
+  private noteGap(): void {
+    this.gap ??= setTimeout(() => {
+      this.gap = undefined;
+      this.listener.onGap();
+    }, GAP_WINDOW_MS).unref();
   }
 }
 

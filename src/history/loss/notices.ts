@@ -33,6 +33,19 @@ export class RedisLossNotices implements LossNotices {
   }
 }
 
+/** Known to this process alone. */
+export class MemoryLossNotices implements LossNotices {
+  private notice: LossNotice | undefined;
+
+  async read(): Promise<LossNotice | undefined> {
+    return this.notice;
+  }
+
+  async write(notice: LossNotice): Promise<void> {
+    this.notice = notice;
+  }
+}
+
 /** A small file in `DATA_DIR`. */
 export class FileLossNotices implements LossNotices {
   constructor(private readonly path: string) {}

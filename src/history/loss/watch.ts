@@ -1,4 +1,5 @@
 import { owned } from '../../base/owner.js';
+import { type LossFigures, lossyStores } from '../../rooms/stores.js';
 import type { OutageReports } from '../outage.js';
 import type { Finding } from './continuation.js';
 import { type LossNotice, type LossNotices, NOTICE_MS } from './notices.js';
@@ -13,8 +14,6 @@ export interface LossWatchOptions {
   name: string;
   notices: LossNotices;
   reports: OutageReports;
-  /** Whether the store has lost what it had confirmed since the last call. */
-  hasLost?(): Promise<boolean>;
 }
 
 /**
@@ -38,9 +37,15 @@ export class LossWatch {
 
   constructor(private readonly options: LossWatchOptions) {
     this.problem = `${options.name} has lost messages that it had confirmed`;
+    lossyStores.add(this);
     const onTurn = owned('looking for lost messages', () => this.look());
     this.timer = setInterval(onTurn, INTERVAL_MS).unref();
     onTurn();
+  }
+
+  get figures(): LossFigures {
+    const { continued = 0, uncertain = 0, lost = 0 } = Object.fromEntries(this.results);
+    return { up: 1, losses: this.found, continued, uncertain, lost };
   }
 
   /** A loss was found. */
@@ -71,7 +76,7 @@ export class LossWatch {
     this.take(notice, now);
   }
 
-  /** Looks for a loss, and for what other workers have found. */
+  /** Looks for what other workers have found. */
   async look(now = Date.now()): Promise<void> {
     if (!this.isLooking) {
       this.isLooking = true;
@@ -83,13 +88,13 @@ export class LossWatch {
   }
 
   private async ask(now: number): Promise<void> {
-    if (await this.options.hasLost?.()) this.report(now);
     const notice = await this.options.notices.read();
     if (notice && notice.at > (this.known?.at ?? 0)) this.take(notice, now);
   }
 
   close(): void {
     clearInterval(this.timer);
+    lossyStores.remove(this);
     this.options.reports.problems.delete(this.problem);
   }
 

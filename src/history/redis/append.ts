@@ -83,8 +83,8 @@ export class RedisAppender {
   private command(call: JobEntry[]): [number, ...(string | number)[]] {
     const { conversation } = call[0]!.job;
     const { ttlMs, maxMessages } = this.options;
-    const { meta, stream, log, due, seed, low, generation } = this.keys.of(conversation);
-    const keys: string[] = [meta, stream, log, due, seed, low, generation];
+    const { meta, stream, log, due, begun, low } = this.keys.of(conversation);
+    const keys: string[] = [meta, stream, log, due, begun, low];
     const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.keys.key(conversation, key)));
     const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
     for (const { job } of call) {

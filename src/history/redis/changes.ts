@@ -98,9 +98,9 @@ async function fetch(client: (Redis | Cluster) & Scripts, keys: Keys, stretch: S
   const entries = (await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${last}-0`)) as StreamEntry[];
   let found = entries.map((entry) => messageOf(entry, epoch));
   if (found.length < count) {
-    const { meta, stream, seed, low, generation } = keys.of(conversation);
-    const args = [meta, stream, seed, low, generation, conversation, freshEpoch()];
-    const [, , , oldest, hasErased] = await client.gjallarHead(5, ...args);
+    const { meta, stream, begun, low } = keys.of(conversation);
+    const args = [meta, stream, begun, low, conversation, freshEpoch()];
+    const [, , , oldest, hasErased] = await client.gjallarHead(4, ...args);
     if (hasErased && oldest <= last) found = withErased(found, epoch, Math.max(first, oldest), last);
   }
   return found.map((message) => ({

@@ -9,10 +9,9 @@ export interface ConversationKeys {
   stream: string;
   log: string;
   due: string;
-  seed: string;
+  begun: string;
   check: string;
   low: string;
-  generation: string;
 }
 
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
@@ -30,10 +29,9 @@ export class Keys {
       stream: this.stream(bucket, conversation),
       log: this.log(bucket),
       due: this.due(bucket),
-      seed: `${this.tag(bucket)}seed`,
+      begun: `${this.tag(bucket)}begun`,
       check: `${this.tag(bucket)}check`,
       low: this.low(bucket, conversation),
-      generation: this.generation(bucket),
     };
   }
 
@@ -44,16 +42,6 @@ export class Keys {
   /** The oldest offset that is kept or erased, and not trimmed, if messages were erased. */
   low(bucket: number, conversation: string): string {
     return `${this.tag(bucket)}low:${conversation}`;
-  }
-
-  /** Changes when a loss is noticed; see `renewal.ts`. It does not expire, so it outlives all conversations. */
-  generation(bucket: number): string {
-    return `${this.tag(bucket)}generation`;
-  }
-
-  /** What one process counts up in a bucket; see `canary.ts`. */
-  canary(bucket: number, process: string): string {
-    return `${this.tag(bucket)}canary:${process}`;
   }
 
   /** The appends in their order: a stream of conversation, epoch, first offset, count, former epoch. */

@@ -3,23 +3,23 @@ import type { StreamEntry } from './entry.js';
 
 /**
  * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that
- * began the epoch), `line` (see below) and `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas).
- * The stream's ids are `<offset>-0`, so a page is found by its offsets, wherever it is. An erased message is a gap between
- * them; `low` exists if there may be such gaps. It is the oldest offset that is kept or erased.
+ * began the epoch), `line` (the replication id of the data, and a colon), `until` (when the stream expires, in ms) and
+ * `former` (earlier epochs, newest first, as `epoch:offset:kept` with commas). The stream's ids are `<offset>-0`, so a page
+ * is found by its offsets, wherever it is. An erased message is a gap between them; `low` exists if there may be such
+ * gaps. It is the oldest offset that is kept or erased.
  *
- * The epoch must change where the end of the log may have been lost. `line` is how that shows: the replication id of the
- * data and the bucket's generation, with a colon. Redis has a new replication id after each start and each promotion, so a
- * conversation that was not used while a replica stood in shows it too. The generation covers the rest; see `renewal.ts`.
- * It is `<number>:<replication id before the loss>`.
+ * The epoch must change where the end of the log may have been lost. Redis has a new replication id after each start and
+ * each promotion, so a conversation that was not used while a replica stood in shows it too. A stream that is gone before
+ * its time, because Redis or an operator has removed it, shows by itself.
  *
- *     run, id, generation                                  epoch   the former one is kept
- *     same, same, same                                     same
- *     same, no `line` (an earlier version), no generation  same
- *     same, same, newer, from a loss under an earlier id   same
- *     same, same, newer                                    new     no
- *     same, no `line`, a generation                        new     no
- *     same, other, any                                     new     if Redis was not promoted and the generation is the same
- *     other, any, any                                      new     the same, and Redis reads an append-only file
+ *     run, line, stream          epoch   the former one is kept
+ *     same, same, there          same
+ *     same, none, there          same
+ *     same, other, there         new     if Redis was not promoted
+ *     other, any, there          new     the same, and Redis reads an append-only file
+ *     any, any, gone too early   new     no, and the new one does not continue it
+ *
+ * A hash that is gone begins a new log, with an epoch that no earlier one of this name had.
  */
 const open = `
 local function field(info, name)
@@ -33,63 +33,72 @@ local function info(section)
   return type(text) == 'string' and text or ''
 end
 
--- The replication id, the generation, and all of INFO about replication.
-local function line_of(generation_key)
-  local replication = info('replication')
-  return field(replication, 'master_replid:'), redis.call('GET', generation_key) or '', replication
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The epoch of a conversation that has no entry. It follows from the bucket's seed, so that all readers agree on
--- it although nothing is written for them. The seed lives no longer than any conversation, and the epoch changes with the
--- Redis process and the line: so a conversation that was forgotten or lost never gets the same epoch again.
-local function epoch_from(seed_key, fresh, run, line, conversation)
-  local seed = redis.call('GET', seed_key)
+-- The epoch of a conversation that has no entry. It follows from a hash of the bucket, so that all readers agree on it
+-- although nothing is written for them. The hash has a seed, and what was noted when a log of this name began: so a log that
+-- was removed never gets the same epoch again. The hash lives no longer than any conversation. Without it, the seed is
+-- another one.
+local function epoch_from(begun, fresh, run, line, conversation)
+  local noted = redis.call('HMGET', begun, '', conversation)
+  local seed, mark = noted[1], noted[2] or ''
   if not seed then
     -- Where nothing can be written, as on a replica, the seed is empty: readers agree without it too.
-    local written = redis.pcall('SET', seed_key, fresh, 'PX', 604800000)
-    seed = written.err and '' or fresh
+    local written = redis.pcall('HSET', begun, '', fresh)
+    seed = type(written) == 'table' and written.err and '' or fresh
+    if seed ~= '' then redis.call('PEXPIRE', begun, 604800000) end
   end
-  return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. line .. ' ' .. conversation), 1, 18)
+  return string.sub(redis.sha1hex(seed .. ' ' .. run .. ' ' .. line .. ' ' .. mark .. ' ' .. conversation), 1, 18)
 end
 
 -- The epoch, newest offset and former epochs of the conversation, and the Redis process if the conversation is new. Then
 -- the error, if a new epoch cannot be written, as on a replica: the former epoch is still the right one for readers. Then
 -- the line, if the conversation's is another one.
-local function open(meta, seed_key, generation_key, conversation, fresh)
-  local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former', 'line')
-  local id, generation, replication = line_of(generation_key)
-  local line = id .. ':' .. generation
-  if m[5] == line and id ~= '' then return m[1], tonumber(m[2]), m[4] end
+local function open(meta, stream, begun, low, conversation, fresh)
+  local m = redis.call('HMGET', meta, 'epoch', 'offset', 'run', 'former', 'line', 'until')
+  local replication = info('replication')
+  local line = field(replication, 'master_replid:') .. ':'
+  -- A second is more than the clocks of a master and its replica usually differ.
+  local is_gone = m[6] and redis.call('EXISTS', stream) == 0 and now() < tonumber(m[6]) - 1000
+  if m[5] == line and line ~= ':' and not is_gone then return m[1], tonumber(m[2]), m[4] end
   local run = field(info('server'), 'run_id:')
-  if not m[1] then return epoch_from(seed_key, fresh, run, line, conversation), 0, '', run, nil, line end
-  local known_id, known_generation = string.match(m[5] or '', '^(%w*):(.*)$')
-  local is_same_id = known_id == nil or known_id == id
-  local is_earlier_loss = known_id == id and id ~= '' and string.match(generation, ':(.*)') ~= id
-  local is_same_generation = (known_generation or '') == generation or is_earlier_loss
-  if m[3] == run and is_same_id and is_same_generation then
+  if not m[1] then return epoch_from(begun, fresh, run, line, conversation), 0, '', run, nil, line end
+  -- An earlier version has added more to the line.
+  local is_same_line = not m[5] or string.match(m[5], '^%w*:') == line
+  if m[3] == run and is_same_line and not is_gone then
     return m[1], tonumber(m[2]), m[4], nil, nil, m[5] ~= line and line or nil
   end
-  -- A snapshot is older than what was acknowledged, and a replica that was promoted may have missed the end.
-  local kept = (known_generation or '') == generation
-    and field(replication, 'second_repl_offset:') == '-1'
-    and (m[3] == run or field(info('persistence'), 'aof_enabled:') == '1')
-  local former = m[1] .. ':' .. m[2] .. ':' .. (kept and '1' or '0')
-  if m[4] ~= '' then former = former .. ',' .. m[4] end
-  -- It is enough to remember a dozen restarts within the life of a message.
-  local at = 0
-  for _ = 1, 12 do
-    at = string.find(former, ',', at + 1, true)
-    if not at then break end
+  local former = ''
+  if not is_gone then
+    -- A snapshot is older than what was acknowledged, and a replica that was promoted may have missed the end.
+    local kept = field(replication, 'second_repl_offset:') == '-1'
+      and (m[3] == run or field(info('persistence'), 'aof_enabled:') == '1')
+    former = m[1] .. ':' .. m[2] .. ':' .. (kept and '1' or '0')
+    if m[4] ~= '' then former = former .. ',' .. m[4] end
+    -- It is enough to remember a dozen restarts within the life of a message.
+    local at = 0
+    for _ = 1, 12 do
+      at = string.find(former, ',', at + 1, true)
+      if not at then break end
+    end
+    if at then former = string.sub(former, 1, at - 1) end
   end
-  if at then former = string.sub(former, 1, at - 1) end
-  local written = redis.pcall('HSET', meta, 'epoch', fresh, 'run', run, 'former', former, 'line', line)
+  local offset = is_gone and 0 or tonumber(m[2])
+  local written = redis.pcall('HSET', meta, 'epoch', fresh, 'offset', offset, 'run', run, 'former', former, 'line', line)
   if type(written) == 'table' and written.err then return m[1], tonumber(m[2]), m[4], nil, written end
-  return fresh, tonumber(m[2]), former
+  if is_gone then
+    redis.call('HDEL', meta, 'until')
+    redis.call('DEL', low)
+  end
+  return fresh, offset, former
 end
 `;
 
 /**
- * KEYS meta, stream, log, due, seed, low, generation, then the idempotency keys.
+ * KEYS meta, stream, log, due, begun, low, then the idempotency keys.
  * ARGV conversation, fresh epoch, ttl, retention, most messages, then per append the place of its idempotency key in
  * KEYS or 0, the number of its messages, and per message from, text, at. Returns the epoch, then per append the offset of
  * its last message, negative for a duplicate.
@@ -97,21 +106,29 @@ end
 const append = `${open}
 local meta, stream, log, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local conversation, fresh, ttl, retention, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local epoch, offset, former, new_run, failed, line = open(meta, KEYS[5], KEYS[7], conversation, fresh)
+local epoch, offset, former, new_run, failed, line = open(meta, stream, KEYS[5], KEYS[6], conversation, fresh)
 if failed then return failed end
 if new_run then
   -- HSET before DEL: a script that has written may go on writing when the memory is full.
   redis.call('HSET', meta, 'epoch', epoch, 'offset', 0, 'run', new_run, 'former', '', 'line', line)
+  redis.call('HSET', KEYS[5], conversation, fresh)
   redis.call('DEL', stream, KEYS[6])
 elseif line then
   redis.call('HSET', meta, 'line', line)
 end
+-- The offset of an earlier append with a key. A log that this one does not continue has taken its messages with it.
+local function known(value)
+  local last, of = string.match(value or '', '^(%d+):?(.*)$')
+  local is_here = last and (of == '' or of == epoch or string.find(',' .. former, ',' .. of .. ':', 1, true))
+  return is_here and tonumber(last) or 0
+end
+
 -- The last offset of each append, and where those begin that are no duplicates.
 local result, new, lasts = { epoch }, {}, {}
 local newest, at = offset, 6
 while at <= #ARGV do
   local key, count = KEYS[tonumber(ARGV[at])], tonumber(ARGV[at + 1])
-  local earlier = key and (lasts[key] or tonumber(redis.call('GET', key) or 0)) or 0
+  local earlier = key and (lasts[key] or known(redis.call('GET', key))) or 0
   if earlier > 0 and earlier <= newest then
     result[#result + 1] = -earlier
   else
@@ -139,7 +156,7 @@ local function write()
         redis.call('PEXPIRE', due, retention)
       end
     end
-    if key then redis.call('SET', key, offset, 'PX', ttl) end
+    if key then redis.call('SET', key, offset .. ':' .. epoch, 'PX', ttl) end
   end
   if offset > most and redis.call('XTRIM', stream, 'MAXLEN', most) > 0 then
     local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
@@ -149,7 +166,8 @@ local function write()
   redis.call('PEXPIRE', meta, retention)
   redis.call('PEXPIRE', stream, ttl)
   redis.call('PEXPIRE', KEYS[6], ttl)
-  local horizon = math.max(0, redis.call('TIME')[1] * 1000 - ttl)
+  redis.call('HSET', meta, 'until', string.format('%d', now() + ttl))
+  local horizon = math.max(0, now() - ttl)
   redis.call('XADD', log, 'MINID', '~', string.format('%d', horizon), '*',
     'c', conversation, 'e', epoch, 'o', first, 'n', offset - first + 1, 'f', string.match(former, '^[^,]*'))
   redis.call('PEXPIRE', log, ttl)
@@ -167,11 +185,11 @@ return type(problem) == 'table' and problem or redis.error_reply(problem)
 `;
 
 /**
- * KEYS meta, stream, seed, low, generation. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset,
+ * KEYS meta, stream, begun, low. ARGV conversation, fresh epoch. Returns epoch, newest offset, former epochs, oldest offset,
  * and 1 if messages may have been erased.
  */
 const head = `${open}
-local epoch, offset, former, new_run = open(KEYS[1], KEYS[3], KEYS[5], ARGV[1], ARGV[2])
+local epoch, offset, former, new_run = open(KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2])
 if new_run then return { epoch, 0, '', 1, 0 } end
 local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 local first = oldest and tonumber(string.match(oldest[1], '^%d+')) or offset + 1
@@ -180,12 +198,12 @@ return { epoch, offset, former, math.min(tonumber(low or first), first), low and
 `;
 
 /**
- * KEYS meta, stream, seed, low, generation. ARGV conversation, fresh epoch, epoch, offsets. Returns how many messages were
+ * KEYS meta, stream, begun, low. ARGV conversation, fresh epoch, epoch, offsets. Returns how many messages were
  * erased.
  */
 const erase = `${open}
 local stream, low = KEYS[2], KEYS[4]
-local epoch, _, _, new_run = open(KEYS[1], KEYS[3], KEYS[5], ARGV[1], ARGV[2])
+local epoch, _, _, new_run = open(KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2])
 local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
 if new_run or epoch ~= ARGV[3] or not oldest then return 0 end
 local ids = {}
@@ -213,7 +231,9 @@ for i, entry in ipairs(entries) do
   end
 end
 if #entries == redis.call('XLEN', stream) then
-  redis.call('DEL', stream, KEYS[3])
+  -- The stream stays, empty, until it expires: that it is gone means that it was removed.
+  redis.call('XTRIM', stream, 'MAXLEN', 0)
+  redis.call('DEL', KEYS[3])
   redis.call('ZREM', due, conversation)
 else
   -- The conversation stays due, so the next call continues.
@@ -251,24 +271,6 @@ redis.call('XADD', KEYS[1], 'MAXLEN', 1, '*', 'c', '')
 redis.call('PEXPIRE', KEYS[1], 1000)
 `;
 
-/** KEYS generation. Returns the replication id of the data, and the number of the generation. */
-const line = `${open}
-local id, generation = line_of(KEYS[1])
-return { id, tonumber(string.match(generation, '^%d+') or 0) }
-`;
-
-/**
- * KEYS generation. ARGV the number of the generation and the replication id before the loss. Returns the number now.
- * Only the first one that notices a loss begins a generation.
- */
-const renew = `
-local number = tonumber(string.match(redis.call('GET', KEYS[1]) or '0', '^%d+'))
-local before = tonumber(ARGV[1])
-if number > before then return number end
-redis.call('SET', KEYS[1], string.format('%d', before + 1) .. ':' .. ARGV[2])
-return before + 1
-`;
-
 /** The scripts as methods. The number of keys comes first, since it varies. */
 export interface Scripts {
   gjallarAppend(keys: number, ...args: (string | number)[]): Promise<[epoch: string, ...offsets: number[]]>;
@@ -276,8 +278,6 @@ export interface Scripts {
   gjallarErase(keys: number, ...args: (string | number)[]): Promise<number>;
   gjallarRange(keys: number, ...args: (string | number)[]): Promise<[entries: StreamEntry[], isCut: number]>;
   gjallarTrim(keys: number, ...args: (string | number)[]): Promise<number>;
-  gjallarLine(keys: number, generationKey: string): Promise<[id: string, generation: number]>;
-  gjallarRenew(keys: number, generationKey: string, generation: number, id: string): Promise<number>;
   gjallarCheck(keys: number, ...args: (string | number)[]): Promise<unknown>;
 }
 
@@ -288,8 +288,6 @@ export function withScripts<Client extends Redis | Cluster>(client: Client): Cli
   client.defineCommand('gjallarErase', { lua: erase });
   client.defineCommand('gjallarRange', { lua: range });
   client.defineCommand('gjallarTrim', { lua: trim });
-  client.defineCommand('gjallarLine', { lua: line });
-  client.defineCommand('gjallarRenew', { lua: renew });
   client.defineCommand('gjallarCheck', { lua: check });
   return client as Client & Scripts;
 }

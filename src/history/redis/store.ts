@@ -1,8 +1,10 @@
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { openCluster, openRedis, storeOptions, watched } from '../../backplanes/redis/connection.js';
 import { CheckedStore, type EraseJob } from '../checked-store.js';
 import { freshEpoch } from '../epoch.js';
 import { HistoryError } from '../errors.js';
 import type { AppendJob } from '../input.js';
+import { type LossNotices, RedisLossNotices } from '../loss/notices.js';
 import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
@@ -12,13 +14,14 @@ import {
   type HistoryLimits,
   type Page,
   type PageQuery,
+  type StoreEvents,
 } from '../store.js';
 import { RedisAppender } from './append.js';
 import { readChanges } from './changes.js';
+import { ConnectionWatch } from './connection-watch.js';
 import { messageOf } from './entry.js';
 import { withErased } from './erased.js';
 import { readError } from './errors.js';
-import { Hangs } from './hangs.js';
 import { BUCKETS, Keys } from './keys.js';
 import { readRange } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
@@ -29,6 +32,8 @@ export interface RedisHistoryOptions extends HistoryLimits {
    * `redisOptions`.
    */
   redis: string | Redis | Cluster;
+  /** The URL of `redis` if that is a client, for reasons why it is down. @internal */
+  url?: string;
   /** How long Redis may take to answer, in ms. Beyond it, the call is rejected. Applies to a URL only. @default 2000 */
   timeoutMs?: number;
   /**
@@ -45,32 +50,30 @@ const TIMEOUT_MS = 2000;
 /** How often a page is read whose log is replaced meanwhile. */
 const MAX_ATTEMPTS = 3;
 
-/** A client that rejects instead of waiting: an append must not arrive after its caller has stopped waiting. */
+/**
+ * The options of a client for {@link RedisHistoryStore}. It rejects instead of waiting: an append must not arrive after its
+ * caller has stopped waiting. A connection that stays silent for `timeoutMs` is closed and made again.
+ * @param timeoutMs how long Redis may take to answer, in ms. @default 2000
+ */
 export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
-  return {
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: timeoutMs,
-    connectTimeout: timeoutMs,
-    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1000),
-  };
+  return storeOptions(timeoutMs);
 }
 
 /**
  * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
  *
  * Messages are as safe as Redis keeps them. Set `appendonly yes`: without it a restart loses the messages since the last
- * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history, and `maxmemory-policy
- * noeviction`, with which Redis rejects appends when it is full.
+ * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history. `maxmemory-policy noeviction`
+ * is required: with it, Redis rejects appends when it is full. With another one it removes messages, which is told as a
+ * problem.
  */
 export class RedisHistoryStore extends CheckedStore {
   private readonly client: (Redis | Cluster) & Scripts;
   private readonly owned: boolean;
   private readonly keys: Keys;
   private readonly appender: RedisAppender;
-  private readonly hangs: Hangs;
-  private connectionError: Error | undefined;
+  private readonly watch: ConnectionWatch;
+  readonly lossNotices: LossNotices;
 
   private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
     super(options);
@@ -78,8 +81,10 @@ export class RedisHistoryStore extends CheckedStore {
     const { maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
     this.client = withScripts(client);
     this.owned = typeof options.redis === 'string';
-    this.keys = new Keys(options.keyPrefix ?? 'gjallar:');
-    this.hangs = new Hangs(this.client, this.keys);
+    const { keyPrefix = 'gjallar:' } = options;
+    this.keys = new Keys(keyPrefix);
+    this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
+    this.watch = new ConnectionWatch(client, typeof options.redis === 'string' ? options.redis : options.url);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 
@@ -95,28 +100,29 @@ export class RedisHistoryStore extends CheckedStore {
     }
   }
 
-  /** Returns a store at once. As long as Redis cannot be reached, it rejects with `HISTORY_UNAVAILABLE`. */
+  /**
+   * Returns a store at once, which connects by itself. As long as Redis cannot be reached, it rejects with
+   * `HISTORY_UNAVAILABLE`.
+   */
   static connect(options: RedisHistoryOptions): RedisHistoryStore {
     const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
-    const client = typeof redis === 'string' ? new Redis(redis, redisClientOptions(timeoutMs)) : redis;
-    const store = new RedisHistoryStore(client, options);
-    if (typeof redis === 'string') {
-      client.on('error', (error: Error) => {
-        store.connectionError = error;
-        onError(error);
-      });
-    }
-    return store;
+    const open = typeof redis === 'string' && redis.includes(',') ? openCluster : openRedis;
+    const client = typeof redis === 'string' ? open(redis, redisClientOptions(timeoutMs)) : watched(redis);
+    if (typeof redis === 'string') client.on('error', onError);
+    return new RedisHistoryStore(client, options);
   }
 
-  /** Why there is no connection: a call fails with an error that does not say so. Only with a URL. */
-  get whyDown(): Error | undefined {
-    return this.client.status === 'ready' ? undefined : this.connectionError;
+  get isReady(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  listen(events: StoreEvents): void {
+    this.watch.listen(events);
   }
 
   /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */
   ready(signal?: AbortSignal): Promise<void> {
-    if (this.client.status === 'ready') return Promise.resolve();
+    if (this.isReady) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.client.once('ready', resolve);
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -124,12 +130,10 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected async keep(job: AppendJob): Promise<AppendResult[]> {
-    if (this.hangs.isAny) await this.hangs.pass(job.conversation);
     try {
       return await this.appender.append(job);
     } catch (error) {
-      this.hangs.note(job.conversation, (error as Error).cause);
-      throw error;
+      throw this.explained(error as HistoryError);
     }
   }
 
@@ -158,9 +162,9 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected blank({ conversation, epoch, offsets }: EraseJob): Promise<number> {
-    const { meta, stream, seed, low, generation } = this.keys.of(conversation);
+    const { meta, stream, begun, low } = this.keys.of(conversation);
     const args = [conversation, freshEpoch(), epoch, ...offsets];
-    return this.ask(() => this.client.gjallarErase(5, meta, stream, seed, low, generation, ...args));
+    return this.ask(() => this.client.gjallarErase(4, meta, stream, begun, low, ...args));
   }
 
   protected async removeOld(now: number): Promise<number> {
@@ -178,8 +182,8 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected async end(): Promise<void> {
-    this.hangs.close();
     await this.appender.idle();
+    this.watch.close();
     // Not quit(): that would wait for a Redis that does not answer.
     if (this.owned) this.client.disconnect();
   }
@@ -202,14 +206,10 @@ export class RedisHistoryStore extends CheckedStore {
   }
 
   protected async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
-    if (this.hangs.isAny) await this.hangs.pass(conversation);
-    const { meta, stream, seed, low, generation } = this.keys.of(conversation);
-    const keys = [meta, stream, seed, low, generation];
+    const { meta, stream, begun, low } = this.keys.of(conversation);
+    const keys = [meta, stream, begun, low];
     const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
-      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()).catch((error: unknown) => {
-        this.hangs.note(conversation, error);
-        throw error;
-      }),
+      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()),
     );
     const former = formers === '' ? [] : formers.split(',').map(parseFormer);
     return { epoch, offset, first, former, hasErased: hasErased === 1 };
@@ -220,8 +220,14 @@ export class RedisHistoryStore extends CheckedStore {
     try {
       return await command();
     } catch (error) {
-      throw readError(error);
+      throw this.explained(readError(error));
     }
+  }
+
+  /** Without a connection, ioredis does not say why. */
+  private explained(error: HistoryError): HistoryError {
+    const isDown = error.code === 'HISTORY_UNAVAILABLE' && !this.isReady;
+    return isDown ? new HistoryError('HISTORY_UNAVAILABLE', this.watch.reason) : error;
   }
 }
 

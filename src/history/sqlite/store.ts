@@ -7,6 +7,7 @@ import { HistoryError } from '../errors.js';
 import { retryWhileBusy } from '../files/busy.js';
 import { createPrivately } from '../files/private-file.js';
 import type { AppendJob } from '../input.js';
+import { FileLossNotices, type LossNotices } from '../loss/notices.js';
 import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
 import {
   type AppendResult,
@@ -18,6 +19,7 @@ import {
   type PageQuery,
   retentionOf,
   type StoredMessage,
+  type StoreEvents,
 } from '../store.js';
 import { decodeText, encodeText, type Reader, type Text } from './connection.js';
 import { newestSerial } from './mark.js';
@@ -51,10 +53,6 @@ export interface SqliteOptions extends HistoryLimits {
    * @default as large as the disk allows
    */
   maxFileBytes?: number;
-  /**
-   * Called if messages are lost because the file was restored or removed: since the last start, or while it is open.
-   */
-  onLost?: () => void;
   /** Called with the mode of `dataDir` if other users can read that directory. */
   onOpenFolder?: (mode: number) => void;
 }
@@ -111,19 +109,32 @@ export class SqliteHistoryStore extends CheckedStore {
   private readonly dataDir: string;
   private readonly sql: Record<keyof typeof queries, Reader>;
   private readonly mark: MarkWriter;
+  private readonly listeners: StoreEvents[] = [];
+  private hasLost: boolean;
+  readonly lossNotices: LossNotices;
 
   private constructor(
     private readonly file: SqliteFile,
     private readonly writer: SqliteWriter,
     options: SqliteOptions,
-    onLost: () => void,
   ) {
     super(options);
     this.dataDir = options.dataDir;
     const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
     this.sql = Object.fromEntries(prepared) as Record<keyof typeof queries, Reader>;
     const newest = () => (this.sql.newestSerial.all([])[0] as { serial: number } | undefined)?.serial ?? 0;
-    this.mark = new MarkWriter(join(options.dataDir, FILE), file.logId, newest, onLost);
+    this.mark = new MarkWriter(join(options.dataDir, FILE), file.logId, newest, () => {
+      this.hasLost = true;
+      for (const { onLost } of this.listeners) onLost?.();
+    });
+    this.hasLost = file.hasLost;
+    this.lossNotices = new FileLossNotices(join(options.dataDir, `${FILE}-loss`));
+  }
+
+  /** The file was restored or removed since the last start, or is so while it is open: `onLost` tells both. */
+  listen(events: StoreEvents): void {
+    this.listeners.push(events);
+    if (this.hasLost) events.onLost?.();
   }
 
   /**
@@ -132,7 +143,7 @@ export class SqliteHistoryStore extends CheckedStore {
    */
   static async open(options: SqliteOptions): Promise<SqliteHistoryStore> {
     const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
-    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {}, onLost = () => {}, spareMs } = options;
+    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {}, spareMs } = options;
     requirePackages('the history in SQLite', ['libsql']);
     try {
       const path = join(dataDir, FILE);
@@ -146,8 +157,7 @@ export class SqliteHistoryStore extends CheckedStore {
         spareMs,
         busyTimeoutMs,
       });
-      if (file.hasLost) onLost();
-      return new SqliteHistoryStore(file, writer, options, onLost);
+      return new SqliteHistoryStore(file, writer, options);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }

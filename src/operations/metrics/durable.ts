@@ -1,4 +1,4 @@
-import { type DurableFigures, durableStores } from '../../rooms/stores.js';
+import { type DurableFigures, durableStores, lossyStores } from '../../rooms/stores.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /** The metrics of durable rooms. They have no values while the application has none. */
@@ -16,10 +16,26 @@ export function durableMetrics(): Metric[] {
       'How often messages of durable rooms could not be stored or read.',
       of('outages'),
     ),
+  ];
+}
+
+/** What was lost of the messages of durable rooms and of the chat, as this worker has found it. */
+export function lossMetrics(): Metric[] {
+  return [
     counter(
-      'gjallar_durable_losses_total',
-      'How often a durable room began again without messages that the worker had delivered.',
-      of('losses'),
+      'gjallar_history_losses_total',
+      'How often the worker has found that the store lost messages that it had confirmed.',
+      () => lossyStores.figures()?.losses,
     ),
+    {
+      name: 'gjallar_history_new_epochs_total',
+      type: 'counter',
+      help: 'New epochs of conversations, by what became of the messages that the worker had delivered: continued, uncertain, lost.',
+      labels: ['result'],
+      read: () => {
+        const figures = lossyStores.figures();
+        return figures && (['continued', 'uncertain', 'lost'] as const).map((result) => [result, figures[result]]);
+      },
+    },
   ];
 }

@@ -50,6 +50,10 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     /^Redis rejects writes/,
     'Check the memory (maxmemory), the disk and the replication of Redis. The log line with the same text has the error of Redis.',
   ],
+  [
+    /^Redis removes messages when its memory is full/,
+    'Set maxmemory-policy noeviction in Redis. Otherwise it removes messages that were confirmed.',
+  ],
   [/^Redis cannot be read/, 'Check Redis. The log line with the same text has the error of Redis.'],
   [
     /^DATA_DIR /,

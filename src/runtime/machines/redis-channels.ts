@@ -1,9 +1,8 @@
-import { Redis } from 'ioredis';
 import { ConnectionHealth } from '../../backplanes/connection-health.js';
 import type { BackplaneEvents } from '../../backplanes/index.js';
 import { observe } from '../../backplanes/redis/classic.js';
 import { connectCluster } from '../../backplanes/redis/cluster.js';
-import { connectionOptions, keepWatch } from '../../backplanes/redis/connection.js';
+import { openRedis } from '../../backplanes/redis/connection.js';
 import { type Command, wouldAccept } from '../../backplanes/redis/rejections.js';
 import { Subscriptions } from '../../backplanes/redis/subscriptions.js';
 import { own } from '../../base/owner.js';
@@ -67,19 +66,17 @@ export function redisChannels({ url, isCluster, prefix, name, events }: ChannelO
 type Receive = (bytes: Buffer) => void;
 
 function openClassic(url: string, channel: string, health: ConnectionHealth, receive: Receive): Connections {
-  const redis = [new Redis(url, connectionOptions), new Redis(url, connectionOptions)] as const;
+  const redis = [openRedis(url), openRedis(url)] as const;
   const [publisher, subscriber] = redis;
   const update = () => health.update(answers(publisher) && subscriptions.isRenewed);
   const subscriptions = new Subscriptions(subscriber, update, health.rejections, (_channel, bytes) => receive(bytes));
   own('subscribing to the channel of this worker', subscriptions.subscribe(channel));
   const answers = observe(redis, health, update);
-  const endWatch = keepWatch(() => redis);
   health.wouldAccept = (command) => wouldAccept(publisher, command);
   return {
     publishName: 'PUBLISH',
     publish: (to, message) => publisher.publish(to, message),
     close: () => {
-      endWatch();
       for (const connection of redis) connection.disconnect();
     },
   };

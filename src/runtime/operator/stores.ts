@@ -2,11 +2,10 @@ import type { Logger } from 'pino';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { RunConfig } from '../../config/run-options.js';
 import type { Warnings } from '../../operations/warnings.js';
-import type { DurableStoreHost, StateStoreHost } from '../../rooms/stores.js';
+import type { StateStoreHost } from '../../rooms/stores.js';
 
 /** How long `/readyz` shows that a store has lost what it had, in ms. */
 const STATE_LOST_MS = 600_000;
-const DURABLE_LOST_MS = 3_600_000;
 /** How often the log says so, in ms: each room notices it. */
 const LOG_MS = 10_000;
 
@@ -35,13 +34,6 @@ export function stateStoreHost(config: RunConfig, reports: Reports): StateStoreH
     },
     onLost: (warning, room) => noteLoss(warning, { room }),
   };
-}
-
-/** Durable rooms of this worker tell their outages as others are told. */
-export function durableStoreHost(reports: Reports): DurableStoreHost {
-  const { problems, log } = reports;
-  const noteLoss = lossNotes(reports, DURABLE_LOST_MS);
-  return { problems, log, onLost: (warning) => noteLoss(warning, {}) };
 }
 
 /** @returns warns of a loss for this number of ms, and logs it now and then */

@@ -1,7 +1,6 @@
-import { Cluster, Redis } from 'ioredis';
-import { connectionOptions, keepWatch } from '../../backplanes/redis/connection.js';
+import { type Cluster, Redis } from 'ioredis';
+import { connectOnce, openCluster, openRedis } from '../../backplanes/redis/connection.js';
 import { isClusterNode } from '../../backplanes/redis/topology.js';
-import { clusterAddress } from '../../backplanes/redis/urls.js';
 import { reasonOf } from '../../backplanes/redis-cause.js';
 import { reasonFor } from '../../backplanes/redis-greeting.js';
 import { owned } from '../../base/owner.js';
@@ -32,7 +31,7 @@ export function connectStore(url: string, events: ClientEvents): () => void {
     if (isCluster === undefined) {
       events.onError(await whyNot(url));
       timer = setTimeout(connectNow, RETRY_MS).unref();
-    } else end = isCluster ? openCluster(url, events) : openRedis(url, events);
+    } else end = use(isCluster ? openCluster(url) : openRedis(url), url, events);
   };
   const connectNow = owned('connecting the state rooms with Redis', connect);
   connectNow();
@@ -43,40 +42,16 @@ export function connectStore(url: string, events: ClientEvents): () => void {
   };
 }
 
-function openRedis(url: string, events: ClientEvents): () => void {
-  const redis = new Redis(url, connectionOptions);
-  outlivesNothing(redis);
-  const endWatch = keepWatch(() => [redis]);
-  const onError = async (error: Error) => events.onError(await reasonFor(redis, error));
-  redis.on('error', owned('reading why Redis is unreachable', onError));
-  redis.on('ready', events.onReady);
-  events.onClient(redis);
-  return () => {
-    endWatch();
-    redis.disconnect();
-  };
-}
-
-function openCluster(url: string, events: ClientEvents): () => void {
-  const { enableOfflineQueue: _, retryStrategy, ...withoutQueue } = connectionOptions;
-  const { nodes, options } = clusterAddress(url);
-  const cluster = new Cluster(nodes, {
-    enableOfflineQueue: false,
-    clusterRetryStrategy: retryStrategy,
-    slotsRefreshInterval: 5000,
-    redisOptions: { ...withoutQueue, ...options },
-  });
-  cluster.on('+node', outlivesNothing);
-  const endWatch = keepWatch(() => cluster.nodes('master'));
-  const onError = async (error: Error) => events.onError(await reasonFor(cluster, error, url));
-  cluster.on('error', owned('reading why Redis is unreachable', onError));
-  cluster.on('node error', (error: Error) => events.onError(reasonOf(error)));
-  for (const event of ['ready', '+node']) cluster.on(event, events.onReady);
-  events.onClient(cluster);
-  return () => {
-    endWatch();
-    cluster.disconnect();
-  };
+/** Listens to a client, and hands it over. */
+function use(client: Redis | Cluster, url: string, events: ClientEvents): () => void {
+  const onError = async (error: Error) => events.onError(await reasonFor(client, error, url));
+  client.on('error', owned('reading why Redis is unreachable', onError));
+  client.on('node error', (error: Error) => events.onError(reasonOf(error)));
+  for (const event of ['ready', '+node']) client.on(event, events.onReady);
+  if (client instanceof Redis) outlivesNothing(client);
+  else client.on('+node', outlivesNothing);
+  events.onClient(client);
+  return () => client.disconnect();
 }
 
 /** A process whose servers are closed ends, also if the application has not closed its rooms. */
@@ -86,18 +61,12 @@ function outlivesNothing(redis: Redis): void {
 
 /** Why a Redis does not say what it is. */
 async function whyNot(url: string): Promise<string> {
-  const redis = new Redis(url, {
-    ...connectionOptions,
-    enableOfflineQueue: true,
-    lazyConnect: true,
-    retryStrategy: () => null,
-  });
+  const redis = connectOnce(url);
   let reason = '';
   redis.on('error', (error: Error) => {
     reason ||= reasonOf(error);
   });
   try {
-    await redis.connect();
     await redis.ping();
     return reason;
   } catch (error) {

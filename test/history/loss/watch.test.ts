@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Canary } from '../../../src/history/loss/canary.js';
 import { FileLossNotices, type LossNotices, NOTICE_MS, RedisLossNotices } from '../../../src/history/loss/notices.js';
 import { LossWatch } from '../../../src/history/loss/watch.js';
-import { RedisEpochRenewal } from '../../../src/history/redis/renewal.js';
 import { RedisProcess, until } from '../../support/redis.js';
 
 const PROBLEM = 'Redis has lost messages that it had confirmed';
@@ -30,72 +28,15 @@ afterEach(async () => {
 });
 
 /** The watch of one worker, and what it reports. */
-function watchOf(notices: LossNotices, hasLost?: () => Promise<boolean>) {
+function watchOf(notices: LossNotices) {
   const problems = new Set<string>();
   const lines: string[] = [];
   const note = (_: object, message: string) => void lines.push(message);
   const reports = { log: { error: note, info: note }, problems };
-  const watch = new LossWatch({ name: 'Redis', notices, reports, ...(hasLost && { hasLost }) });
+  const watch = new LossWatch({ name: 'Redis', notices, reports });
   watches.push(watch);
   return { watch, problems, lines };
 }
-
-const canaryOf = (renewal = new RedisEpochRenewal(redis, 'gjallar:', 0)) =>
-  new Canary(redis, 'gjallar:canary:1', renewal);
-
-describe('a canary', () => {
-  test('finds out that Redis came back empty, or with an older state, once', async () => {
-    const canary = canaryOf();
-    for (let times = 0; times < 3; times++) expect(await canary.hasLost()).toBe(false);
-    await redis.flushall();
-    expect(await canary.hasLost()).toBe(true);
-    expect(await canary.hasLost()).toBe(false);
-    await redis.save();
-    await canary.hasLost();
-    await server.stop();
-    await server.start();
-    expect(await canary.hasLost()).toBe(true);
-    expect(await canary.hasLost()).toBe(false);
-  });
-
-  test('takes neither a count that it does not know to be stored for a loss, nor one that has expired', async () => {
-    const canary = canaryOf();
-    await canary.hasLost(0);
-    const set = redis.set.bind(redis);
-    // The answer is lost.
-    redis.set = (async (...what: Parameters<typeof set>) => {
-      await set(...what);
-      throw new Error('no answer');
-    }) as never;
-    await expect(canary.hasLost(1)).rejects.toThrow('no answer');
-    redis.set = set;
-    expect(await canary.hasLost(2)).toBe(false);
-    await redis.flushall();
-    expect(await canary.hasLost(24 * 3_600_000)).toBe(false);
-  });
-
-  test('renews the epochs with each loss, and tries again if that fails', async () => {
-    const calls: string[] = [];
-    let fails = false;
-    const renewal = {
-      look: async () => void calls.push('look'),
-      renew: async () => {
-        calls.push('renew');
-        if (fails) throw new Error('no answer');
-      },
-    };
-    const canary = canaryOf(renewal as never);
-    expect(await canary.hasLost()).toBe(false);
-    await redis.flushall();
-    fails = true;
-    expect(await canary.hasLost()).toBe(true);
-    expect(await canary.hasLost()).toBe(false);
-    fails = false;
-    expect(await canary.hasLost()).toBe(false);
-    expect(await canary.hasLost()).toBe(false);
-    expect(calls).toEqual(['look', 'renew', 'renew', 'renew', 'look']);
-  });
-});
 
 describe.each([
   ['in Redis', () => new RedisLossNotices(redis, 'gjallar:loss')],
@@ -141,11 +82,7 @@ describe.each([
 });
 
 test('a loss stays a problem although Redis loses the notice too, and many reports are one line', async () => {
-  const canary = canaryOf();
-  const { watch, problems, lines } = watchOf(new RedisLossNotices(redis, 'gjallar:loss'), () => canary.hasLost());
-  await until(async () => (await redis.keys('gjallar:canary:*')).length === 1);
-  await redis.flushall();
-  await until(() => problems.has(PROBLEM));
+  const { watch, problems, lines } = watchOf(new RedisLossNotices(redis, 'gjallar:loss'));
   for (let times = 0; times < 100; times++) watch.onNewEpoch('lost', Date.now());
   await until(async () => (await redis.exists('gjallar:loss')) === 1);
   await redis.del('gjallar:loss');

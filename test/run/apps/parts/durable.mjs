@@ -5,7 +5,7 @@ import { Server } from 'socket.io';
 
 const http = createServer();
 const io = new Server(http);
-const store = await RedisHistoryStore.open({ redis: process.env.STORE_URL });
+const store = RedisHistoryStore.connect({ redis: process.env.STORE_URL });
 const orders = await durableRooms(io, { rooms: 'order:*', store, onError: () => {} });
 
 io.on('connection', (socket) => {

@@ -1,0 +1,58 @@
+import { HistoryError } from '../errors.js';
+import type { OutageReports } from '../outage.js';
+import { HistoryOutages } from '../outages.js';
+import type { HistoryStore } from '../store.js';
+import { MemoryLossNotices } from './notices.js';
+import { LossWatch } from './watch.js';
+
+/** Tells the operator what a store cannot do, has lost, or may lose. */
+export class StoreHealth {
+  readonly outages: HistoryOutages;
+  readonly loss: LossWatch;
+  /** Whether the store could be reached at some time since the start. */
+  isReady: boolean;
+  private risk: string | undefined;
+
+  /**
+   * @param name what the operator knows the store by, such as `Redis`
+   * @param what what is stored, in the words of the problem
+   */
+  constructor(
+    store: HistoryStore,
+    name: string,
+    private readonly reports: OutageReports,
+    what = 'messages',
+  ) {
+    this.outages = new HistoryOutages(store, name, reports, what);
+    this.loss = new LossWatch({ name, notices: store.lossNotices ?? new MemoryLossNotices(), reports });
+    const { storing } = this.outages;
+    this.isReady = store.isReady ?? true;
+    store.listen?.({
+      onReady: () => {
+        this.isReady = true;
+        if (storing.isInProgress) void storing.check();
+      },
+      onDown: (error) => storing.failed(new HistoryError('HISTORY_UNAVAILABLE', error)),
+      onLost: () => this.loss.report(),
+      onRisk: (risk) => this.noteRisk(risk),
+    });
+  }
+
+  close(): void {
+    this.outages.close();
+    this.loss.close();
+    if (this.risk) this.reports.problems.delete(this.risk);
+  }
+
+  private noteRisk(risk: string | undefined): void {
+    const { log, problems } = this.reports;
+    if (this.risk) {
+      problems.delete(this.risk);
+      if (!risk) log.info({}, `over: ${this.risk}`);
+    }
+    this.risk = risk;
+    if (!risk) return;
+    problems.add(risk);
+    log.error({}, risk);
+  }
+}
