@@ -112,6 +112,25 @@ describe('three workers under gjallar run', () => {
       await on(one, 'socket', ['to', 'room1'], ['emit', 'test']);
       expect(await received()).toEqual([[], [['test']], [['test']]]);
     });
+
+    test('are heard before what their acknowledgement leads another worker to send', async () => {
+      const rounds = 200;
+      for (const { socket } of clients) await socket.emitWithAck('chain', 'socket', [['join', 'room1']]);
+      for (let round = 0; round < rounds; round++) {
+        await chain(one, ['to', 'room1'], ['emit', 'said', `question ${round}`]);
+        await chain(two, ['to', 'room1'], ['emit', 'said', `answer ${round}`]);
+      }
+      let wrong = 0;
+      for (const events of await received()) {
+        const texts = events.map(([, text]) => text);
+        expect(texts).toHaveLength(2 * rounds);
+        for (let round = 0; round < rounds; round++) {
+          if (texts.indexOf(`answer ${round}`) < texts.indexOf(`question ${round}`)) wrong++;
+        }
+      }
+      // Of 600: 80 and more if acknowledgements did not wait; otherwise none, or a few on an overloaded machine.
+      expect(wrong).toBeLessThan(40);
+    });
   });
 
   describe('broadcasts with acknowledgements', () => {

@@ -35,7 +35,11 @@ export class MeshFrameLinks implements FrameLinks {
 
   routeTo(worker: string): Route {
     const number = Number.parseInt(worker, 10);
-    return new MeshRoute((frame) => this.links.send(number, frame));
+    return new MeshRoute((frame) => {
+      this.links.send(number, frame);
+      // Before a message to a client of this worker that was given after what the frame carries.
+      this.links.flush?.();
+    });
   }
 
   isElsewhere(): boolean {

@@ -44,7 +44,9 @@ const WRITE_COST_MS = 0.004;
  * has just sent a lot holds its messages for a short window, and then sends all of them together. uWebSockets.js then
  * writes once to each subscriber, however many messages there are for it.
  *
- * A socket receives broadcasts and single messages in the order in which they were passed to the outbox.
+ * A socket receives broadcasts and single messages in the order in which they were passed to the outbox. What the worker
+ * was given for other workers before a message leaves before that message. A client that acts on an acknowledgement, through
+ * any worker, therefore acts after the broadcast that was acknowledged.
  */
 export class Outbox {
   /** Messages to topics, since the start. */
@@ -60,6 +62,9 @@ export class Outbox {
   private window = 0;
   /** Other senders that hold something for the same window. Each returns the approximate cost of its flush, in ms. */
   private readonly others = new Set<() => number>();
+  private isFlushingOthers = false;
+  /** What waits until everything that is held has been sent. */
+  private actions: (() => void)[] = [];
   /** The number of bytes held for single WebSockets. */
   private readonly heldBytes = new Map<WebSocketConnection, number>();
 
@@ -87,14 +92,14 @@ export class Outbox {
     return this.isHolding ? Math.max(0, untilFlush + this.window - leadMs) : 0;
   }
 
-  /** Whether messages are held. Single messages must then wait behind them. */
+  /** Whether messages are held, for sockets or by other senders. Single messages must then wait behind them. */
   get isHolding(): boolean {
-    return this.entries.length > 0;
+    return this.entries.length > 0 || this.others.size > 0 || this.isFlushingOthers;
   }
 
   /**
-   * Lets another sender use this window: what it sends leaves together with the messages to sockets.
-   * @param flush sends what the sender holds; returns the approximate cost, in ms
+   * Lets another sender use this window: what it sends leaves just before the messages to sockets.
+   * @param flush hands what the sender holds to the operating system; returns the approximate cost, in ms
    * @returns call it when the sender holds something
    */
   share(flush: () => number): () => void {
@@ -130,6 +135,12 @@ export class Outbox {
     }
   }
 
+  /** Runs an action once everything that is held has been sent: at once if nothing is. */
+  afterHeld(action: () => void): void {
+    if (this.isHolding) this.actions.push(action);
+    else action();
+  }
+
   /** Drops the messages held for a closed WebSocket, which must not be used any more. */
   forget(webSocket: WebSocketConnection): void {
     if (this.heldBytes.delete(webSocket)) this.entries = this.entries.filter((entry) => entry.webSocket !== webSocket);
@@ -161,17 +172,11 @@ export class Outbox {
   flush(): void {
     this.cancelPlan();
     if (this.entries.length === 0 && this.others.size === 0) return;
-    let otherCost = 0;
-    // What they publish, or make others hold, leaves with the rest.
-    for (const flush of this.others) {
-      this.others.delete(flush);
-      attempt('sending what waits for the window', () => {
-        otherCost += flush();
-      });
-    }
+    const otherCost = this.flushOthers();
     this.cancelPlan();
-    const { entries } = this;
+    const { entries, actions } = this;
     this.entries = [];
+    this.actions = [];
     let writes = 0;
     for (const [topic, messages] of this.held) {
       const subscribers = this.publisher.numSubscribers(topic);
@@ -192,9 +197,27 @@ export class Outbox {
       }
     }
     writes += sendSingles(singles);
+    for (const action of actions) attempt('sending what waits for the window', action);
+    writes += actions.length;
     const cost = writes * WRITE_COST_MS + otherCost;
     this.window = Math.min(this.longest, cost / SHARE_OF_TIME);
     this.heldUntil = this.clock.now() + this.window;
+  }
+
+  /** Lets other senders send. What they publish, or make others hold, leaves with the rest. Returns the cost. */
+  private flushOthers(): number {
+    let cost = 0;
+    // The subscribers of a topic may change meanwhile, which flushes again.
+    const wasFlushing = this.isFlushingOthers;
+    this.isFlushingOthers = true;
+    for (const flush of this.others) {
+      this.others.delete(flush);
+      attempt('sending what waits for the window', () => {
+        cost += flush();
+      });
+    }
+    this.isFlushingOthers = wasFlushing;
+    return cost;
   }
 
   private cancelPlan(): void {
@@ -244,10 +267,10 @@ export class Outbox {
 /** Sends the messages to single WebSockets with one write each. Returns the number of writes. */
 function sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
   for (const [webSocket, entries] of singles) {
-    const send = () => {
+    const sendAll = () => {
       for (const { message, isBinary, compress } of entries) webSocket.send(message, isBinary, compress);
     };
-    attempt('sending a message to a client', () => webSocket.cork(send));
+    attempt('sending a message to a client', () => (entries.length === 1 ? sendAll() : webSocket.cork(sendAll)));
   }
   const writes = singles.size;
   singles.clear();

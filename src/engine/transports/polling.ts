@@ -1,5 +1,6 @@
 import { own } from '../../base/owner.js';
 import { handshakeErrors } from '../../errors.js';
+import type { Outbox } from '../delivery/outbox.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
 import type { FrameGuard } from '../limits/frame-guard.js';
@@ -13,6 +14,7 @@ import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 export interface PollingSettings {
   readonly frameGuard: FrameGuard;
+  readonly outbox: Pick<Outbox, 'afterHeld'>;
   httpCompression: HttpCompression | undefined;
   /** Adds the headers that each response carries. */
   addHeaders(headers: ResponseHeaders, exchange: HttpExchange, sid: string): void;
@@ -204,8 +206,11 @@ export class PollingTransport extends LazyEventEmitter implements Transport, Pos
     const compress = all.some((packet) => packet.data !== undefined && packet.options?.compress !== false);
     const type = typeof payload === 'string' ? 'text/plain; charset=UTF-8' : 'application/octet-stream';
     const headers = this.headersFor(exchange, type);
-    const compression = compress ? this.settings.httpCompression : undefined;
-    own('answering a poll', respondWithPayload(exchange, payload, headers, compression));
+    const { httpCompression, outbox } = this.settings;
+    outbox.afterHeld(() => {
+      const compression = compress ? httpCompression : undefined;
+      own('answering a poll', respondWithPayload(exchange, payload, headers, compression));
+    });
     last?.();
     this.owner.onDrain(this);
   }

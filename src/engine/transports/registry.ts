@@ -36,6 +36,7 @@ export class TransportRegistry {
     };
     this.pollingSettings = {
       frameGuard,
+      outbox,
       httpCompression: settings.httpCompression,
       addHeaders: (added, exchange, sid) => headers.addTo(added, exchange.request, sid),
     };

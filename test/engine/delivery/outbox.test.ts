@@ -5,7 +5,7 @@ import type { Session } from '../../../src/engine/session/session.js';
 import type { WebSocketTransport } from '../../../src/engine/transports/websocket.js';
 import { TestClock } from '../support/clock.js';
 import { closeEngines, eventOf, startEngine } from '../support/engine.js';
-import { closeWebSockets, openWebSocket } from '../support/raw.js';
+import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';
 
 afterEach(() => {
   closeWebSockets();
@@ -64,6 +64,57 @@ test('other senders share the window: a lone message leaves at once, and what fo
   expect(flushed).toEqual([]);
   clock.advance(1);
   expect(flushed).toEqual(['first', 'second']);
+});
+
+/** Opens a session, and holds something for another sender. Calls back when that is sent. */
+async function startHolding(onFlush: () => void) {
+  const clock = new TestClock();
+  const { engine, url, nextSession } = await startEngine({ flushMs: 1000 }, { clock });
+  const opened = nextSession();
+  const hold = engine.outbox.share(() => {
+    onFlush();
+    return 0;
+  });
+  return { clock, url, opened, hold };
+}
+
+test('a message to one client leaves after what another sender was given before it', async () => {
+  const sent: string[] = [];
+  const { clock, url, opened, hold } = await startHolding(() => {
+    sent.push(`a frame, while ${session.bufferedAmount} bytes wait`);
+    session.send('given meanwhile');
+  });
+  const client = openWebSocket(url);
+  await client.next();
+  const session = await opened;
+  session.send('at once');
+  expect(session.bufferedAmount).toBe(0);
+  hold();
+  session.send('reply');
+  expect(sent).toEqual([]);
+  clock.advance(0);
+  expect(sent).toEqual(['a frame, while 6 bytes wait']);
+  for (const text of ['at once', 'reply', 'given meanwhile']) expect(await client.next()).toBe(`4${text}`);
+});
+
+test('the response to a poll leaves after what another sender was given before it', async () => {
+  const sent: string[] = [];
+  const { clock, url, opened, hold } = await startHolding(() => {
+    sent.push('a frame');
+  });
+  const client = await openPolling(url);
+  const session = await opened;
+  const isWaiting = eventOf(session.transport as never, 'headers');
+  const poll = client.poll().then(([, body]) => sent.push(body));
+  hold();
+  session.send('reply');
+  await isWaiting;
+  // A rejection does not wait. What was sent before it has arrived.
+  expect((await fetch(`${client.url}0`)).status).toBe(400);
+  expect(sent).toEqual([]);
+  clock.advance(0);
+  await poll;
+  expect(sent).toEqual(['a frame', '4reply']);
 });
 
 test('what misses the next flush of held messages may wait for the flush after it', () => {

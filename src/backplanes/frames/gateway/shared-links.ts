@@ -14,6 +14,7 @@ export function linksByVersion(links: WorkerLinks, version: number): { others: W
     },
     send: (to, payload) => links.send(to, payload),
     broadcast: (payload) => links.broadcast(payload),
+    flush: () => links.flush?.(),
     onMessage: (listener) => {
       listeners[name] = listener;
     },
