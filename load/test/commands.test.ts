@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import '../../test/support/long.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = (command: string, ...args: string[]) => {

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import '../../test/support/long.js';
 
 const load = fileURLToPath(new URL('../', import.meta.url));
 const root = join(load, '../');

@@ -3,6 +3,7 @@ import { type Recovery, Rooms } from '../../public/gjallar-client.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { Member, quick, upTo } from './support/member.js';
+import '../support/long.js';
 
 let server: RunningServer;
 

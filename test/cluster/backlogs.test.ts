@@ -16,6 +16,7 @@ import {
 } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
+import '../support/long.js';
 
 const MEGABYTE = 1024 * 1024;
 

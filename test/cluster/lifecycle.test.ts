@@ -7,6 +7,7 @@ import { isAlive, untilGone } from '../support/process.js';
 import { until } from '../support/until.js';
 import { directory, pids, server, start } from './support/own-server.js';
 import { crowd, plainMember, readyz } from './support/visitors.js';
+import '../support/long.js';
 
 const DIED = 'a worker died and will be replaced';
 

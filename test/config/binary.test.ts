@@ -42,6 +42,7 @@ writeFileSync(
   join(folder, 'library.mjs'),
   `import { createServer } from 'node:http';
 import { Server } from 'gjallar';
+import '../support/long.js';
 const server = createServer();
 new Server(server);
 setImmediate(() => process.exit());`,

@@ -13,6 +13,12 @@ import { until } from '../support/until.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
+/** What a shell needs to run Node.js with at most so many open files. */
+const limited = (files: number, ...args: string[]) => [
+  ...['-c', 'ulimit -n "$0"; exec "$@"', String(files)],
+  ...[process.execPath, ...args],
+];
+
 test('open descriptors are counted', () => {
   const before = openDescriptors()!;
   const opened = Array.from({ length: 50 }, () => openSync('/dev/null', 'r'));
@@ -38,10 +44,7 @@ test.each([64, 100, 300, 511, 512, 1024, 65_536])('a limit of %i leaves room bes
 
 test('a limit of 300 is reported at the start; of 300 connections, each is served or closed', async () => {
   const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
-  const child = endWithFile(
-    spawn('prlimit', ['--nofile=300:300', process.execPath, main], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
-    'SIGTERM',
-  );
+  const child = endWithFile(spawn('sh', limited(300, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: LogLine[] = [];
   createInterface(child.stdout).on('line', (text) => lines.push(JSON.parse(text) as LogLine));
   const logged = async (pattern: RegExp) => {
@@ -77,10 +80,7 @@ test('a limit of 300 is reported at the start; of 300 connections, each is serve
 
 test('the start warns of a limit that is low for the machine, and the metrics have it', async () => {
   const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
-  const child = endWithFile(
-    spawn('prlimit', ['--nofile=700:700', process.execPath, main], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
-    'SIGTERM',
-  );
+  const child = endWithFile(spawn('sh', limited(700, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: LogLine[] = [];
   let url = '';
   for await (const text of createInterface(child.stdout)) {
@@ -109,8 +109,8 @@ test('a library that closes connections beyond its descriptors does not say that
     const http = createServer();
     new Server(http);
     http.listen(0, '127.0.0.1', () => console.log('port', http.address().port));`;
-  const args = ['--nofile=300:300', process.execPath, '--no-warnings', '--input-type=module', '--eval', application];
-  const child = endWithFile(spawn('prlimit', args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
+  const args = limited(300, '--no-warnings', '--input-type=module', '--eval', application);
+  const child = endWithFile(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: string[] = [];
   createInterface(child.stdout).on('line', (line) => lines.push(line));
   await until(() => lines.length > 0);

@@ -13,6 +13,7 @@ import { freePort } from '../support/ports.js';
 import { cleanEnvironment } from '../support/server.js';
 import { until } from '../support/until.js';
 import { blockOf, blocksOf } from './support/blocks.js';
+import '../support/long.js';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

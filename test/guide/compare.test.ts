@@ -5,6 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { applicationWith, root } from '../server/support/package.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf } from './support/blocks.js';
+import '../support/long.js';
 
 // The commands of docs/guide/compare.md, with an application whose events they name.
 

@@ -12,6 +12,7 @@ import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
 import { cleanEnvironment, runToEnd, startServer } from '../support/server.js';
 import { say, texts } from './contract/subject.js';
+import '../support/long.js';
 
 let folder: string;
 let dataDir: string;

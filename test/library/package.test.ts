@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import '../support/long.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

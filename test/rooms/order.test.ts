@@ -3,6 +3,7 @@ import { alone } from '../../src/backplanes/default-bus.js';
 import { startNode, type TestNode } from './support/node.js';
 import { Random } from './support/random.js';
 import { namespaces, type Recording, recordNode, recordStock } from './support/recording.js';
+import '../support/long.js';
 
 const CONNECTIONS = 8;
 /** How many things happen before both are compared. */

@@ -13,6 +13,7 @@ import { runToEnd, startServer } from '../support/server.js';
 import { eventually, until } from '../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 import { account, authorization, post } from './support/operator.js';
+import '../support/long.js';
 
 afterEach(disconnectAll);
 

@@ -4,6 +4,7 @@ import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
 import { until } from '../support/until.js';
 import { runApp, stopAll } from './support/application.js';
+import '../support/long.js';
 
 const clients: Socket[] = [];
 afterEach(async () => {

@@ -14,6 +14,7 @@ import { freePort } from '../support/ports.js';
 import { runToEnd } from '../support/server.js';
 import { until } from '../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
+import '../support/long.js';
 
 afterEach(disconnectAll);
 

@@ -9,6 +9,7 @@ import { freePort, freePorts } from '../support/ports.js';
 import { runToEnd, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
+import '../support/long.js';
 
 const WORKERS = 3;
 

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import connectV2 from 'socket.io-client-v2';
 import { nextEvent } from '../support/clients.js';
-import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
+import { type RunningServer, startServer } from '../support/server.js';
+import { type ServiceHere, startServiceHere } from '../support/service-here.js';
 
 const open: { close(): unknown }[] = [];
 
@@ -16,10 +17,12 @@ function clientV2(url: string, transports: string[]): SocketIOClientV2 {
 }
 
 describe.each(['true', 'false'])('with ALLOW_EIO3=%s', (allowed) => {
-  let server: RunningServer;
+  let server: RunningServer | ServiceHere;
   beforeAll(async () => {
     // Where they are allowed, the test reaches for the worker without the session.
-    server = await startServer({ WORKERS: allowed === 'true' ? '2' : '1', ALLOW_EIO3: allowed });
+    server = await (allowed === 'true'
+      ? startServer({ WORKERS: '2', ALLOW_EIO3: allowed })
+      : startServiceHere({ ALLOW_EIO3: allowed }));
   });
   afterAll(() => server.stop());
 

@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url';
+
 /** Options of jest whose value is the next argument. */
 const VALUED = [
   '-t',
@@ -31,8 +33,10 @@ export function parseArguments(args) {
   return parsed;
 }
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
 /** The test files that paths mean, as jest understands them: patterns, of which one must fit. */
 export function matching(tests, paths) {
-  const patterns = paths.map((path) => new RegExp(path.replace(/^\.\//, ''), 'i'));
+  const patterns = paths.map((path) => new RegExp(path.replace(root, '').replace(/^\.\//, ''), 'i'));
   return tests.filter((test) => patterns.some((pattern) => pattern.test(`/${test}`) || pattern.test(test)));
 }

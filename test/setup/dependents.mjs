@@ -41,11 +41,13 @@ export function canStartProcesses(file) {
   return found.some((statement) => /[{,]\s*(?!type )\w+/.test(statement) || /^import \w/.test(statement));
 }
 
-/** The files of tests and their helpers that a file imports. */
+const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
+
+/** The files of tests and their helpers that a file imports, but for types alone. */
 function importsOf(file) {
   let found = imports.get(file);
   if (!found) {
-    const text = readFileSync(join(root, file), 'utf8');
+    const text = readFileSync(join(root, file), 'utf8').replace(TYPES_ONLY, '');
     const paths = Array.from(text.matchAll(/(?:\bfrom |\bimport |\bimport\()'(\.{1,2}\/[^']+)'/g), ([, path]) =>
       relative(root, join(root, dirname(file), path)),
     );

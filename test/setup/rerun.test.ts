@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import '../support/long.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const FIXTURE = 'test/setup/fixtures/flaky.fixture.ts';

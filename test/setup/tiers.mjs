@@ -7,9 +7,8 @@ import { PROGRAMS } from './programs.mjs';
 const cores = availableParallelism();
 
 /**
- * The tiers, in the order in which they run. The tier of a test file follows from what it imports, except that the
- * long ones are listed. `workers` are the test files that run at once. Files that wait for time-outs leave the
- * cores idle, so that more of them than cores may run. Files of several servers may not.
+ * The tiers, in the order in which they run. The tier of a test file follows from what it imports. `workers` are the test
+ * files that run at once: more than cores, because files that wait for time-outs leave the cores idle.
  */
 export const TIERS = {
   unit: { about: 'starts no process', workers: Math.ceil(1.5 * cores) },
@@ -19,37 +18,8 @@ export const TIERS = {
   nightly: { about: 'torture and fuzz', workers: cores },
 };
 
-/** Files that take more than 4 CPU seconds, with the processes that they start. */
-export const LONG = [
-  'load/test/commands.test.ts',
-  'load/test/matrix.test.ts',
-  'load/test/programs.test.ts',
-  'test/cli/compare/compare.test.ts',
-  'test/cli/compare/record.test.ts',
-  'test/cli/top.test.ts',
-  'test/client/recovery.test.ts',
-  'test/cluster/backlogs.test.ts',
-  'test/cluster/lifecycle.test.ts',
-  'test/cluster/reload/reload.test.ts',
-  'test/config/binary.test.ts',
-  'test/guide/commands.test.ts',
-  'test/guide/compare.test.ts',
-  'test/history/restore.test.ts',
-  'test/library/package.test.ts',
-  'test/recovery/kept/memory.test.ts',
-  'test/recovery/peers/deaths.test.ts',
-  'test/rooms/order.test.ts',
-  'test/run/admin.test.ts',
-  'test/run/killed.test.ts',
-  'test/run/lifecycle/settle.test.ts',
-  'test/run/place.test.ts',
-  'test/run/run.test.ts',
-  'test/run/worker-ports.test.ts',
-  'test/setup/rerun.test.ts',
-  'test/state/deaths.test.ts',
-  'test/telemetry/instrumentation.test.ts',
-  'test/telemetry/telemetry.test.ts',
-];
+/** What a file imports that takes more than 4 CPU seconds, with the processes that it starts. */
+const LONG = 'test/support/long.ts';
 
 /** Whatever runs a scenario of torture, or fuzzes a server. */
 const NIGHTLY = new Set(['test/torture/support/run.ts', 'test/torture/attack.test.ts', 'test/fuzz/fuzz.test.ts']);
@@ -66,7 +36,7 @@ export function packagesFor(test) {
 export function tierOf(test) {
   if (reaches(test, (file) => NIGHTLY.has(file))) return 'nightly';
   if (packagesFor(test).length > 0) return 'system';
-  if (LONG.includes(test)) return 'long';
+  if (reaches(test, (file) => file === LONG)) return 'long';
   // The tests of load/ start programs that they find by their path.
   return test.startsWith('load/') || reaches(test, canStartProcesses) ? 'process' : 'unit';
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
@@ -12,10 +11,9 @@ interface Parsed {
 }
 
 const load = (name: string) => import(new URL(name, import.meta.url).href);
-const { testsByTier, packagesFor, LONG } = (await load('tiers.mjs')) as {
+const { testsByTier, packagesFor } = (await load('tiers.mjs')) as {
   testsByTier: () => Record<string, string[]>;
   packagesFor: (test: string) => string[];
-  LONG: string[];
 };
 const { canStartProcesses } = (await load('dependents.mjs')) as { canStartProcesses: (file: string) => boolean };
 const { parseArguments, matching } = (await load('arguments.mjs')) as {
@@ -42,11 +40,6 @@ test('what a plain `npm test` runs needs no other program', () => {
   expect(needing).toEqual([]);
 });
 
-test('the files that are listed as long exist', () => {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
-  expect(LONG.filter((file) => !existsSync(root + file))).toEqual([]);
-});
-
 test('a file that imports only types of processes starts none', () => {
   expect(canStartProcesses('test/support/children.ts')).toBe(false);
   expect(canStartProcesses('test/rooms/support/node.ts')).toBe(false);
@@ -69,4 +62,5 @@ test('a path means all files whose path it is a part of', () => {
   const tests = ['test/chat/chat.test.ts', 'test/chat/state.test.ts', 'test/log.test.ts'];
   expect(matching(tests, ['test/chat'])).toEqual(tests.slice(0, 2));
   expect(matching(tests, ['./test/log.test.ts', 'state'])).toEqual(tests.slice(1));
+  expect(matching(tests, [fileURLToPath(new URL('../log.test.ts', import.meta.url))])).toEqual(tests.slice(2));
 });

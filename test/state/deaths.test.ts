@@ -3,6 +3,7 @@ import { io, type Socket } from 'socket.io-client';
 import { until } from '../support/until.js';
 import { StateMachine, type StateWorker } from './support/processes.js';
 import { View } from './support/view.js';
+import '../support/long.js';
 
 let machine: StateMachine;
 const clients: Socket[] = [];

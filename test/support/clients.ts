@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import type { ClientEvents, Reply, ServerEvents } from '../../src/chat/protocol.js';
 
@@ -41,6 +42,9 @@ export function disconnectAll(): void {
   for (const socket of open) socket.disconnect();
   open.clear();
 }
+
+// A client that outlives its file would go on after jest has taken its environment down, and fail a run that passed.
+afterAll(disconnectAll);
 
 /** The reply without its outcome, or the failure as an error. */
 export function expectOk<T>(reply: Reply<T>): { ok: true } & T {

@@ -9,6 +9,7 @@ import { expectOk, nextEvent } from '../support/clients.js';
 import { cleanEnvironment, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { TelemetryReceiver } from './support/receiver.js';
+import '../support/long.js';
 
 const PAGE = 'docs/operations/opentelemetry.md';
 

@@ -7,6 +7,7 @@ import { freePort } from '../../support/ports.js';
 import { untilGone } from '../../support/process.js';
 import { until } from '../../support/until.js';
 import { app, callCompare, compareResult, runCompare, startCommand } from './support.js';
+import '../../support/long.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-compare-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -11,6 +11,7 @@ import { type LogLine, type RunningServer, startServer } from '../../support/ser
 import { everyoneTalks, expectOnceAndInOrder } from '../../support/talk.js';
 import { eventually, until } from '../../support/until.js';
 import { crowd, plainMember, readyz } from '../support/visitors.js';
+import '../../support/long.js';
 
 const operator = { Authorization: `Basic ${Buffer.from('ops:password').toString('base64')}` };
 

@@ -7,6 +7,7 @@ import { SessionMemory } from '../../../src/recovery/kept/session-memory.js';
 import { type KeptSession, Sessions } from '../../../src/recovery/kept/sessions.js';
 import { PacketMemory } from '../../../src/recovery/kept/stream.js';
 import { sessionOf } from '../../../src/recovery/peers/session-state.js';
+import '../../support/long.js';
 
 /** Counted memory may be more than there is. It may hardly be less. */
 const MAX_RATIO = 1.4;

@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals';
 import type { Namespace, Socket } from 'socket.io';
 import { type Socket as Client, io, type ManagerOptions, type SocketOptions } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
@@ -38,6 +39,9 @@ export function disconnectAll(): void {
   for (const client of open) client.disconnect();
   open.clear();
 }
+
+// As in support/clients.ts.
+afterAll(disconnectAll);
 
 let fences = 0;
 

@@ -6,6 +6,7 @@ import { isAlive, untilGone } from '../../support/process.js';
 import { until } from '../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 import { connect, leaveAll, namesOf } from '../support/members.js';
+import '../../support/long.js';
 
 let directory: string;
 let app: RunningApplication;
