@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import '../support/long.js';
 import { cleanEnvironment } from '../support/server.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,7 +43,6 @@ writeFileSync(
   join(folder, 'library.mjs'),
   `import { createServer } from 'node:http';
 import { Server } from 'gjallar';
-import '../support/long.js';
 const server = createServer();
 new Server(server);
 setImmediate(() => process.exit());`,

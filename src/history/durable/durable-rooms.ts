@@ -128,7 +128,7 @@ export class DurableRooms {
     const answering = new WeakMap<AnySocket, () => void>();
     const onConnection = (socket: AnySocket) => {
       answering.set(socket, answerRequests(socket, requests));
-      if (socket.recovered) void this.tellPositions(socket);
+      if (socket.recovered) own('telling where durable rooms are', this.tellPositions(socket));
     };
     const onRoom = (room: unknown) => {
       if (isDurable(room)) own('following a durable room', this.follow(room));

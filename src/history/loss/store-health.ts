@@ -1,3 +1,4 @@
+import { own } from '../../base/owner.js';
 import { HistoryError } from '../errors.js';
 import type { OutageReports } from '../outage.js';
 import { HistoryOutages } from '../outages.js';
@@ -30,7 +31,7 @@ export class StoreHealth {
     store.listen?.({
       onReady: () => {
         this.isReady = true;
-        if (storing.isInProgress) void storing.check();
+        if (storing.isInProgress) own('checking the store', storing.check());
       },
       onDown: (error) => storing.failed(new HistoryError('HISTORY_UNAVAILABLE', error)),
       onLost: () => this.loss.report(),

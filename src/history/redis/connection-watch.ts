@@ -1,6 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { reasonOf } from '../../backplanes/redis-cause.js';
 import { reasonFor } from '../../backplanes/redis-greeting.js';
+import { own, owned } from '../../base/owner.js';
 import type { StoreEvents } from '../store.js';
 
 /** How long a connection may be down before that is told, in ms. One that breaks returns at once, unless Redis is down. */
@@ -24,12 +25,12 @@ export class ConnectionWatch {
     private readonly url: string | undefined,
   ) {
     this.handlers = [
-      ['error', (error) => void this.onError(error)],
+      ['error', owned('reading why Redis is unreachable', (error: Error) => this.onError(error))],
       ['close', () => this.onClose()],
       ['ready', () => this.onReady()],
     ];
     for (const [event, handler] of this.handlers) client.on(event, handler);
-    if (client.status === 'ready') void this.assess();
+    if (client.status === 'ready') this.assessNow();
     else this.awaitReturn();
   }
 
@@ -68,7 +69,11 @@ export class ConnectionWatch {
     clearTimeout(this.grace);
     this.grace = undefined;
     for (const { onReady } of this.listeners) onReady?.();
-    void this.assess();
+    this.assessNow();
+  }
+
+  private assessNow(): void {
+    own('asking Redis for its policy of eviction', this.assess());
   }
 
   /** Asks whether Redis may remove messages that it has confirmed. A Redis that does not say it is taken as one that may not. */
@@ -77,7 +82,7 @@ export class ConnectionWatch {
     const nodes = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
     const risks = await Promise.all(nodes.map((node) => riskOf(node).catch(() => undefined)));
     const risk = risks.find((one) => one !== undefined);
-    if (risk !== undefined) this.recheck = setTimeout(() => void this.assess(), RECHECK_MS).unref();
+    if (risk !== undefined) this.recheck = setTimeout(() => this.assessNow(), RECHECK_MS).unref();
     if (risk === this.risk) return;
     this.risk = risk;
     for (const { onRisk } of this.listeners) onRisk?.(risk);
