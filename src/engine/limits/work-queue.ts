@@ -58,7 +58,9 @@ export class WorkQueue {
     this.waiting++;
     this.waitingBytes += bytes;
     return new Promise((resolve, reject) => {
-      entry.waiting.push({ run: () => work().then(resolve, reject), bytes });
+      // Also of work that throws before it returns its promise: the queue goes on.
+      const run = async () => work();
+      entry.waiting.push({ run: () => run().then(resolve, reject), bytes });
       if (!entry.isBusy && entry.waiting.length === 1) this.admit(client, entry);
     });
   }

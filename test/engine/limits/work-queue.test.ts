@@ -68,3 +68,14 @@ test('what waits is bounded in all', async () => {
   await Promise.all(reads);
   await queue.run({}, async () => {});
 });
+
+test('work that throws at once rejects, and keeps no place', async () => {
+  const queue = new WorkQueue('reads');
+  for (let count = 0; count < 8; count++) {
+    const failed = queue.run(`client ${count}`, () => {
+      throw new Error('at once');
+    });
+    await expect(failed).rejects.toThrow('at once');
+  }
+  expect(await queue.run('alice', async () => 'read')).toBe('read');
+});
