@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { GjallarError } from '../../errors.js';
 import { portableSockets } from '../../portable/index.js';
 import type { Sockets } from '../../sockets.js';
@@ -25,6 +26,9 @@ export function loadSockets(chosen: string): { sockets: Sockets; facts: SocketsF
   if (!['', 'native', 'portable'].includes(chosen))
     throw new GjallarError('BAD_CONFIG', `GJALLAR_SOCKETS must be native or portable, not "${chosen}"`);
   if (chosen === 'portable') return portable('GJALLAR_SOCKETS is portable', 'unset GJALLAR_SOCKETS');
+  // A listening app of uWebSockets.js aborts the whole process when its thread is terminated.
+  if (chosen === '' && !isMainThread)
+    return portable('uWebSockets.js cannot be used in a worker thread', 'serve from the main thread');
   const failures: string[] = [];
   for (const binary of otherRuntime ? [] : binaries()) {
     const sockets = attempt(binary, failures);
