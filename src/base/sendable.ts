@@ -40,7 +40,8 @@ class Walk {
   /** @returns the value itself, a copy without some values, or undefined */
   part(value: unknown, depth = 0): unknown {
     if (typeof value === 'bigint') return this.drop();
-    if (typeof value !== 'object' || value === null || isBinary(value)) return value;
+    if (typeof value !== 'object' || value === null) return value;
+    if (isBinary(value)) return hasBytes(value) ? value : this.drop();
     const known = this.known.get(value);
     // An incomplete copy is used once, so that what is sent cannot grow beyond what was there.
     if (known !== undefined || depth > MAX_DEPTH) return known ? value : this.drop();
@@ -89,6 +90,17 @@ class Walk {
 
   private drop(): undefined {
     this.dropped ??= this.path.join('.');
+  }
+}
+
+/** The bytes of a Blob cannot be read at once, and those of a detached buffer are gone. */
+function hasBytes(value: object): boolean {
+  if (value instanceof Blob) return false;
+  const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
+  try {
+    return Boolean(new Uint8Array(buffer as ArrayBuffer));
+  } catch {
+    return false;
   }
 }
 

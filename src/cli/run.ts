@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadRunConfig } from '../config/load.js';
+import { rejectRemoved } from '../config/removed.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
 import { logGreeting } from '../log.js';
@@ -48,9 +49,12 @@ function readCommand(args: readonly string[]): Command {
       options: {
         workers: { type: 'string', short: 'w' },
         'admin-port': { type: 'string' },
+        // Removed; a call that has it is told what replaces it.
+        place: { type: 'string' },
         ...nodeFlags,
       },
     });
+    if (values.place !== undefined) rejectRemoved({ PLACE: values.place });
     const [file, ...more] = positionals;
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;

@@ -36,6 +36,12 @@ export function encodeToBytes<T extends AnyEncoder>(encoder: T): T {
   return encoder;
 }
 
+/**
+ * Whether JSON has what Socket.IO's decoder takes for the place of an attachment. In a packet with attachments of other
+ * values, it would get one of those. Quotes inside of a text are escaped, so no text looks like it.
+ */
+export const looksLikeAttachment = (json: string): boolean => json.includes('"_placeholder":true');
+
 /** Events that Socket.IO emits itself. Its parser rejects them, and the connection ends. */
 export const reservedEvents: ReadonlySet<unknown> = new Set([
   'connect',

@@ -1,4 +1,5 @@
 import { bufferOver } from '../base/bytes.js';
+import { looksLikeAttachment } from '../compat/socket-io-parser.js';
 import { GjallarError } from '../errors.js';
 
 /** A value as it is kept and sent: its JSON, or bytes. */
@@ -18,9 +19,16 @@ export function encodeValue(value: unknown): Encoded {
     text = JSON.stringify(value);
     isMixed = hasBytes(value);
   } catch (error) {
-    throw new GjallarError('BAD_STATE_VALUE', `The value is not JSON: ${(error as Error).message}. Set JSON or bytes.`);
+    const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
+    throw new GjallarError('BAD_STATE_VALUE', `The value is not JSON: ${reason}. Set JSON or bytes.`);
   }
   if (text === undefined) throw new GjallarError('BAD_STATE_VALUE');
+  if (looksLikeAttachment(text)) {
+    throw new GjallarError(
+      'BAD_STATE_VALUE',
+      'The value has a property "_placeholder", which Socket.IO takes for the place of bytes. Rename it.',
+    );
+  }
   if (isMixed) {
     throw new GjallarError(
       'BAD_STATE_VALUE',

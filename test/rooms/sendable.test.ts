@@ -64,3 +64,13 @@ test('takes time in proportion to what is there, however the objects refer to ea
   expect(text.length).toBeLessThan(1_000_000);
   emitWarning.mockRestore();
 });
+
+test('leaves out a Blob and a detached buffer, whose bytes cannot be read', () => {
+  const emitWarning = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  const detached = new ArrayBuffer(4);
+  structuredClone(detached, { transfer: [detached] });
+  const sent = sendable({ blob: new Blob(['x']), detached, view: Buffer.of(1), plain: 1 }, 'data with a Blob');
+  expect(sent).toEqual({ view: Buffer.of(1), plain: 1 });
+  expect(emitWarning).toHaveBeenCalledTimes(1);
+  emitWarning.mockRestore();
+});

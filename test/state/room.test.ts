@@ -350,6 +350,8 @@ describe('bounds', () => {
     expect(code(() => room.set('c', 3))).toBe('STATE_FULL');
     expect(code(() => room.patch('c', { x: 1 }))).toBe('STATE_FULL');
     expect(code(() => room.set('b', 'x'.repeat(59)))).toBe('BAD_STATE_VALUE');
+    // In a packet with the bytes of another key, it would stand for them.
+    expect(code(() => room.set('b', { _placeholder: true, num: 0 }))).toBe('BAD_STATE_VALUE');
     room.set('a', 'x'.repeat(50));
     expect(code(() => room.set('b', 'x'.repeat(50)))).toBe('STATE_FULL');
     for (const key of ['', 'abcdef', 'ééé', '\ud800', 5, undefined]) {

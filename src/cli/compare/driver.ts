@@ -28,9 +28,25 @@ export async function readDriver(file: string): Promise<Step[]> {
   });
   if (!Array.isArray(steps) || steps.length === 0)
     throw wrong(`--driver: ${file} must export a list of steps by default`);
-  const at = steps.findIndex((step) => !isStep(step));
-  if (at !== -1) throw wrong(`--driver: step ${at + 1} of ${file} is wrong: ${JSON.stringify(steps[at])}`);
+  const opened = new Set<unknown>();
+  for (const [index, step] of steps.entries()) {
+    const text = jsonOf(step);
+    const where = `step ${index + 1} of ${file}`;
+    if (text === undefined) throw wrong(`--driver: ${where} has a value that JSON cannot express`);
+    if (!isStep(step)) throw wrong(`--driver: ${where} is wrong: ${text}`);
+    if (step.do === 'open') opened.add(step.client);
+    else if (step.do !== 'request' && !opened.has(step.client))
+      throw wrong(`--driver: ${where} names a client that no step before it opens: ${text}`);
+  }
   return steps;
+}
+
+function jsonOf(step: unknown): string | undefined {
+  try {
+    return JSON.stringify(step);
+  } catch {
+    return undefined;
+  }
 }
 
 function isStep(step: Record<string, unknown> | null): boolean {

@@ -18,6 +18,8 @@ export const doctor: Command = {
   description: 'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.',
   help: 'Exit code: 0 if the server can work, also with warnings; 1 if it cannot.',
   async run(args, config, environment) {
+    if (args[0]?.startsWith('--proxy'))
+      throw new GjallarError('BAD_CONFIG', '--proxy was removed; use the files that docs/guide/placement.md names');
     if (args.length > 0)
       throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor. It takes no arguments; set variables instead');
     const findings: Finding[] = [

@@ -34,7 +34,14 @@ export function memoryOf(value: unknown): number {
   const seen = new Set<object>();
   const open = [value];
   let bytes = 0;
-  for (let count = 0; open.length > 0 && count < MAX_VALUES; count++) bytes += sizeOf(open.pop(), open, seen);
+  for (let count = 0; open.length > 0 && count < MAX_VALUES; count++) {
+    try {
+      bytes += sizeOf(open.pop(), open, seen);
+    } catch {
+      // A getter or a proxy of the application has thrown.
+      bytes += OBJECT;
+    }
+  }
   return bytes;
 }
 

@@ -171,6 +171,12 @@ test.each([
   ['steps that are not there', [app('crashes.cjs'), '--driver', 'nothing.mjs'], '--driver: cannot load nothing.mjs'],
   ['a module without steps', [app('crashes.cjs'), '--driver', app('no-steps.mjs')], 'must export a list of steps'],
   ['a wrong step', [app('crashes.cjs'), '--driver', app('wrong-steps.mjs')], 'wrong-steps.mjs is wrong: {"do":"dance"'],
+  [
+    'a client that is not opened',
+    [app('crashes.cjs'), '--driver', app('unopened.mjs')],
+    'that no step before it opens',
+  ],
+  ['a value that is no JSON', [app('crashes.cjs'), '--driver', app('bigint.mjs')], 'a value that JSON cannot express'],
 ])('a call with %s: exit code 2', async (_name, args, message) => {
   const { code, out, error } = await callCompare(args);
   expect({ code, out }).toEqual({ code: 2, out: '' });

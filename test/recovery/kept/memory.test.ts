@@ -90,3 +90,16 @@ test('data that refers to itself, and what it refers to twice, is counted once',
   expect(memoryOf(data)).toBeGreaterThan(10_000);
   expect(memoryOf(data)).toBeLessThan(11_000);
 });
+
+test('data whose parts cannot be read count like objects', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const data = {
+    proxy,
+    get broken(): unknown {
+      throw new Error('a getter');
+    },
+  };
+  expect(memoryOf(data)).toBeGreaterThan(0);
+  expect(memoryOf([data, { text: 'x'.repeat(10_000) }])).toBeGreaterThan(10_000);
+});

@@ -1,0 +1,1 @@
+export default [{ do: 'connect', client: 'a', namespace: '/' }];
