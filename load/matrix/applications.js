@@ -117,7 +117,7 @@ export const applications = {
   'two-servers': {
     file: 'two-servers.cjs',
     about: 'two Socket.IO servers on one http server',
-    parts: [talk(['/', '/socket.io/socket.io.js', '/second/missing.js'])],
+    parts: [talk(['/', '/socket.io/socket.io.js'])],
   },
   options: {
     file: 'options.mjs',
