@@ -37,10 +37,10 @@ export function encodeToBytes<T extends AnyEncoder>(encoder: T): T {
 }
 
 /**
- * Whether JSON has what Socket.IO's decoder takes for the place of an attachment. In a packet with attachments of other
- * values, it would get one of those. Quotes inside of a text are escaped, so no text looks like it.
+ * How often JSON has what Socket.IO's decoder takes for the place of an attachment. In a packet with attachments of other
+ * values, each would get one of those. Quotes inside of a text are escaped, so no text looks like it.
  */
-export const looksLikeAttachment = (json: string): boolean => json.includes('"_placeholder":true');
+export const placesOfAttachments = (json: string): number => json.split('"_placeholder":true').length - 1;
 
 /** Events that Socket.IO emits itself. Its parser rejects them, and the connection ends. */
 export const reservedEvents: ReadonlySet<unknown> = new Set([

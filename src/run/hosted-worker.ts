@@ -72,7 +72,6 @@ export async function startHostedWorker(): Promise<void> {
       engines: worker.engines,
       relays: worker.relays,
       backplanes: worker.backplanes,
-      servers: worker.servers,
       application: { isBusy: () => false, drainGroups: () => [] },
       stopListening: () => stopListening(() => listening.retire()),
       isIdle: () => listening.isIdle,

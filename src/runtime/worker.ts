@@ -55,7 +55,6 @@ export async function runWorker(
       engines: worker.engines,
       relays: worker.relays,
       backplanes: worker.backplanes,
-      servers: worker.servers,
       application: running,
       stopListening: () => stopListening(() => listenSockets.forEach(us_listen_socket_close)),
       isIdle: () => true,

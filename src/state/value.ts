@@ -1,5 +1,5 @@
 import { bufferOver } from '../base/bytes.js';
-import { looksLikeAttachment } from '../compat/socket-io-parser.js';
+import { placesOfAttachments } from '../compat/socket-io-parser.js';
 import { GjallarError } from '../errors.js';
 
 /** A value as it is kept and sent: its JSON, or bytes. */
@@ -23,7 +23,7 @@ export function encodeValue(value: unknown): Encoded {
     throw new GjallarError('BAD_STATE_VALUE', `The value is not JSON: ${reason}. Set JSON or bytes.`);
   }
   if (text === undefined) throw new GjallarError('BAD_STATE_VALUE');
-  if (looksLikeAttachment(text)) {
+  if (placesOfAttachments(text) > 0) {
     throw new GjallarError(
       'BAD_STATE_VALUE',
       'The value has a property "_placeholder", which Socket.IO takes for the place of bytes. Rename it.',

@@ -41,17 +41,22 @@ export class Wire {
   #join(near, port) {
     if (this.#isCut) return near.destroy();
     const far = connect(port, '127.0.0.1');
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ]) {
-      this.#sockets.add(one);
-      one.pipe(other);
-      one.on('error', () => {});
-      one.on('close', () => {
-        this.#sockets.delete(one);
-        other.destroy();
-      });
-    }
+    joinSockets(near, far, this.#sockets);
+  }
+}
+
+/** Passes on what two sockets receive, and ends both together. @param {Set<import('node:net').Socket>} open both, while they are */
+export function joinSockets(near, far, open) {
+  for (const [one, other] of [
+    [near, far],
+    [far, near],
+  ]) {
+    open.add(one);
+    one.pipe(other);
+    one.on('error', () => {});
+    one.on('close', () => {
+      open.delete(one);
+      other.destroy();
+    });
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { joinSockets } from '../support/wire.js';
 
 const CHECK_MS = 100;
 
@@ -43,18 +44,7 @@ export class Front {
     const server = this.servers.find((one) => this.#ready.has(one));
     if (!server) return client.destroy();
     const far = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
-    for (const [one, other] of [
-      [client, far],
-      [far, client],
-    ]) {
-      this.#sockets.add(one);
-      one.pipe(other);
-      one.on('error', () => {});
-      one.on('close', () => {
-        this.#sockets.delete(one);
-        other.destroy();
-      });
-    }
+    joinSockets(client, far, this.#sockets);
   }
 
   close() {

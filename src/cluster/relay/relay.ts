@@ -120,11 +120,6 @@ export class Relay {
     return this.links.hasOthers;
   }
 
-  /** Whether a worker can be reached, as far as this one knows. */
-  has(worker: Peer): boolean {
-    return this.links.has(worker);
-  }
-
   noMoreRequests(sid: string): void {
     const from = this.movedFrom.get(sid);
     if (from === undefined) return;

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from '../../sockets.js';
 import type { Closing } from '../delivery/closing.js';
 import type { SlowClients } from '../delivery/slow-clients.js';
-import type { FrameReceiver, HttpExchange, NativeWebSocket, UpgradeExchange } from '../http/exchange.js';
+import type { FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { type EngineRequest, readRequest } from '../http/request.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
@@ -141,11 +141,6 @@ export function watchConnections(app: TemplatedApp, guard: ConnectionGuard): voi
 /** Counts the end of a WebSocket, which uWebSockets.js does not report to filters. */
 export function webSocketClosed(app: TemplatedApp): void {
   guards.get(app)?.closed();
-}
-
-/** Gives all further events of a WebSocket to another receiver. */
-export function setReceiver(ws: NativeWebSocket, receiver: FrameReceiver): void {
-  (ws as unknown as SocketData).receiver = receiver;
 }
 
 /** The receiver of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which saves a native call. */

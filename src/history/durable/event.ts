@@ -1,4 +1,4 @@
-import { Encoder, PacketType, TrustedDecoder } from '../../compat/socket-io-parser.js';
+import { Encoder, PacketType, placesOfAttachments, TrustedDecoder } from '../../compat/socket-io-parser.js';
 import { GjallarError, MalformedMessage } from '../../errors.js';
 import { decodePackets } from '../../rooms/encoded-packet.js';
 import type { StoredMessage } from '../store.js';
@@ -22,8 +22,6 @@ interface Kept {
 }
 
 const encoder = new Encoder();
-/** The place of an attachment in the JSON of a packet. */
-const PLACE = '"_placeholder":true';
 
 /**
  * @returns the text that is kept
@@ -65,7 +63,7 @@ export function eventOf({ from, text }: Pick<StoredMessage, 'from' | 'text'>): D
 export function checkReadable(text: string): void {
   if (!text.includes('_placeholder')) return;
   const { p, b = [] } = JSON.parse(text) as Kept;
-  if (p.split(PLACE).length - 1 !== b.length) {
+  if (placesOfAttachments(p) !== b.length) {
     throw new GjallarError(
       'BAD_INPUT',
       'A message has a value with "_placeholder" that is no Buffer. Rename the property.',

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Server } from 'socket.io';
 import type { Backplane } from '../../backplanes/index.js';
 import { own } from '../../base/owner.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
@@ -19,8 +18,6 @@ export interface ServingParts {
   readonly application: Pick<RunningApplication, 'isBusy' | 'drainGroups'>;
   /** Accepts no new connections from now on. */
   stopListening(): Promise<void>;
-  /** The Socket.IO servers of the application. */
-  readonly servers: readonly Server[];
   readonly backplanes: readonly Pick<Backplane, 'retire'>[];
   /** Whether no request besides those to the engines is in progress. */
   isIdle(): boolean;
