@@ -1,6 +1,7 @@
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
 import type { WorkerLinks } from '../worker-links.js';
+import type { HubClient } from './frames/hub/hub-client.js';
 import type { ReachCounts } from './frames/reach.js';
 import type { SharedWindow } from './frames/window.js';
 
@@ -96,6 +97,10 @@ export interface BackplaneSurroundings {
   links: WorkerLinks;
   /** The id of this machine, unique among all machines. */
   machine: string;
+  /** The link to the hub of this machine, if it has one. */
+  hub?: HubClient | undefined;
+  /** The number of the Socket.IO server within its worker. */
+  part?: number;
   /** The window of this worker's outbox. */
   window: SharedWindow;
   /** The URL of the server that it depends on; empty if there is none. */

@@ -59,6 +59,8 @@ export class FrameBus {
   private held: Held[] = [];
   private heldBytes = 0;
   private hasBroadcast = false;
+  /** The workers of other machines, where one peer stands for all of them. */
+  private readonly behind = new Set<string>();
 
   constructor(
     private readonly links: FrameLinks,
@@ -68,12 +70,8 @@ export class FrameBus {
     this.hold = window.share(() => this.flush() * FRAME_COST_MS);
     this.interest = new Interest(links, {
       onChange: this.hold,
-      onJoin: (worker) => {
-        for (const member of this.members.values()) member.greet(worker);
-      },
-      onLeave: (worker) => {
-        for (const member of this.members.values()) member.workerGone(worker);
-      },
+      onJoin: (worker) => worker !== links.hub && this.greet(worker),
+      onLeave: (worker) => worker !== links.hub && this.workerGone(worker),
       onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
       onCheck: () => this.withheld.expire(ticksNow()),
     });
@@ -82,6 +80,14 @@ export class FrameBus {
       onMalformed: (error) => inbox.drop(malformed(error)),
       onJoin: (worker) => this.interest.resume(worker),
       onLeave: (worker) => this.interest.remove(worker),
+      onHere: (worker) => {
+        this.behind.add(worker);
+        this.greet(worker);
+      },
+      onAway: (worker) => {
+        this.behind.delete(worker);
+        this.workerGone(worker);
+      },
       hasBroadcast: () => this.hasBroadcast,
     });
     for (const worker of links.workers()) this.interest.peerOf(worker);
@@ -99,7 +105,7 @@ export class FrameBus {
 
   /** Whether there is another worker. */
   get hasPeers(): boolean {
-    return this.interest.peers.size > 0;
+    return this.behind.size > 0 || this.interest.peers.size > (this.links.hub ? 1 : 0);
   }
 
   /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
@@ -131,7 +137,10 @@ export class FrameBus {
   /** Sends a message to one worker, after those that are held. */
   sendTo(worker: string, message: Buffer): void {
     this.flush();
-    this.interest.tell(worker, message);
+    if (!this.behind.has(worker)) return this.interest.tell(worker, message);
+    const route = this.links.routeTo(worker);
+    route.add(worker, message);
+    route.send();
   }
 
   /** Members of other workers will enter these rooms: from now on, all workers get messages to them until they say so. */
@@ -171,14 +180,14 @@ export class FrameBus {
     const now = ticksNow();
     const { reach } = this.sent;
     const routes = new Set<Route>();
-    const peers = [...this.interest.peers.values()];
+    const peers = this.reachable();
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       countsFor(message, reach)[reachOf(receivers)]++;
       try {
-        for (const { id, route } of receivers) {
-          route.add(id, encoded(message));
-          routes.add(route);
+        for (const peer of receivers) {
+          peer.route.add(peer.id, encoded(message), keysFor(peer, message));
+          routes.add(peer.route);
         }
       } catch (error) {
         // The other messages leave nevertheless.
@@ -191,11 +200,25 @@ export class FrameBus {
     return routes.size;
   }
 
+  /** The peers that a message for all goes to. */
+  private reachable(): Peer[] {
+    const peers = [...this.interest.peers.values()];
+    return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== this.links.hub);
+  }
+
+  private greet(worker: string): void {
+    for (const member of this.members.values()) member.greet(worker);
+  }
+
+  private workerGone(worker: string): void {
+    for (const member of this.members.values()) member.workerGone(worker);
+  }
+
   /** Sends a worker what it has not got because its announcement was on the way. */
   private sendLate(peer: Peer, keys: readonly RoomKey[], since: number): void {
     const messages = this.withheld.takeFor(peer, keys, since);
     if (messages.length === 0) return;
-    for (const message of messages) peer.route.add(peer.id, encoded(message));
+    for (const message of messages) peer.route.add(peer.id, encoded(message), keysFor(peer, message));
     peer.route.send();
     this.sent.frames++;
   }
@@ -242,6 +265,10 @@ function isForRooms(message: Held): message is HeldForRooms {
 /** Messages that are no broadcasts, such as those of serverSideEmit(), count as for all: placement does not shorten their way. */
 function countsFor(message: Held, { room, all }: ReachCounts): ReachCounts['room'] {
   return isForRooms(message) ? room : all;
+}
+
+function keysFor(peer: Peer, { keys }: Held): readonly RoomKey[] | undefined {
+  return keys && peer.isElsewhere ? peer.routable(keys) : undefined;
 }
 
 /** A message is encoded once, whichever workers it is for. */

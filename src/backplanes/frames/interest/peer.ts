@@ -24,6 +24,12 @@ export class Peer {
     return false;
   }
 
+  /** The rooms by which a message may be routed behind it; undefined if all there must get it. */
+  routable(keys: readonly RoomKey[]): readonly RoomKey[] | undefined {
+    const { rooms, expected } = this;
+    return rooms && (expected.size === 0 || !keys.some((key) => expected.has(key))) ? keys : undefined;
+  }
+
   /** Whether it has announced members of a room. */
   has(key: RoomKey): boolean {
     return this.rooms?.has(key) ?? false;

@@ -1,4 +1,3 @@
-import type { Peer } from './peer.js';
 import type { RoomKey } from './room-key.js';
 
 /** How long messages are kept, in ticks: as long as a fence is waited for. */
@@ -9,6 +8,11 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const BYTES_PER_RECEIVER = 8;
 /** After this time, nothing is on its way any more that concerns a message. In ticks. */
 const MEMORY = 600_000;
+
+/** Another worker, or a machine. */
+interface Receiver {
+  readonly id: string;
+}
 
 /** A message to rooms. */
 interface RoomMessage {
@@ -21,7 +25,7 @@ interface Entry<Message> {
   readonly time: number;
   readonly message: Message;
   /** The workers that have got it. */
-  readonly receivers: Peer[];
+  readonly receivers: Receiver[];
 }
 
 /**
@@ -39,14 +43,14 @@ export class Withheld<Message extends RoomMessage> {
   /** @param onLate called for an announcement that comes when messages to its rooms may have been discarded */
   constructor(private readonly onLate: () => void) {}
 
-  keep(message: Message, receivers: Peer[], now: number): void {
+  keep(message: Message, receivers: Receiver[], now: number): void {
     this.entries.push({ time: now, message, receivers });
     this.bytes += sizeOf(message, receivers);
     while (this.bytes > MAX_BYTES || this.entries.length - this.first > MAX_MESSAGES) this.discard();
   }
 
   /** The messages to these rooms that the worker has not got, of those that left at `since` or later, oldest first. */
-  takeFor(peer: Peer, keys: readonly RoomKey[], since: number): Message[] {
+  takeFor(peer: Receiver, keys: readonly RoomKey[], since: number): Message[] {
     if (this.discarded !== undefined && ((this.discarded - since) | 0) >= 0) this.onLate();
     const rooms = new Set(keys);
     const taken: Message[] = [];
@@ -80,6 +84,6 @@ export class Withheld<Message extends RoomMessage> {
   }
 }
 
-function sizeOf({ bytes }: RoomMessage, receivers: readonly Peer[]): number {
+function sizeOf({ bytes }: RoomMessage, receivers: readonly Receiver[]): number {
   return bytes + BYTES_PER_RECEIVER * receivers.length;
 }
