@@ -62,6 +62,19 @@ describe.each([
     await until(() => other.problems.has(PROBLEM));
   });
 
+  test('is a problem again for messages that came since the last one, whether a worker knows that it was acknowledged or not', async () => {
+    const [one, other] = [watchOf(open()), watchOf(open())];
+    const now = Date.now();
+    one.watch.report(now);
+    await until(() => other.problems.has(PROBLEM));
+    await other.watch.acknowledge(now + 2000);
+    for (const { watch, problems } of [one, other]) {
+      watch.onNewEpoch('lost', now + 1000, now + 2001);
+      await watch.look(now + 2001);
+      expect(problems).toEqual(new Set([PROBLEM]));
+    }
+  });
+
   test('ends after an hour', async () => {
     const { watch, problems, lines } = watchOf(open());
     watch.onNewEpoch('uncertain', Date.now());
