@@ -142,7 +142,6 @@ export class MachineWorker implements EngineHost {
     const relay = new Relay(links, engine, this.machines?.links.part(part));
     this.relays.push(relay);
     engine.relay = relay;
-    engine.addresses?.share(linksOf(links, kinds.addresses));
     this.rejected.watch(engine);
     reportEngine(engine, this.problems, this.log);
     reportRefusals(engine, this.refusals, this.warnings);
