@@ -64,7 +64,6 @@ export function showDetails({ namespaces, rates, latency, workers, node, roomCou
     ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
     ['New connections', `${count(rates.opened)} /s`],
     ['Rejected', `${count(rates.refused)} /s`],
-    ['Dropped for slow clients', `${count(rates.dropped)} /s`],
     ['Stored messages', `${count(rates.appends)} /s`],
     ['Storing takes', ms(latency.history)],
     ['Busy event loops', `${rates.busy.toFixed(2)} of ${workers.length}`],

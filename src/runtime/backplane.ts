@@ -17,7 +17,6 @@ const sources: { [kind in Kind]?: MalformedSource } = {
   [kinds.relay]: 'relay',
   [kinds.question]: 'metrics',
   [kinds.answer]: 'metrics',
-  [kinds.addresses]: 'addresses',
 };
 
 /** Counts what arrives malformed over the mesh. */

@@ -140,7 +140,6 @@ export class MachineWorker implements EngineHost, Reports {
     const relay = new Relay(links, engine, this.machines?.links.part(part));
     this.relays.push(relay);
     engine.relay = relay;
-    engine.addresses?.share(linksOf(links, kinds.addresses));
     this.rejected.watch(engine);
     reportEngine(engine);
     reportRefusals(engine, this.refusals);

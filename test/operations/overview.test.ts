@@ -5,7 +5,7 @@ import { MAX_RECENT, mergeEvents, RecentEvents } from '../../src/operations/over
 import type { WorkerCounts, WorkerSample } from '../../src/operations/overview/worker-sample.js';
 
 const counts: WorkerCounts = {
-  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, dropped: 0, refused: 0, opened: 0 },
+  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
   ...{ stayed: 0, crossedWorkers: 0, crossedMachines: 0 },
   ...{ cpu: 0, busy: 0, appends: 0, appendTime: 0 },
 };

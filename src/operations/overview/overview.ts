@@ -164,7 +164,7 @@ function clientsOf({ clients }: WorkerSample): number {
 }
 
 const noCounts: WorkerCounts = {
-  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, dropped: 0, refused: 0, opened: 0 },
+  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
   ...{ stayed: 0, crossedWorkers: 0, crossedMachines: 0 },
   ...{ cpu: 0, busy: 0, appends: 0, appendTime: 0 },
 };

@@ -60,6 +60,19 @@ describe.each([
     await until(() => other.reports.down.includes(PROBLEM));
   });
 
+  test('is a problem again for messages that came since the last one, whether a worker knows that it was acknowledged or not', async () => {
+    const [one, other] = [watchOf(open()), watchOf(open())];
+    const now = Date.now();
+    one.watch.report(now);
+    await until(() => other.reports.down.includes(PROBLEM));
+    await other.watch.acknowledge(now + 2000);
+    for (const { watch, reports } of [one, other]) {
+      watch.onNewEpoch('lost', now + 1000, now + 2001);
+      await watch.look(now + 2001);
+      expect(reports.down).toEqual([PROBLEM]);
+    }
+  });
+
   test('ends after an hour', async () => {
     const { watch, reports } = watchOf(open());
     watch.onNewEpoch('uncertain', Date.now());
