@@ -6,6 +6,7 @@ import { MAX_WATCHED } from '../../src/chat/state/socket-watchers.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, workersOf } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
+import { readiness } from '../support/reports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { follow, PlainState, StateApi } from './support/states.js';
@@ -204,7 +205,7 @@ describe('one server', () => {
       code: 'STATE_FULL',
       message: expect.stringMatching(/MAX_ROOMS/),
     });
-    const { warnings } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings: string[] };
+    const { warnings } = await readiness(server.url);
     expect(warnings).toContainEqual(expect.stringMatching(/the list of state rooms.* is nearly full/));
     // A room without keys makes place.
     await api.delete('a', 'k');
