@@ -18,6 +18,7 @@ const entries = [
   'state/index',
   'emitter/index',
   'run/preload',
+  'cluster/hub/thread',
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what
@@ -30,6 +31,7 @@ const processes = {
   worker: ['cli/service', 'chat/application', 'runtime/worker'],
   primary: ['cli/service', 'cli/primary'],
   runner: ['cli/run', 'cli/primary'],
+  hub: ['cluster/hub/thread'],
 };
 /**
  * Packages that become a part of the bundle. zod loads the messages of its errors in 60 languages, of which the bundle has

@@ -30,7 +30,7 @@ const layers: Record<string, readonly string[]> = {
   rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms', 'worker-links'],
   backplanes: ['compat', 'engine', 'errors', 'recovery', 'rooms', 'worker-links'],
-  cluster: ['compat', 'engine', 'errors', 'socket-folders', 'worker-links'],
+  cluster: ['backplanes', 'compat', 'engine', 'errors', 'socket-folders', 'worker-links'],
   http: ['compat', 'engine', 'errors'],
   operations: [
     ...['package', 'backplanes', 'cluster', 'compat', 'descriptors', 'engine', 'errors', 'http', 'recovery', 'rooms'],

@@ -122,7 +122,7 @@ const bounds = new Seldom(LOG_INTERVAL_MS);
 
 /** The prefix of the channels of workers and machines, on the server that the backplane depends on. */
 export function channelPrefixOf(config: RunConfig): string {
-  return backplaneNameOf(config) === 'nats' ? config.natsPrefix : redisNamesOf(config).channels;
+  return backplaneKindOf(backplaneNameOf(config)).server === 'NATS' ? config.natsPrefix : redisNamesOf(config).channels;
 }
 
 /** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */

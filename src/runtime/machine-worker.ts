@@ -34,6 +34,7 @@ import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed
 import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
 import type { Orders } from './lifecycle/orders.js';
+import { machinesBehind, openWorkerHub, type WorkerHub } from './machines/hub.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
@@ -80,7 +81,7 @@ export class MachineWorker implements EngineHost, Reports {
     version: string,
     readonly mesh: Mesh,
     private readonly surroundings: Surroundings,
-    private readonly open: { backplane: OpenBackplane; machines: OpenMachines },
+    private readonly open: { backplane: OpenBackplane; machines: OpenMachines; hub: WorkerHub | undefined },
   ) {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
@@ -104,7 +105,8 @@ export class MachineWorker implements EngineHost, Reports {
     );
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
-    this.machines = open.machines({ worker: mesh.id, machine }, this.malformed);
+    const { hub } = open;
+    this.machines = hub ? machinesBehind(hub) : open.machines({ worker: mesh.id, machine }, this.malformed);
     Engine.host = this;
     stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
@@ -115,11 +117,12 @@ export class MachineWorker implements EngineHost, Reports {
     const [backplane, machines] = await Promise.all([loadBackplane(config), loadMachines(config)]);
     const { id, directory, orders } = surroundings;
     const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
+    const hub = await openWorkerHub(config, mesh, surroundings.machine);
     await mesh.listen();
     removeWhereOrphaned(directory);
     surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, surroundings, { backplane, machines });
+    return new MachineWorker(config, version, mesh, surroundings, { backplane, machines, hub });
   }
 
   /** The port that only this worker listens on; undefined if there is none. */
@@ -166,6 +169,8 @@ export class MachineWorker implements EngineHost, Reports {
     const backplane = this.open.backplane({
       links: linksOf(links),
       machine: this.surroundings.machine,
+      hub: this.open.hub?.client,
+      part: count,
       window,
       recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,

@@ -6,6 +6,12 @@ const CLIENTS = 500;
 const stock = { program: 'socketio-nodes', nodes: 2, processes: 2 };
 const gjallar = (more) => ({ program: 'gjallar-nodes', nodes: 2, processes: 2, ...more });
 
+/** Machines with workers, each machine with a hub or without. */
+const placement = (name, more) => ({
+  [`gjallar-${name}-frames`]: gjallar({ ...more, processes: more.nodes * more.workers, bus: 'redis-frames' }),
+  [`gjallar-${name}-hub`]: gjallar({ ...more, processes: more.nodes * more.workers, bus: 'redis-hub' }),
+});
+
 /** What it costs that the members of a room are on two machines. */
 export const cluster = {
   about: `${CLIENTS} clients of a chat in rooms on two nodes joined by a broker, the members of each room on both`,
@@ -15,6 +21,9 @@ export const cluster = {
     'gjallar-nodes-2-redis': gjallar({ bus: 'redis' }),
     'gjallar-nodes-2-frames': gjallar({ bus: 'redis-frames' }),
     'gjallar-nodes-2-nats': gjallar({ bus: 'nats' }),
+    ...placement('2x1', { nodes: 2, workers: 1 }),
+    ...placement('2x2', { nodes: 2, workers: 2 }),
+    ...placement('4x2', { nodes: 4, workers: 2 }),
   },
   cells: (quick) => [
     { label: 'lone messages: rooms of 2, 20 messages/s', clients: CLIENTS, members: 2, perSecond: 20 },

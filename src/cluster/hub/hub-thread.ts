@@ -12,11 +12,13 @@ export interface HubData {
   /** The id of the machine. */
   readonly machine: string;
   readonly address: HubAddress;
-  /** The workers that accept links already. */
-  readonly workers: readonly number[];
 }
 
-export type ToHub = 'close';
+export type ToHub =
+  /** Link with these workers, which accept links already. */
+  | { readonly type: 'join'; readonly workers: readonly number[] }
+  /** Send what waits, and end. */
+  | { readonly type: 'close' };
 export type FromHub =
   /** The hub accepts links from workers. */
   | { readonly type: 'ready' }
@@ -44,6 +46,8 @@ interface HubHost {
 /** The hub of a machine as its primary sees it: a thread that is started again when it ends. */
 export class HubThread {
   private thread: Worker | undefined;
+  /** Whether the hub accepts links. */
+  isReady = false;
   private isClosing = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -58,7 +62,7 @@ export class HubThread {
     const { directory, machine, address, log } = this.host;
     const bornAt = performance.now();
     rmSync(socketOf(directory, HUB), { force: true });
-    const workerData: HubData = { directory, machine, address, workers: this.host.meshed() };
+    const workerData: HubData = { directory, machine, address };
     // Without the flags of the process, which may load the application.
     const thread = new Worker(this.file, {
       ...{ workerData, execArgv: [], name: 'hub' },
@@ -67,11 +71,15 @@ export class HubThread {
     this.thread = thread;
     return new Promise((resolve) => {
       thread.on('message', (message: FromHub) => {
-        if (message.type === 'ready') resolve();
-        else this.host.onStuck(message.worker);
+        if (message.type === 'ready') {
+          this.isReady = true;
+          this.tell({ type: 'join', workers: this.host.meshed() });
+          resolve();
+        } else this.host.onStuck(message.worker);
       });
       thread.on('error', (error) => log.error({ error }, 'the hub has failed'));
       thread.once('exit', (code) => {
+        this.isReady = false;
         resolve();
         if (this.isClosing) return;
         const delay = performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;
@@ -93,9 +101,13 @@ export class HubThread {
     const { thread } = this;
     if (!thread) return;
     const ended = new Promise((resolve) => thread.once('exit', resolve));
-    thread.postMessage('close' satisfies ToHub);
+    this.tell({ type: 'close' });
     const timer = setTimeout(() => void thread.terminate(), CLOSE_MS);
     await ended;
     clearTimeout(timer);
+  }
+
+  private tell(message: ToHub): void {
+    this.thread?.postMessage(message);
   }
 }

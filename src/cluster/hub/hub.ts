@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   EntryReader,
   entryKinds,
@@ -30,6 +31,9 @@ const FRAME_COST_MS = 0.2;
 const MAX_HELD_BYTES = 1024 * 1024;
 /** How often the workers are told what has changed in the counts, in ms. */
 const STATUS_MS = 1000;
+/** How often, and for how long, the rooms of the workers are waited for, in ms. */
+const WAIT_MS = 20;
+const MAX_WAIT_MS = 1000;
 const NOTHING = Buffer.alloc(0);
 
 /** The workers of this machine, as the hub reaches them. */
@@ -79,6 +83,8 @@ export interface HubParts {
   /** The channel of the Socket.IO server with this number on which emitters publish. Hubs meet on that of the first. */
   readonly channelOf: (part: number) => string;
   readonly window: SharedWindow;
+  /** Resolves when it is linked with all workers that were there before it. */
+  readonly isLinked?: Promise<void>;
 }
 
 /**
@@ -106,10 +112,11 @@ export class Hub {
     const { machine, workers, pubSub, channelOf, window } = surroundings;
     this.status = { ...this.counts, ...{ isUp: false, told: 0, others: [], leads: false } };
     this.others = new OtherHubs(machine, pubSub, channelOf(0), {
-      onMet: (hub) => this.introduce(hub),
+      onBegin: (hub) => this.introduce(hub),
       onEntry: (hub, reader) => this.fromOther(hub, reader),
       onFrameEnd: (hub) => this.sendToLocals(hub.machine),
       onLost: (hub) => this.lost(hub),
+      onUnsent: (hub) => this.interrupted(hub),
     });
     this.hold = window.share(() => this.others.flush() * FRAME_COST_MS);
     this.fencesToOthers = new Fences((number, id) => {
@@ -129,7 +136,7 @@ export class Hub {
           pubSub.health.inbox.drop(malformed(error));
         }
       },
-      onRenewed: () => this.others.begin(),
+      onRenewed: () => this.begin(),
       onLost: () => {},
     });
     own('subscribing to the channel of this machine', pubSub.subscribe(ownChannel));
@@ -140,6 +147,20 @@ export class Hub {
       onGone: (worker) => this.workerGone(worker),
     });
     this.timer = setInterval(() => this.turn(), STATUS_MS).unref();
+  }
+
+  /** Meets other hubs, once the rooms of the workers are known. */
+  private async begin(): Promise<void> {
+    await this.surroundings.isLinked;
+    for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await wait(WAIT_MS);
+    await this.others.begin();
+  }
+
+  private get knowsRooms(): boolean {
+    for (const { parts } of this.locals.values()) {
+      for (const { rooms } of parts.values()) if (!rooms) return false;
+    }
+    return true;
   }
 
   /** The server is down. */
@@ -375,7 +396,15 @@ export class Hub {
   private lost(hub: OtherHub): void {
     this.fencesToOthers.leave(hub.id);
     if (hub.workers.size > 0) this.sendToAll(hub.machine, hubNumbers(hubTypes.gone, hub.workers));
+    hub.workers.clear();
     this.announceToLocals([], this.otherRooms.forget(hub), 0);
+  }
+
+  /** Nobody waits any longer for answers to what has not arrived. */
+  private interrupted({ machine, workers }: OtherHub): void {
+    if (workers.size === 0) return;
+    this.sendToAll(machine, hubNumbers(hubTypes.gone, workers));
+    this.sendToAll(machine, hubNumbers(hubTypes.here, workers));
   }
 
   /** What is published on the channel on which hubs meet and emitters publish. */

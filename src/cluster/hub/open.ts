@@ -16,7 +16,7 @@ export interface HubAddress {
 /** Opens the hub of a machine. */
 export async function openHub(
   address: HubAddress,
-  { machine, workers, window }: { machine: string; workers: HubWorkers; window: SharedWindow },
+  given: { machine: string; workers: HubWorkers; window: SharedWindow; isLinked?: Promise<void> },
 ): Promise<Hub> {
   let hub: Hub | undefined;
   const pubSub = await openPubSub(address, {
@@ -28,7 +28,7 @@ export async function openHub(
   });
   const { prefix } = address;
   const channelOf = (part: number) => framesChannel(part === 0 ? prefix : `${prefix}:${part}`);
-  hub = new Hub({ machine, workers, pubSub, channelOf, window });
+  hub = new Hub({ ...given, pubSub, channelOf });
   return hub;
 }
 

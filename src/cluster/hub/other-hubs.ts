@@ -25,14 +25,19 @@ const ANSWERS_MS = 1000;
 /** The same, after each answer, where the server does not say how many there will be. */
 const UNCOUNTED_MS = 200;
 const MAX = 2 ** 32;
+const NOTHING = Buffer.alloc(0);
+
+/** Stands for any series. */
+const ANY = 0;
+const newSeries = (): number => randomInt(1, MAX);
 
 const MISSING = 'frames of a machine are missing';
-const BEGUN_ANEW = 'a machine has begun anew: it missed frames of this one, or they could not be sent';
+const NOT_ARRIVED = 'frames to a machine have not arrived';
 
 /** The hub of another machine, and the link to it. */
 export class OtherHub {
   readonly id: string;
-  readonly series = randomInt(MAX);
+  series = newSeries();
   readonly out = new Outgoing();
   readonly clock = new RemoteClock();
   /** The numbers of its workers. */
@@ -42,6 +47,8 @@ export class OtherHub {
   /** The series from it, and the number of the next frame. */
   receiving: { readonly series: number; next: number } | undefined;
   silentTurns = 0;
+  /** The turns since it was met or missed without a series of it. */
+  turnsWithout = 0;
   /** Whether frames to it were lost. */
   isBroken = false;
 
@@ -55,19 +62,21 @@ export class OtherHub {
 }
 
 interface OtherHubsEvents {
-  /** A hub is there: what it must know first can be added to what goes out. */
-  onMet(hub: OtherHub): void;
+  /** A series to the hub begins: what it must know first can be added to what goes out. */
+  onBegin(hub: OtherHub): void;
   onEntry(hub: OtherHub, reader: EntryReader): void;
   /** All entries of a frame are handled. */
   onFrameEnd(hub: OtherHub): void;
-  /** The hub is gone, or frames of it or to it were lost. It may be met again. */
+  /** The hub is gone, or frames of it were lost. It may say again what it has. */
   onLost(hub: OtherHub): void;
+  /** Frames to the hub were lost. */
+  onUnsent(hub: OtherHub): void;
 }
 
 /**
  * The links to the hubs of other machines, over a server that may lose messages. Frames of one hub to another arrive in
- * order, or the two count as gone for each other: frames are numbered, and a hub that misses one reports it. Then both meet
- * again with a new series, whose first frame says what the other must know.
+ * order, or the one counts as gone and here again: frames are numbered, and a hub that misses one asks for a new series, whose
+ * first frame says what it must know. The series of the two directions do not depend on each other.
  *
  * ```
  * ONE                                OTHER
@@ -162,10 +171,9 @@ export class OtherHubs {
         return;
       }
       case frameTypes.reset: {
-        const hub = this.hubs.get(frame.hub);
-        if (hub?.series !== frame.series) return;
-        this.loseByGap(hub, BEGUN_ANEW);
-        this.known(frame);
+        const hub = this.known(frame);
+        // A new one may have begun already.
+        if (hub.series === frame.series || (frame.series === ANY && hub.sent > 1)) this.beginAgain(hub);
         return;
       }
       case frameTypes.frame:
@@ -208,21 +216,23 @@ export class OtherHubs {
     if (!this.pubSub.health.isUp) return;
     own('greeting other machines', this.greet());
     for (const hub of [...this.hubs.values()]) {
-      // They meet again with its next greeting.
-      if (hub.isBroken) this.loseByGap(hub, BEGUN_ANEW);
-      else if (++hub.silentTurns > MAX_SILENT_TURNS) this.lose(hub);
+      if (++hub.silentTurns > MAX_SILENT_TURNS) this.lose(hub);
+      else if (hub.isBroken) this.beginAgain(hub);
+      // Its first frame has got lost.
+      else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.id, frameTypes.reset, ANY);
     }
   }
 
   private receive(frame: HubFrame, bytes: Buffer): void {
     const { number, series, hub: id } = frame;
-    const before = this.hubs.get(id);
-    // The other has abandoned what it shared with this one.
-    if (number === 0 && before?.receiving && before.name.life === frame.life) this.loseByGap(before, BEGUN_ANEW);
-    const hub = number === 0 ? this.known(frame) : before;
-    if (hub && number === 0) hub.receiving = { series, next: 0 };
-    if (!hub?.receiving || hub.receiving.series !== series || hub.receiving.next !== number) {
-      if (hub?.receiving) this.loseByGap(hub, MISSING);
+    const hub = this.known(frame);
+    if (number === 0) {
+      // The sender has reported why it begins again.
+      if (hub.receiving) this.events.onLost(hub);
+      hub.receiving = { series, next: 0 };
+    }
+    if (hub.receiving?.series !== series || hub.receiving.next !== number) {
+      if (hub.receiving) this.miss(hub);
       // Those that follow on their way tell nothing new.
       if (this.lastReset !== series) this.tell(id, frameTypes.reset, series);
       this.lastReset = series;
@@ -247,14 +257,29 @@ export class OtherHubs {
     if (known) this.lose(known);
     const hub = new OtherHub({ hub: id, machine, life });
     this.hubs.set(id, hub);
-    this.events.onMet(hub);
+    this.events.onBegin(hub);
     this.send(hub);
     return hub;
   }
 
-  private loseByGap(hub: OtherHub, reason: string): void {
-    this.pubSub.health.noteGap(hub.machine, reason);
-    this.lose(hub);
+  /** Frames of the hub were lost. */
+  private miss(hub: OtherHub): void {
+    hub.receiving = undefined;
+    hub.turnsWithout = 0;
+    this.pubSub.health.noteGap(hub.machine, MISSING);
+    this.events.onLost(hub);
+  }
+
+  /** Frames to the hub were lost. */
+  private beginAgain(hub: OtherHub): void {
+    this.pubSub.health.noteGap(hub.machine, NOT_ARRIVED);
+    hub.series = newSeries();
+    hub.sent = 0;
+    hub.isBroken = false;
+    hub.out.take(NOTHING);
+    this.events.onUnsent(hub);
+    this.events.onBegin(hub);
+    this.send(hub);
   }
 
   private lose(hub: OtherHub): void {

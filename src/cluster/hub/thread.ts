@@ -3,22 +3,26 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ownWindow } from '../../backplanes/frames/window.js';
-import { Mesh } from '../mesh/mesh.js';
-import { HUB } from '../mesh/mesh.js';
+import { own } from '../../base/owner.js';
+import { HUB, Mesh } from '../mesh/mesh.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';
 import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
 
-const { directory, machine, address, workers } = workerData as HubData;
-const say = (message: FromHub) => parentPort!.postMessage(message);
+const { directory, machine, address } = workerData as HubData;
+const primary = parentPort!;
+const say = (message: FromHub) => primary.postMessage(message);
 
 const mesh = new Mesh(HUB, directory, (worker) => say({ type: 'stuck', worker }));
+let linked = () => {};
+const isLinked = new Promise<void>((resolve) => {
+  linked = resolve;
+});
+const hub = await openHub(address, { machine, workers: workersOnMesh(mesh), window: ownWindow(), isLinked });
 await mesh.listen();
-await mesh.join(workers);
-const hub = await openHub(address, { machine, workers: workersOnMesh(mesh), window: ownWindow() });
-parentPort!.on('message', (message: ToHub) => {
-  if (message !== 'close') return;
+primary.on('message', (message: ToHub) => {
+  if (message.type === 'join') return own('linking the hub with the workers', mesh.join(message.workers).then(linked));
   hub.close();
-  parentPort!.close();
+  primary.close();
 });
 say({ type: 'ready' });

@@ -11,7 +11,7 @@ import type { WorkerChannels } from './channels.js';
 export interface OtherMachines {
   /** The id of this machine. */
   readonly id: string;
-  readonly links: MachineLinks;
+  readonly links: Pick<MachineLinks, 'part'>;
   readonly traffic: BackplaneTraffic;
   ready(): Promise<void>;
   close(): void;

@@ -7,7 +7,7 @@ import { decodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.j
 import { types } from '../../../src/backplanes/frames/wire/message.js';
 import { redisFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../rooms/support/clients.js';
-import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../rooms/support/node.js';
+import { hubMachinesOn, Machine, machinesOn, onOwnHub, onRedisFrames, startMember, type TestNode } from '../../rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { Wire } from '../../support/wire.js';
@@ -37,9 +37,23 @@ async function onTwoMachines() {
   };
 }
 
+async function onTwoHubs() {
+  const redis = await RedisProcess.start();
+  const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
+  const { openBackplane, remove } = await hubMachinesOn('redis-hub', address);
+  return {
+    open: openBackplane,
+    remove: async () => {
+      await remove();
+      await redis.remove();
+    },
+  };
+}
+
 describe.each([
   ['the embedded bus', onOneMachine],
   ['frames over Redis', onTwoMachines],
+  ['hubs over Redis', onTwoHubs],
 ])('on %s', (_name, start) => {
   let place: Awaited<ReturnType<typeof start>>;
   let members: Member[];
@@ -160,6 +174,7 @@ describe('a join without await', () => {
   test.each([
     ['on one machine', onOneMachine],
     ['on two machines', onTwoMachines],
+    ['on two machines with hubs', onTwoHubs],
   ])('%s, a client hears what is sent after its join is acknowledged', async (_name, start) => {
     const place = await start();
     const members = [await startMember(await place.open()), await startMember(await place.open())] as const;
@@ -183,12 +198,18 @@ describe('a join without await', () => {
     }
   });
 
-  test('whose announcement is late brings what was sent since, once and in order, and nothing older', async () => {
+  type Open = (url: string) => Backplane | Promise<Backplane>;
+  const carriers: [string, Open][] = [
+    ['frames', (url) => onRedisFrames(url, quiet)],
+    ['hubs', (url) => onOwnHub({ server: 'redis', url, prefix: 'socket.io' }, quiet)],
+  ];
+  const late = 'whose announcement is late brings what was sent since, once and in order, and nothing older';
+  test.each(carriers)(`over %s, ${late}`, async (_name, open) => {
     const redis = await RedisProcess.start();
     const wire = await Wire.to(redis.port);
     const members = [
-      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`, quiet)),
-      await startMember(onRedisFrames(redis.url, quiet)),
+      await startMember(await open(`redis://127.0.0.1:${wire.port}`)),
+      await startMember(await open(redis.url)),
     ] as const;
     try {
       const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;

@@ -2,7 +2,7 @@ import { attempt } from '../../../base/owner.js';
 import { MalformedMessage } from '../../../errors.js';
 import { type HubLink, workerName } from '../../../worker-links.js';
 import { EMITTER } from '../wire/emitted.js';
-import { messageOf, numbersOf } from '../wire/message.js';
+import { messageOf, numbersOf, types } from '../wire/message.js';
 import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, workerHead } from './entries.js';
 import { HubHealth, type HubStatus } from './hub-health.js';
 
@@ -10,6 +10,7 @@ import { HubHealth, type HubStatus } from './hub-health.js';
 export interface PartListener {
   /** A message of a worker, an emitter, or, with undefined, of the hub itself. */
   onMessage(from: string | undefined, type: number, body: Buffer): void;
+  onMalformed(error: unknown): void;
   /** The hub is there, for the first time or again. */
   onHub(): void;
   /** A worker of another machine is there. */
@@ -31,8 +32,6 @@ export class HubClient {
   private readonly parts = new Map<number, PartListener>();
   private readonly relays = new Map<number, RelayPartListener>();
   private isThere = false;
-  /** Called when something is dropped because it is malformed. */
-  onMalformed: (error: unknown) => void = () => {};
 
   constructor(
     readonly worker: number,
@@ -85,18 +84,32 @@ export class HubClient {
     try {
       const machine = bytes.toString('latin1', 0, MACHINE);
       const reader = new EntryReader(bytes, MACHINE);
-      while (reader.next()) this.handle(reader, machine);
+      while (reader.next()) this.guarded(() => this.handle(reader, machine));
     } catch (error) {
-      this.onMalformed(error);
+      this.drop(error);
     }
+  }
+
+  /** One malformed message must not take those after it along. */
+  private guarded(handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      this.drop(error);
+    }
+  }
+
+  private drop(error: unknown): void {
+    for (const part of this.parts.values()) return part.onMalformed(error);
   }
 
   private handle(reader: EntryReader, machine: string): void {
     const { kind, part, sender, type } = reader;
     if (kind === entryKinds.hub) return this.handleOfHub(reader, machine);
     const from = machine === NO_MACHINE ? EMITTER : workerName(sender, machine);
-    if (type === hubTypes.relay) this.relays.get(part)?.onMessage(from, reader.body);
-    else this.parts.get(part)?.onMessage(from, type, reader.body);
+    if (type === hubTypes.relay) return this.relays.get(part)?.onMessage(from, reader.body);
+    if (type > types.cluster) throw new MalformedMessage('a worker sends a message that only hubs send');
+    this.parts.get(part)?.onMessage(from, type, reader.body);
   }
 
   private handleOfHub({ type, part, body }: EntryReader, machine: string): void {

@@ -37,6 +37,7 @@ export class HubFrameLinks implements FrameLinks {
     this.mesh.listen(listener);
     this.client.listen(this.part, {
       onMessage: (from, type, body) => listener.onMessage(from ?? HUB, type, body),
+      onMalformed: listener.onMalformed,
       onHub: () => listener.onJoin(HUB),
       onHere: (worker) => listener.onHere?.(worker),
       onGone: (worker) => listener.onAway?.(worker),
