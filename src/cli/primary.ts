@@ -69,7 +69,10 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     const bus = await chooseBackplane(config, (late) => {
       log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
       process.env.BUS = late;
-      own('connecting with the cluster', startHub(primary, { ...config, bus: late }).then(() => primary.reload()));
+      own(
+        'connecting with the cluster',
+        startHub(primary, { ...config, bus: late }).then(() => primary.reload()),
+      );
     });
     // The workers read their configuration from the environment.
     if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;

@@ -1,3 +1,4 @@
+import { HUB_GONE } from '../backplanes/frames/hub/hub-health.js';
 import type { Backplane, BackplaneEvents } from '../backplanes/index.js';
 import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
 import { redisCause } from '../backplanes/redis-cause.js';
@@ -64,6 +65,7 @@ export function outageEvents(server: 'Redis' | 'NATS', fields: object, texts: Ou
 }
 
 function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | undefined, texts: OutageTexts): Reason {
+  if (reason === HUB_GONE) return { code: 'HUB_ENDED', text: `${HUB_GONE}: ${texts.down}` };
   const cause = server === 'Redis' ? redisCause(reason) : undefined;
   if (rejected) {
     const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'NATS_COMMAND_REJECTED';

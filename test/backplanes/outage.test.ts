@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Backplane, BackplaneEvents } from '../../src/backplanes/backplane.js';
 import { ConnectionHealth } from '../../src/backplanes/connection-health.js';
-import type { HubAddress } from '../../src/cluster/hub/open.js';
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
+import type { HubAddress } from '../../src/cluster/hub/open.js';
 import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';
 import { onNats, onOwnHub, onRedisFrames, onShardedFrames, startMember, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';

@@ -12,7 +12,7 @@ import { ReachCounts, reachOf } from './reach.js';
 import type { SharedWindow } from './window.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
 import { decodeMessage, type Message } from './wire/cluster-message.js';
-import { types } from './wire/message.js';
+import { claimOf, numbersOf, types } from './wire/message.js';
 
 /**
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
@@ -37,6 +37,7 @@ type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 export interface BusMember {
   receiveBroadcast(from: string, broadcast: Broadcast): void;
   receiveMessage(message: Message): void;
+  receiveClaim(room: string): void;
   /** The worker can be sent to. */
   greet(worker: string): void;
   workerGone(worker: string): void;
@@ -122,11 +123,17 @@ export class FrameBus {
     this.hasBroadcast = true;
     const { nsp, rooms, flags, encoded } = broadcast;
     // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
-    const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some(looksLikeSocketId);
+    const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some((room) => this.mayBeOwn(nsp, room));
     const keys = isForAll ? undefined : rooms.map((room) => keyOf(nsp, room));
     let bytes = 0;
     for (const packet of encoded) bytes += packet.length;
     this.add({ keys, content: broadcast, bytes });
+  }
+
+  /** This worker has members of a room that is named like the id of a socket. Other workers may have the socket. */
+  claim(nsp: string, room: string): void {
+    this.flush();
+    this.interest.claim(nsp, room);
   }
 
   /** Sends a message to all workers. */
@@ -206,11 +213,17 @@ export class FrameBus {
     return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== this.links.hub);
   }
 
+  /** Whether a room may be the own room of a socket of any worker. */
+  private mayBeOwn(nsp: string, room: string): boolean {
+    return looksLikeSocketId(room) && !this.interest.isRoom(keyOf(nsp, room));
+  }
+
   private greet(worker: string): void {
     for (const member of this.members.values()) member.greet(worker);
   }
 
   private workerGone(worker: string): void {
+    this.interest.settle(worker);
     for (const member of this.members.values()) member.workerGone(worker);
   }
 
@@ -228,11 +241,19 @@ export class FrameBus {
     if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
-        this.interest.receive(from, type, body);
+        if (type === types.claim) this.receiveClaim(from, body);
+        else if (type === types.claimed) this.interest.settle(from, numbersOf(body));
+        else this.interest.receive(from, type, body);
         return false;
       },
       () => {},
     );
+  }
+
+  private receiveClaim(from: string, body: Buffer): void {
+    const [nsp, room] = claimOf(body);
+    this.interest.doubt(from, keyOf(nsp, room));
+    this.members.get(nsp)?.receiveClaim(room);
   }
 
   private receiveBroadcast(from: string, body: Buffer): void {

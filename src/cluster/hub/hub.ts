@@ -334,6 +334,8 @@ export class Hub {
   private fromOther(hub: OtherHub, reader: EntryReader): void {
     switch (reader.kind) {
       case entryKinds.hub:
+        // In order with what came before.
+        this.sendToLocals(hub.machine);
         return this.heardFromOther(hub, reader.type, numbersOf(reader.body));
       case entryKinds.all:
         for (const { worker, part } of this.localParts.values()) if (part === reader.part) worker.out.add(reader);
@@ -367,7 +369,6 @@ export class Hub {
         return this.sendToAll(hub.machine, hubNumbers(hubTypes.here, numbers));
       case hubTypes.gone:
         for (const number of numbers) hub.workers.delete(number);
-        this.sendToLocals(hub.machine);
         return this.sendToAll(hub.machine, hubNumbers(hubTypes.gone, numbers));
       case types.rooms:
         return this.announceToLocals(otherRooms.add(hub, numbers), [], ticksNow());
@@ -419,7 +420,8 @@ export class Hub {
     head[0] = entryKinds.all;
     readEmitted(bytes, (type, body) => out.addBytes(Buffer.concat([head, messageOf(type, body)])));
     const frame = out.take(Buffer.from(NO_MACHINE, 'latin1'));
-    for (const local of this.locals.values()) if (local.parts.has(part)) this.surroundings.workers.send(local.number, frame);
+    for (const local of this.locals.values())
+      if (local.parts.has(part)) this.surroundings.workers.send(local.number, frame);
   }
 
   private hearEmitters(part: number): void {
@@ -491,7 +493,8 @@ export class Hub {
   /** Hands on the messages of a frame. */
   private sendToLocals(machine: string): void {
     for (const { number, out } of this.locals.values()) {
-      if (!out.isEmpty) this.surroundings.workers.send(number, out.take(Buffer.from(machine, 'latin1').subarray(0, MACHINE)));
+      if (!out.isEmpty)
+        this.surroundings.workers.send(number, out.take(Buffer.from(machine, 'latin1').subarray(0, MACHINE)));
     }
   }
 

@@ -103,7 +103,9 @@ export class OtherHubs {
   private readonly timer: NodeJS.Timeout;
   private lastReset: number | undefined;
   /** Waits for the answers to the greeting. */
-  private answers: { readonly from: Set<string>; expected: number; pause: NodeJS.Timeout | undefined; end(): void } | undefined;
+  private answers:
+    | { readonly from: Set<string>; expected: number; pause: NodeJS.Timeout | undefined; end(): void }
+    | undefined;
 
   constructor(
     private readonly machine: string,

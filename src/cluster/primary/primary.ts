@@ -6,6 +6,9 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
+import { HubThread } from '../hub/hub-thread.js';
+import type { HubAddress } from '../hub/open.js';
+import { HUB } from '../mesh/mesh.js';
 import {
   type FromPrimary,
   type FromWorker,
@@ -16,9 +19,6 @@ import {
   type Readiness,
   socketOf,
 } from '../protocol.js';
-import { HubThread } from '../hub/hub-thread.js';
-import type { HubAddress } from '../hub/open.js';
-import { HUB } from '../mesh/mesh.js';
 import { Questions } from '../questions.js';
 import { ForkedWorker } from './forked-worker.js';
 import { makeMeshDirectory } from './mesh-directory.js';

@@ -7,7 +7,15 @@ import { decodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.j
 import { types } from '../../../src/backplanes/frames/wire/message.js';
 import { redisFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../rooms/support/clients.js';
-import { hubMachinesOn, Machine, machinesOn, onOwnHub, onRedisFrames, startMember, type TestNode } from '../../rooms/support/node.js';
+import {
+  hubMachinesOn,
+  Machine,
+  machinesOn,
+  onOwnHub,
+  onRedisFrames,
+  startMember,
+  type TestNode,
+} from '../../rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { Wire } from '../../support/wire.js';
@@ -159,6 +167,46 @@ describe.each([
     expect(room.worker - before.room.worker).toBeGreaterThanOrEqual(5);
     const reach = isOneMachine ? 'machine' : 'machines';
     expect(all[reach]).toBeGreaterThan(before.all[reach]);
+  });
+
+  test('a room that is named like the id of a socket reaches no worker without members', async () => {
+    const room = 'Qz3-_x7RtY0aBcDeFgHi';
+    await Promise.all([pairs[0]!.socket.join(room), pairs[1]!.socket.join(room)]);
+    await until(async () => {
+      for (const events of brought) events.length = 0;
+      members[0]!.io.to(room).emit('settled?');
+      await receivedBy(pairs, members);
+      return !brought[3]!.includes('settled?');
+    });
+    for (const { received } of pairs) received.length = 0;
+    for (let number = 0; number < 50; number++) members[number % WORKERS]!.io.to(room).emit('to the room', number);
+    const received = await receivedBy(pairs, members);
+    const counts = received.map((events) => events.filter(([event]) => event === 'to the room').length);
+    expect(counts).toEqual([50, 50, 0, 0]);
+    expect(brought.map((events) => events.includes('to the room'))).toEqual([true, true, true, true]);
+    // Those of workers 2 and 3 are their own.
+    expect(brought.slice(2).map((events) => events.filter((event) => event === 'to the room').length)).toEqual([
+      12, 12,
+    ]);
+    await Promise.all([pairs[0]!.socket.leave(room), pairs[1]!.socket.leave(room)]);
+  });
+
+  test('who joins the own room of a socket of another worker hears its messages, and so does the socket', async () => {
+    const [owner, guest] = [pairs[3]!, pairs[0]!];
+    for (let number = 0; number < 20; number++) {
+      await guest.socket.join(owner.socket.id);
+      for (const { received } of pairs) received.length = 0;
+      for (const text of ['at once', 'later']) {
+        members[number % WORKERS]!.io.to(owner.socket.id).emit('to both', text);
+        const heard = await receivedBy(pairs, members);
+        for (const member of [0, 3]) expect(heard[member]).toContainEqual(['to both', text]);
+      }
+      guest.socket.leave(owner.socket.id);
+      members[number % WORKERS]!.io.to(owner.socket.id).emit('to the owner', number);
+      const received = await receivedBy(pairs, members);
+      expect(received[3]).toContainEqual(['to the owner', number]);
+      expect(received[0]).not.toContainEqual(['to the owner', number]);
+    }
   });
 
   test('direct messages reach a socket by its id on any worker', async () => {

@@ -212,7 +212,11 @@ function hubFrames(hubs: readonly string[]): { all: [channel: string, bytes: Buf
     frame(forAll).fill(9, 1, 2),
     frame(forAll).fill(0, 2, 6),
   ];
-  const common = [...noise.map((bytes) => Buffer.from(bytes)), greeting(name).subarray(0, 9), greeting(name).fill(9, 1, 2)];
+  const common = [
+    ...noise.map((bytes) => Buffer.from(bytes)),
+    greeting(name).subarray(0, 9),
+    greeting(name).fill(9, 1, 2),
+  ];
   const all: [string, Buffer][] = [];
   for (const hub of hubs) for (const bytes of frames) all.push([`socket.io:frames:${hub}`, bytes]);
   for (const bytes of common) all.push(['socket.io:frames', bytes]);
@@ -225,7 +229,10 @@ export async function onHubs(url: string): Promise<number> {
     const hubs = new Set<string>();
     const spy = redis.duplicate();
     await spy.subscribe('socket.io:frames');
-    spy.on('messageBuffer', (_channel, bytes: Buffer) => hubs.size < 2 && isGreeting(bytes) && hubs.add(openGreeting(bytes).hub));
+    spy.on(
+      'messageBuffer',
+      (_channel, bytes: Buffer) => hubs.size < 2 && isGreeting(bytes) && hubs.add(openGreeting(bytes).hub),
+    );
     await until(() => hubs.size === 2);
     const { all, each } = hubFrames([...hubs]);
     // A hub without a subscription counts as gone.

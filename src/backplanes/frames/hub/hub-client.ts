@@ -2,7 +2,7 @@ import { attempt } from '../../../base/owner.js';
 import { MalformedMessage } from '../../../errors.js';
 import { type HubLink, workerName } from '../../../worker-links.js';
 import { EMITTER } from '../wire/emitted.js';
-import { messageOf, numbersOf, types } from '../wire/message.js';
+import { isOfInterest, messageOf, numbersOf, types } from '../wire/message.js';
 import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, workerHead } from './entries.js';
 import { HubHealth, type HubStatus } from './hub-health.js';
 
@@ -108,7 +108,8 @@ export class HubClient {
     if (kind === entryKinds.hub) return this.handleOfHub(reader, machine);
     const from = machine === NO_MACHINE ? EMITTER : workerName(sender, machine);
     if (type === hubTypes.relay) return this.relays.get(part)?.onMessage(from, reader.body);
-    if (type > types.cluster) throw new MalformedMessage('a worker sends a message that only hubs send');
+    if (isOfInterest(type) || type > types.claimed)
+      throw new MalformedMessage('a worker sends a message that only hubs send');
     this.parts.get(part)?.onMessage(from, type, reader.body);
   }
 

@@ -1,6 +1,6 @@
 import type { FrameLinks, FrameListener, Route } from '../links.js';
 import type { MeshFrameLinks } from '../mesh-frame-links.js';
-import { types } from '../wire/message.js';
+import { isOfInterest, types } from '../wire/message.js';
 import { headOf, hubHead, workerHead } from './entries.js';
 import type { HubClient } from './hub-client.js';
 
@@ -61,11 +61,10 @@ class HubRoute implements Route {
 
   add(_worker: string, message: Buffer, keys?: readonly number[]): void {
     const { client, part } = this;
-    if (message[4]! > types.cluster) this.pieces.push(hubHead(part, client.worker), message);
-    else {
-      this.pieces.push(headOf(part, client.worker, keys), message);
-      this.messages++;
-    }
+    const type = message[4]!;
+    const head = isOfInterest(type) ? hubHead(part, client.worker) : headOf(part, client.worker, keys);
+    this.pieces.push(head, message);
+    if (type <= types.cluster) this.messages++;
   }
 
   send(): void {

@@ -1,4 +1,4 @@
-import type { BackplaneEvents, BackplaneTraffic } from '../../backplane.js';
+import type { BackplaneEvents, BackplaneTraffic } from '../../events.js';
 
 /** What the hub of a machine tells its workers of itself. */
 export interface HubStatus {

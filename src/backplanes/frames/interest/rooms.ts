@@ -1,4 +1,3 @@
-import { looksLikeSocketId } from '../../../rooms/index.js';
 import { keyOf, type RoomKey } from './room-key.js';
 
 /** Rooms and their number, as a checksum that does not depend on their order. */
@@ -53,11 +52,10 @@ export class OwnRooms {
   ) {}
 
   /**
-   * Call this when the first member has entered a room. A socket's own room is never announced, and messages to it go to
-   * all workers: a direct message is rarer than a connect.
+   * Call this when the first member has entered a room, unless it is the own room of a socket. Messages to own rooms go to all
+   * workers: a direct message is rarer than a connect.
    */
   add(nsp: string, room: string): void {
-    if (looksLikeSocketId(room)) return;
     const key = keyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;
     this.counts.set(key, count + 1);
@@ -68,7 +66,6 @@ export class OwnRooms {
 
   /** Call this when the last member has left. */
   remove(nsp: string, room: string): void {
-    if (looksLikeSocketId(room)) return;
     const key = keyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;
     if (count > 1) this.counts.set(key, count - 1);
