@@ -98,6 +98,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
+    describe: async () => (await import('./api-description.js')).describeApi(),
   });
   servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {
