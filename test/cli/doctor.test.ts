@@ -135,7 +135,8 @@ test('beside a running server whose code fixes the port, only its problems count
 });
 
 test('the problems of a running server are failures', async () => {
-  const readiness = { ok: false, state: 'draining', problems: ['Redis is unreachable'], warnings: [] };
+  const problem = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable', remedy: 'Start it.', since: 0 };
+  const readiness = { ok: false, state: 'draining', problems: [problem], warnings: [] };
   const other = createServer((_request, response) => response.end(JSON.stringify(readiness))).listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
@@ -143,7 +144,7 @@ test('the problems of a running server are failures', async () => {
   other.close();
   expect({ code, failed }).toEqual({
     code: 1,
-    failed: ['fail  it reports: it is draining', 'fail  it reports: Redis is unreachable'],
+    failed: ['fail  it is draining', 'fail  it reports: Redis is unreachable. Start it. [REDIS_UNREACHABLE]'],
   });
 });
 

@@ -33,7 +33,9 @@ export async function checkRedis(found: Findings, url: string, config: Config): 
     await redis.ping().catch((error) => Promise.reject(latest ?? error));
     return `${name} answers`;
   };
-  if (await found.attempt(use, `${name} cannot be used`, 'Check REDIS_URL, and that Redis runs.')) {
+  if (
+    await found.attempt(use, `${name} cannot be used`, 'Check REDIS_URL, and that Redis runs.', 'REDIS_UNREACHABLE')
+  ) {
     const info = await redis.info().catch(() => '');
     checkSettings(found, name, info, config);
     await checkRights(found, name, redis, /^cluster_enabled:1/m.test(info), config);
@@ -54,7 +56,10 @@ function checkSettings(found: Findings, name: string, info: string, config: Conf
   if (!isKept) found.warn(`${name} has no append-only file, so a restart loses messages. Set appendonly yes.`);
   if (value('maxmemory') === '0') found.warn(`${name} has no memory limit. Set maxmemory: it rejects messages then.`);
   else if (policy !== 'noeviction')
-    found.fail(`${name} removes messages when it is full (${policy}). Set maxmemory-policy noeviction.`);
+    found.fail(
+      `${name} removes messages when it is full (${policy}). Set maxmemory-policy noeviction.`,
+      'REDIS_EVICTS',
+    );
 }
 
 /** Redis checks the rights when it queues a command in a transaction, which is then discarded. */
@@ -78,7 +83,7 @@ async function checkRights(found: Findings, name: string, redis: Redis, isCluste
       if (reasonOf(error).startsWith('MOVED')) return;
       rejected++;
       const remedy = 'Allow it with ACL SETUSER, or make room if Redis is full.';
-      found.fail(`${name} rejects ${command}: ${reasonOf(error)}. ${remedy}`);
+      found.fail(`${name} rejects ${command}: ${reasonOf(error)}. ${remedy}`, 'REDIS_COMMAND_REJECTED');
     });
   }
   if (rejected === 0) found.ok(`${name} allows the commands that the server uses`);
@@ -92,7 +97,7 @@ export async function checkNats(found: Findings, url: string, { natsCreds, natsP
     client = await dial({ url, credentials: natsCreds });
     return `${name} answers (version ${client.info?.version})`;
   };
-  await found.attempt(use, `${name} cannot be used`, 'Check NATS_URL, and that NATS runs.');
+  await found.attempt(use, `${name} cannot be used`, 'Check NATS_URL, and that NATS runs.', 'NATS_UNREACHABLE');
   if (!client) return;
   const most = client.info?.max_payload ?? 0;
   const raise = `Longer ones are split: raise max_payload to ${MIN_MAX_PAYLOAD} or more.`;
@@ -100,7 +105,10 @@ export async function checkNats(found: Findings, url: string, { natsCreds, natsP
   const rejections = await rejectionsOf(client, natsPrefix).finally(() => client!.close());
   if (rejections.length === 0) found.ok(`${name} allows the subjects of the server`);
   for (const reason of rejections) {
-    found.fail(`${name} rejects the user: ${reason}. Allow ${natsPrefix}.> in its permissions.`);
+    found.fail(
+      `${name} rejects the user: ${reason}. Allow ${natsPrefix}.> in its permissions.`,
+      'NATS_COMMAND_REJECTED',
+    );
   }
 }
 

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'nod
 import { dirname, resolve } from 'node:path';
 import { backplaneNameOf } from '../../backplanes/index.js';
 import { redisUrls } from '../../backplanes/redis/urls.js';
+import type { Problem } from '../../base/problems.js';
 import { memoryLimit, processorLimit } from '../../cgroup.js';
 import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../compat/uws.js';
@@ -57,7 +58,12 @@ export const doctor: Command = {
           .raw('SELECT 1')
           .timeout(5000)
           .then(() => 'the database of ARCHIVE_URL answers');
-      await found.attempt(use, 'the database of ARCHIVE_URL cannot be used', 'Check the URL and the database.');
+      await found.attempt(
+        use,
+        'the database of ARCHIVE_URL cannot be used',
+        'Check the URL and the database.',
+        'ARCHIVE_FAILS',
+      );
       await knex.destroy();
     }
     console.log(found.lines.join('\n'));
@@ -107,12 +113,12 @@ async function checkRunning(found: Findings, config: Config): Promise<boolean> {
   const ports = [[adminHost, adminPort ?? 0, 'ADMIN_PORT'] as const, [host, tlsKey ? 0 : port, 'PORT'] as const];
   for (const [at, number, variable] of ports.filter(([, given]) => given > 0)) {
     const name = at === '0.0.0.0' ? '127.0.0.1' : at === '::' ? '[::1]' : at.includes(':') ? `[${at}]` : at;
-    type Readiness = { state: string; problems: string[] } | undefined;
+    type Readiness = { state: string; problems: Problem[] } | undefined;
     const answer = (await getJson(`http://${name}:${number}/readyz`).catch(() => undefined)) as Readiness;
     if (!Array.isArray(answer?.problems)) continue;
     found.ok(`a server answers at ${variable}=${number}`);
-    if (['draining', 'not ready'].includes(answer.state)) found.fail(`it reports: it is ${answer.state}`);
-    for (const problem of answer.problems) found.fail(`it reports: ${problem}`);
+    if (['draining', 'not ready'].includes(answer.state)) found.fail(`it is ${answer.state}`);
+    for (const { code, text, remedy } of answer.problems) found.fail(`it reports: ${text}. ${remedy}`, code);
     return true;
   }
   return false;
@@ -149,6 +155,9 @@ function checkDataDir(found: Findings, { dataDir, historyTtl, historyStore, redi
     const free = `DATA_DIR "${path}" has ${Math.round((bavail * bsize) / MIB)} MiB free`;
     found.check(bavail * bsize >= LEAST.diskFree, free, 'Free some space: a full disk rejects messages.');
   } catch (error) {
-    found.fail(`DATA_DIR "${path}" cannot be written to: ${reasonOf(error)}. Change its owner or rights.`);
+    found.fail(
+      `DATA_DIR "${path}" cannot be written to: ${reasonOf(error)}. Change its owner or rights.`,
+      'STORE_FAILS',
+    );
   }
 }

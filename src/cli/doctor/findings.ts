@@ -1,10 +1,16 @@
+import type { ProblemCode } from '../../base/problems.js';
+
 /** What the checks found: all is well, something should be changed, or the server cannot work as configured. */
 export class Findings {
   readonly lines: string[] = [];
 
   readonly ok = (text: string) => void this.lines.push(`ok    ${text}`);
   readonly warn = (text: string) => void this.lines.push(`warn  ${text}`);
-  readonly fail = (text: string) => void this.lines.push(`fail  ${text}`);
+
+  /** @param code what a running server calls it */
+  fail(text: string, code?: ProblemCode): void {
+    this.lines.push(`fail  ${text}${code ? ` [${code}]` : ''}`);
+  }
 
   /** @param remedy what to do if it is not fine */
   check(isFine: boolean, text: string, remedy: string): void {
@@ -17,12 +23,12 @@ export class Findings {
    * @param use resolves with what it found
    * @returns whether it works
    */
-  async attempt(use: () => Promise<string>, failure: string, remedy: string): Promise<boolean> {
+  async attempt(use: () => Promise<string>, failure: string, remedy: string, code?: ProblemCode): Promise<boolean> {
     try {
       this.ok(await use());
       return true;
     } catch (error) {
-      this.fail(`${failure}: ${reasonOf(error)}. ${remedy}`);
+      this.fail(`${failure}: ${reasonOf(error)}. ${remedy}`, code);
       return false;
     }
   }

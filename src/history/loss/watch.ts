@@ -1,6 +1,7 @@
+import { Outage, type OutageOptions } from '../../base/outage.js';
 import { owned } from '../../base/owner.js';
+import type { Reason } from '../../base/problems.js';
 import { type LossFigures, lossyStores } from '../../rooms/stores.js';
-import type { OutageReports } from '../outage.js';
 import type { Finding } from './continuation.js';
 import { type LossNotice, type LossNotices, NOTICE_MS } from './notices.js';
 
@@ -13,7 +14,8 @@ export interface LossWatchOptions {
   /** What the operator knows the store by: `Redis` or `DATA_DIR`. */
   name: string;
   notices: LossNotices;
-  reports: OutageReports;
+  /** @default those of the process */
+  reports?: OutageOptions['reports'];
 }
 
 /**
@@ -22,7 +24,8 @@ export interface LossWatchOptions {
  * loses the notice too.
  */
 export class LossWatch {
-  private readonly problem: string;
+  private readonly reason: Reason;
+  private readonly outage: Outage;
   private readonly timer: NodeJS.Timeout;
   private known: LossNotice = { lostAt: 0, acknowledgedAt: 0 };
   private isLooking = false;
@@ -36,7 +39,8 @@ export class LossWatch {
   ]);
 
   constructor(private readonly options: LossWatchOptions) {
-    this.problem = `${options.name} has lost messages that it had confirmed`;
+    this.reason = { code: 'HISTORY_LOST', text: `${options.name} has lost messages that it had confirmed` };
+    this.outage = new Outage({ reports: options.reports });
     lossyStores.add(this);
     const onTurn = owned('looking for lost messages', () => this.look());
     this.timer = setInterval(onTurn, INTERVAL_MS).unref();
@@ -94,7 +98,7 @@ export class LossWatch {
   close(): void {
     clearInterval(this.timer);
     lossyStores.remove(this);
-    this.options.reports.problems.delete(this.problem);
+    this.outage.close();
   }
 
   private isOpen(now: number): boolean {
@@ -103,20 +107,18 @@ export class LossWatch {
   }
 
   private take({ lostAt, acknowledgedAt }: LossNotice, now: number): void {
-    const { log, problems } = this.options.reports;
-    const isNews = !this.isOpen(now) || lostAt - this.known.lostAt >= SAME_MS;
+    // Another loss has a line of its own.
+    if (this.isOpen(now) && lostAt - this.known.lostAt >= SAME_MS) this.outage.close();
     this.known = {
       lostAt: Math.max(lostAt, this.known.lostAt),
       acknowledgedAt: Math.max(acknowledgedAt, this.known.acknowledgedAt),
     };
     if (!this.isOpen(now)) return this.end();
-    problems.add(this.problem);
-    if (isNews) log.error({ noticed: new Date(this.known.lostAt).toISOString() }, this.problem);
+    this.outage.begin(this.reason, { noticed: new Date(this.known.lostAt).toISOString() });
   }
 
   private end(): void {
-    const { log, problems } = this.options.reports;
     const { lostAt, acknowledgedAt } = this.known;
-    if (problems.delete(this.problem)) log.info({ acknowledged: acknowledgedAt >= lostAt }, `over: ${this.problem}`);
+    this.outage.end({ acknowledged: acknowledgedAt >= lostAt });
   }
 }
