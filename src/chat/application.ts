@@ -19,7 +19,7 @@ import { chatMetrics } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
-import { watchRevocations } from './revocations/watch.js';
+import { WatchedRevocations } from './revocations/watch.js';
 import type { StateLimits } from './state/rooms.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
@@ -40,7 +40,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   const revocations =
     issued &&
     kept.revocations &&
-    watchRevocations(kept.revocations, {
+    new WatchedRevocations(kept.revocations, {
       onChange: () => chat.endRevoked(),
       announce: () => chat.announceRevocation(),
     });
@@ -96,6 +96,7 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
+    describe: async () => (await import('./api-description.js')).describeApi(),
   });
   servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {
