@@ -7,10 +7,32 @@ export interface Log {
   info(fields: object, message: string): void;
 }
 
+/** The part of a request that a report of its rejection has. */
+export interface RejectedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { readonly origin?: string | undefined };
+  readonly connection: { readonly remoteAddress: string };
+}
+
+/** Where a malformed message came from: the backplane, a part of the links between workers, state rooms, or the application. */
+export type MalformedSource = 'bus' | 'relay' | 'metrics' | 'addresses' | 'mesh' | 'state' | 'application';
+
 /** Where the parts of this process report to the operator. */
 export interface Reports {
   readonly log: Log;
   readonly problems: Problems;
+  /** A message from another worker or machine was dropped because it is malformed. */
+  malformed(source: MalformedSource, reason: string): void;
+  /**
+   * A client or a request was rejected.
+   * @param code one of a fixed list, because it is a label of a metric
+   * @param request the rejected request, or the one of the session's handshake
+   * @param details further fields of the log line, such as the user
+   */
+  rejected(code: string, request: RejectedRequest | undefined, details?: object): void;
+  /** A limit has ended a connection, which is counted among the closed ones. */
+  disconnected(code: string, request: RejectedRequest | undefined, details: object): void;
 }
 
 /** The library alone has no operator. The log of an application is its own. */
@@ -21,7 +43,14 @@ function libraryReports(): Reports {
     const text = details.length > 0 ? `${message} (${details.join(', ')})` : message;
     process.emitWarning(`gjallar: ${text}`, { type: 'gjallar', ...(typeof code === 'string' && { code }) });
   };
-  return { log: { error: warn, warn, info: () => {} }, problems: new Problems() };
+  const ignore = () => {};
+  return {
+    log: { error: warn, warn, info: ignore },
+    problems: new Problems(),
+    malformed: ignore,
+    rejected: ignore,
+    disconnected: ignore,
+  };
 }
 
 /** What the process that hosts the application does for its parts. */
@@ -32,4 +61,4 @@ export interface ProcessHost {
 }
 
 /** By default, the library alone. A worker sets it once, before its application starts. */
-export const host: ProcessHost = { reports: libraryReports(), stateStore: undefined };
+export const thisProcess: ProcessHost = { reports: libraryReports(), stateStore: undefined };

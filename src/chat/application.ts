@@ -57,8 +57,6 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     onRevocation: () => revocations?.refresh(),
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     isBusy: () => engine.load.level >= 1,
-    onRefused: (code, request) => engine.onRefused?.(code, request),
-    onMalformed: (reason) => worker.onMalformed(reason),
     isOverloaded: () => engine.load.level >= 3,
     costs: engine.costs,
     onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),

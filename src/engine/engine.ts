@@ -49,8 +49,6 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
   static host: EngineHost | undefined;
   /** Set if several workers share a port. */
   relay: Relay | undefined;
-  /** Called with the error code of each request that is rejected outside of `connection_error`. */
-  onRefused: ((code: string, request: EngineRequest) => void) | undefined;
   /** Called with a request whose connection is closed because its address has made too many in one turn. */
   onFlood: ((request: EngineRequest) => void) | undefined;
   /** The session that has received a message last. While the message is handled, it is the sender. */

@@ -26,8 +26,6 @@ export interface HostedWorker {
   /** The Socket.IO server, already connected to the engine and the backplane. */
   readonly io: Server;
   readonly metrics: WorkerMetrics;
-  /** Call it when a message from the application on another worker is dropped because it is malformed. */
-  onMalformed(reason: string): void;
   /** Whether this worker does the tasks that one worker per machine must do. */
   isLeader(): boolean;
   /** Drains all workers of the machine. */

@@ -39,7 +39,6 @@ export async function runWorker(
     engine,
     io,
     metrics,
-    onMalformed: (reason) => worker.malformed.note('application', reason),
     isLeader: () => worker.isLeader(),
     drainMachine: () => orders.send({ type: 'leave' }),
     act: async (action) => outcomeOf([await worker.operator.actEverywhere(action)]),

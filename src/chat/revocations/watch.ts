@@ -3,7 +3,7 @@ import { RevokedTokens } from '../../accounts/revocations.js';
 import { CheckedOutage, Outage } from '../../base/outage.js';
 import { own, owned } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
 const INTERVAL_MS = 15_000;
@@ -52,7 +52,7 @@ export function watchRevocations(
       shown = setTimeout(() => lost.end(), SHOWN_MS).unref();
     },
     onRestored: (byThis) => {
-      host.reports.log.info({}, 'the list of revoked tokens is complete again');
+      thisProcess.reports.log.info({}, 'the list of revoked tokens is complete again');
       if (byThis) announce();
     },
   });

@@ -1,4 +1,5 @@
 import type { Server } from 'socket.io';
+import { thisProcess } from '../../base/process.js';
 import { type Action, type Outcome, readForeignAction } from './actions.js';
 import { act, type LocalClients } from './local.js';
 
@@ -31,14 +32,13 @@ export class Operator {
   constructor(
     private readonly place: Place,
     private readonly clients: () => LocalClients,
-    private readonly onMalformed: (reason: string) => void,
   ) {}
 
   /** Obeys the actions that other workers pass on. */
   watch(io: Server): void {
     const onAction = (input: unknown, reply?: unknown) => {
       const action = readForeignAction(input);
-      if (!action) return this.onMalformed('an action of the operator');
+      if (!action) return thisProcess.reports.malformed('application', 'an action of the operator');
       const acted = this.act(action);
       if (typeof reply === 'function') reply(acted);
     };

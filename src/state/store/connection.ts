@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/seldom.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import type { ClientEvents } from './client.js';
@@ -130,7 +130,7 @@ export class StoreConnection implements MeasuredStateStore {
   /** A room has found that Redis has lost what it had. */
   lost(room: string): void {
     this.losses++;
-    const { log, problems } = host.reports;
+    const { log, problems } = thisProcess.reports;
     problems.raise(LOST, LOST, LOST_MS);
     if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);
   }
@@ -142,7 +142,7 @@ export class StoreConnection implements MeasuredStateStore {
     let changes = 0;
     for (const count of this.dropped.values()) changes += count;
     this.dropped.clear();
-    host.reports.log.error({ rooms, room, changes }, DROPPED);
+    thisProcess.reports.log.error({ rooms, room, changes }, DROPPED);
   }
 
   private use(client: Redis | Cluster): void {
