@@ -19,10 +19,11 @@ const challenges: Partial<Record<ErrorCode, string>> = {
 type Answering = Sender & Partial<Pick<HttpExchange, 'request'>>;
 
 export function sendFailure(exchange: Answering, headers: Headers, error: GjallarError): void {
-  const { code, message, status } = error;
+  const { code, message, status, retryAfter } = error;
   if (code !== 'INTERNAL' && exchange.request) thisProcess.reports.rejected(code, exchange.request);
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
-  sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
+  const retry: Headers = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) };
+  sendJson(exchange, status, { ...headers, ...challenge, ...retry }, { ok: false, code, message });
 }
 
 /** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */

@@ -251,6 +251,16 @@ describe('one server', () => {
     expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  test.each(['PUT', 'PATCH'])('rejects a number to %s that would become null', async (method) => {
+    const url = `${server.url}/api/state/a/${method}`;
+    const headers = { Authorization: `Bearer ${API_KEY}` };
+    const response = await fetch(url, { method, headers, body: '{"n":[-1e999]}' });
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 400,
+      body: { ok: false, code: 'BAD_STATE_VALUE', message: expect.stringContaining('too large') },
+    });
+  });
+
   test('patches objects alone', async () => {
     await api.put('a', 'n', 5);
     expect(await api.patch('a', 'n', { x: 1 })).toMatchObject({ code: 'BAD_STATE_VALUE' });
