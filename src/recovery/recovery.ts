@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { own, owned } from '../base/owner.js';
 import { thisProcess } from '../base/process.js';
+import { within } from '../base/within.js';
 import { wantsRecovery } from '../compat/socket-io.js';
 import { canonicalAddress } from '../engine/limits/client-address.js';
 import { MalformedMessage } from '../errors.js';
@@ -190,8 +190,11 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   caughtUp(): Promise<boolean> {
     const { caughtUp } = this.options;
     if (!caughtUp) return Promise.resolve(true);
-    const late = sleep(MAX_LAG_MS, false, { ref: false });
-    return Promise.race([late, caughtUp().then(() => true)]).catch(() => false);
+    const isKnown = caughtUp().then(
+      () => true,
+      () => false,
+    );
+    return within(MAX_LAG_MS, isKnown, () => false);
   }
 
   get id(): number {

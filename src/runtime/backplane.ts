@@ -5,6 +5,7 @@ import { Outage } from '../base/outage.js';
 import type { Reason } from '../base/problems.js';
 import { thisProcess } from '../base/process.js';
 import { Seldom } from '../base/seldom.js';
+import { within } from '../base/within.js';
 import { type Kind, kinds } from '../cluster/mesh/mesh.js';
 import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -15,13 +16,8 @@ import type { WorkerLinks } from '../worker-links.js';
 const START_TIMEOUT_MS = 5000;
 
 /** Resolves when the backplane is ready, or after a timeout, because local delivery works without it. */
-export async function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, START_TIMEOUT_MS);
-  });
-  await Promise.race([bus.ready(), timeout]);
-  clearTimeout(timer);
+export function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> {
+  return within(START_TIMEOUT_MS, bus.ready());
 }
 
 /** What an outage of Redis or NATS is called in the log and among the problems. */

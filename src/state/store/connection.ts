@@ -3,6 +3,7 @@ import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
 import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/seldom.js';
+import { within } from '../../base/within.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import type { ClientEvents } from './client.js';
 import { StoreHealth } from './health.js';
@@ -120,7 +121,7 @@ export class StoreConnection implements MeasuredStateStore {
       .then(() => {
         this.pendingBytes -= bytes;
       });
-    return { answer: inTime(sent), end };
+    return { answer: within(TIMEOUT_MS, sent, noAnswer), end };
   }
 
   async flushed(): Promise<void> {
@@ -199,9 +200,6 @@ function failed(reason: string): { answer: Promise<never>; end: Promise<unknown>
   return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };
 }
 
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('Redis does not answer')), TIMEOUT_MS);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function noAnswer(): never {
+  throw new Error('Redis does not answer');
 }
