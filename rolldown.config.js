@@ -18,6 +18,9 @@ const entries = [
   'state/index',
   'emitter/index',
   'run/preload',
+  // Loaded when they are needed, by loadPart().
+  'portable/index',
+  'recovery/index',
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what
@@ -26,6 +29,8 @@ const entries = [
 const processes = {
   any: ['main'],
   library: ['index'],
+  portable: ['portable/index'],
+  recovery: ['recovery/index'],
   hosted: ['server/register', 'run/preload', 'run/hosted-worker'],
   worker: ['cli/service', 'chat/application', 'runtime/worker'],
   primary: ['cli/service', 'cli/primary'],

@@ -25,11 +25,11 @@ const layers: Record<string, readonly string[]> = {
   config: ['backplanes', 'cgroup', 'errors', 'control-characters', 'descriptors'],
   engine: ['cgroup', 'compat', 'descriptors', 'errors', 'worker-links'],
   parser: ['compat', 'engine'],
-  compat: ['errors', 'portable'],
+  compat: ['errors', 'package', 'portable'],
   portable: ['errors'],
   rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms', 'worker-links'],
-  backplanes: ['compat', 'engine', 'errors', 'recovery', 'rooms', 'worker-links'],
+  backplanes: ['compat', 'engine', 'errors', 'package', 'recovery', 'rooms', 'worker-links'],
   cluster: ['compat', 'engine', 'errors', 'socket-folders', 'worker-links'],
   http: ['compat', 'engine', 'errors'],
   operations: [

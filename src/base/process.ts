@@ -1,4 +1,4 @@
-import { Problems } from './problems.js';
+import type { Problems } from './problems.js';
 
 /** The log, as pino takes it. */
 export interface Log {
@@ -21,7 +21,7 @@ export type MalformedSource = 'bus' | 'relay' | 'metrics' | 'addresses' | 'mesh'
 /** Where the parts of this process report to the operator. */
 export interface Reports {
   readonly log: Log;
-  readonly problems: Problems;
+  readonly problems: Pick<Problems, 'raise' | 'clear'>;
   /** A message from another worker or machine was dropped because it is malformed. */
   malformed(source: MalformedSource, reason: string): void;
   /**
@@ -46,7 +46,7 @@ function libraryReports(): Reports {
   const ignore = () => {};
   return {
     log: { error: warn, warn, info: ignore },
-    problems: new Problems(),
+    problems: { raise: ignore, clear: ignore },
     malformed: ignore,
     rejected: ignore,
     disconnected: ignore,
