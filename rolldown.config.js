@@ -88,7 +88,7 @@ const rest = {
     const reached = new Set(entries.map((entry) => join(dist, `${entry}.d.ts`)));
     for (const file of reached) {
       const text = readFileSync(file, 'utf8');
-      for (const [, path] of text.matchAll(/(?:from |import |import\()["'](\.[^"']+)\.js["']/g)) {
+      for (const [, path] of text.matchAll(/(?:from |import |import\(|declare module )["'](\.[^"']+)\.js["']/g)) {
         reached.add(resolve(dirname(file), `${path}.d.ts`));
       }
     }

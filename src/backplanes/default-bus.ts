@@ -1,5 +1,6 @@
 import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { thisProcess } from '../base/process.js';
 import { wantsRecovery } from '../compat/socket-io.js';
 import { loadPart } from '../package.js';
 import type * as Recoveries from '../recovery/index.js';
@@ -15,16 +16,16 @@ export function alone(nsp: Namespace): Adapter {
   return recovery.wrap((of) => new LocalAdapter(of))(nsp);
 }
 
-let bus: AdapterFactory = alone;
-
-/** Connects all servers whose application sets no adapter with those of other workers. Call it before they are made. */
-export function setDefaultBus(factory: AdapterFactory): void {
-  bus = factory;
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Connects the servers whose application sets no adapter with those of other workers. */
+    adapter?: AdapterFactory;
+  }
 }
 
 /** The adapter of a server whose application sets none. */
 export function defaultBus(nsp: Namespace): Adapter {
-  const adapter = bus(nsp);
+  const adapter = (thisProcess.adapter ?? alone)(nsp);
   initialize(adapter);
   return adapter;
 }

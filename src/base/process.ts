@@ -53,12 +53,20 @@ function libraryReports(): Reports {
   };
 }
 
-/** What the process that hosts the application does for its parts. */
+/**
+ * What the process that hosts the application does for its parts. A part declares here what it takes from the process, with
+ * `declare module`, so that nothing below knows what is above.
+ */
 export interface ProcessHost {
   reports: Reports;
-  /** The Redis of the state rooms that name none, and the prefix of their keys; undefined if there is none. */
-  stateStore: { readonly redisUrl: string | undefined; readonly keyPrefix: string } | undefined;
+  /** The Redis of the state rooms that name none, and the prefix of their keys. */
+  stateStore?: { readonly redisUrl: string | undefined; readonly keyPrefix: string };
 }
 
-/** By default, the library alone. A worker sets it once, before its application starts. */
-export const thisProcess: ProcessHost = { reports: libraryReports(), stateStore: undefined };
+/** In the library alone, nothing but these reports. */
+export const thisProcess: ProcessHost = { reports: libraryReports() };
+
+/** Makes this process one that hosts an application. Call it before the application starts. */
+export function hostApplication(host: Partial<ProcessHost>): void {
+  Object.assign(thisProcess, host);
+}

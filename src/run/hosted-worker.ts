@@ -1,7 +1,7 @@
 import type { Server } from 'socket.io';
-import { setDefaultBus } from '../backplanes/default-bus.js';
 import type { Backplane } from '../backplanes/index.js';
 import { own } from '../base/owner.js';
+import { hostApplication } from '../base/process.js';
 import { loadRunConfig } from '../config/load.js';
 import { answerPrimary } from '../runtime/answers.js';
 import { logFailures } from '../runtime/exceptions.js';
@@ -11,10 +11,8 @@ import { stopListening } from '../runtime/lifecycle/stop-listening.js';
 import { MachineWorker } from '../runtime/machine-worker.js';
 import { namespaceMetrics } from '../runtime/overview/stats.js';
 import { forkedSurroundings } from '../runtime/surroundings.js';
-import { onServer } from '../server/install.js';
-import { SharedListening, shareListening } from '../server/listen/shared-listening.js';
+import { SharedListening } from '../server/listen/shared-listening.js';
 import { windowOf } from '../server/server-window.js';
-import { onSessionAdvice } from '../server/session-advice.js';
 import { version } from '../version.js';
 import { endApplication, holdSignals } from './ending.js';
 import { explainAdminPort, warnOfMemoryStore } from './warnings.js';
@@ -36,11 +34,6 @@ export async function startHostedWorker(): Promise<void> {
   holdSignals();
   metrics.add(logFailures(log));
   const { redisUrl, natsUrl } = config;
-  onSessionAdvice((advice) => {
-    if (!redisUrl && !natsUrl) log.warn(advice);
-  });
-  onServer((io) => worker.addServer(io));
-  setDefaultBus((nsp) => backplaneOf(nsp.server).factory(nsp));
   const ofServer = new WeakMap<Server, Backplane>();
   const backplaneOf = (io: Server): Backplane => {
     const backplane = ofServer.get(io) ?? worker.openBackplane(windowOf(io, config.flushMs));
@@ -58,14 +51,22 @@ export async function startHostedWorker(): Promise<void> {
     worker.ownPort === undefined ? undefined : { port: worker.ownPort, option: `WORKER_PORTS=${config.workerPorts}` },
     explainAdminPort(config, log),
   );
-  shareListening(listening);
-  // Makes every copy of socket.io that the application loads run on gjallar.
-  const { onRefusedVersion } = await import('../server/register.js');
-  onRefusedVersion((reason) => {
-    // On stock socket.io, several workers would answer "Session ID unknown" to most clients that poll.
-    if (isStarted) log.error(reason);
-    else orders.send({ type: 'failed', reason });
+  listening.install();
+  hostApplication({
+    sharedPorts: listening,
+    adapter: (nsp) => backplaneOf(nsp.server).factory(nsp),
+    onServer: (io) => worker.addServer(io),
+    onSessionAdvice: (advice) => {
+      if (!redisUrl && !natsUrl) log.warn(advice);
+    },
+    onRefusedVersion: (reason) => {
+      // On stock socket.io, several workers would answer "Session ID unknown" to most clients that poll.
+      if (isStarted) log.error(reason);
+      else orders.send({ type: 'failed', reason });
+    },
   });
+  // Makes every copy of socket.io that the application loads run on gjallar.
+  await import('../server/register.js');
 
   const departure = new Departure(
     {

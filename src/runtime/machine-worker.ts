@@ -5,14 +5,14 @@ import type { SharedWindow } from '../backplanes/frames/window.js';
 import type { Backplane } from '../backplanes/index.js';
 import { backplaneNameOf } from '../backplanes/index.js';
 import { loadBackplane, type OpenBackplane } from '../backplanes/open.js';
-import { thisProcess } from '../base/process.js';
+import { hostApplication } from '../base/process.js';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
-import { Engine, type EngineHost } from '../engine/engine.js';
+import type { Engine, EngineHost } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog, logOutput } from '../log.js';
@@ -81,8 +81,11 @@ export class MachineWorker implements EngineHost {
     this.orders = orders;
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine, logTo);
     this.reports = new WorkerReports(this.log, this.recent);
-    thisProcess.reports = this.reports;
-    thisProcess.stateStore = { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys };
+    hostApplication({
+      reports: this.reports,
+      stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
+      engines: this,
+    });
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
@@ -94,7 +97,6 @@ export class MachineWorker implements EngineHost {
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add(this.reports.metrics());
     this.machines = open.machines({ worker: mesh.id, machine });
-    Engine.host = this;
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 
