@@ -31,7 +31,7 @@ const processes = {
   library: ['index'],
   portable: ['portable/index'],
   recovery: ['recovery/index'],
-  hosted: ['server/register', 'run/preload', 'run/hosted-worker'],
+  hosted: ['server/register', 'run/preload', 'run/application', 'runtime/worker'],
   worker: ['cli/service', 'chat/application', 'runtime/worker'],
   primary: ['cli/service', 'cli/primary'],
   runner: ['cli/run', 'cli/primary'],

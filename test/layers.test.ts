@@ -84,7 +84,7 @@ const environmentReaders = [
   join('cli', 'run.ts'),
   join('cli', 'service.ts'),
   join('cli', 'tool.ts'),
-  join('run', 'hosted-worker.ts'),
+  join('run', 'preload.ts'),
   join('runtime', 'surroundings.ts'),
   join('compat', 'uws', 'environment.ts'),
   join('server', 'environment.ts'),

@@ -32,9 +32,11 @@ import { stateRooms } from '../rooms/state-figures.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
+import { atMostEvery } from './intervals.js';
 import type { Orders } from './lifecycle/orders.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
-import { Operator } from './operator/operator.js';
+import type { Action, Outcome } from './operator/actions.js';
+import { Operator, outcomeOf } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -63,6 +65,10 @@ export class MachineWorker implements EngineHost {
   seam: OperatorSeam = defaultSeam;
   /** Carries out the operator's actions. */
   readonly operator: Operator;
+  /** The state of this worker; set once it has an application. */
+  stateOf: () => Health['state'] = () => 'not ready';
+  /** The metrics of all workers, in the text format of Prometheus. */
+  readonly scrape = atMostEvery(1000, () => this.metrics.scrape());
   /** Clients that are not connected over Engine.IO. */
   otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
@@ -171,10 +177,30 @@ export class MachineWorker implements EngineHost {
     await Promise.all([...backplanes, ...(machines ? [machines] : [])].map(readyInTime));
   }
 
-  /** Closes the connections to other machines. */
+  /** Drains all workers of the machine. */
+  drainMachine(): void {
+    this.orders.send({ type: 'leave' });
+  }
+
+  /** Carries out an action of the operator on all workers and machines. */
+  async act(action: Action): Promise<Outcome> {
+    return outcomeOf([await this.operator.actEverywhere(action)]);
+  }
+
+  /**
+   * Reports why no worker can run with this configuration. The start of the server then fails, and the primary kills this
+   * worker, so what it returns never resolves.
+   */
+  failed(reason: string): Promise<never> {
+    this.orders.send({ type: 'failed', reason });
+    return new Promise(() => {});
+  }
+
+  /** Closes the connections to other workers and machines. */
   close(): void {
     for (const backplane of this.backplanes) backplane.close();
     this.machines?.close();
+    this.mesh.close();
   }
 
   /** Adds the metrics of everything that clients are connected to. */
@@ -191,8 +217,9 @@ export class MachineWorker implements EngineHost {
     ]);
   }
 
-  /** What the health endpoints report of this worker in a state. */
-  healthIn(state: Health['state']): Health {
+  /** What the health endpoints report of this worker. */
+  get health(): Health {
+    const state = this.stateOf();
     const { problems } = this.reports;
     problems.set('RELOAD_ABORTED', this.orders.last('reloads')?.isLastAborted ? RELOAD_ABORTED : undefined);
     problems.set('STATE_NEARLY_FULL', stateRooms.warning);
