@@ -1,5 +1,6 @@
 // The benchmarks: `npm run bench -- [benchmark…] [options]`. See README.md beside this file.
 
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { versionOf } from './against/build.js';
 import { figures } from './against/figures.js';
@@ -8,12 +9,13 @@ import { benchmarks } from './benchmarks/index.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/row/run.js';
+import { program } from './harness/service.js';
+import { morePeers, usualPeers } from './peers/index.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };
 
-const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
-/** Peers that run only when asked for by name, or where a benchmark says `also`. */
-const more = ['gjallar-portable', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
+const peers = Object.keys(usualPeers);
+const more = Object.keys(morePeers);
 
 const usage = () => `${command.call} [benchmark…] [options]
 
@@ -102,6 +104,7 @@ function readArguments() {
     rounds: { type: 'string' },
     out: { type: 'string', default: fileURLToPath(new URL('results/results.jsonl', import.meta.url)) },
   });
+  if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
   const rounds = numberOption(values, 'rounds') ?? 5;
   if (values.against !== undefined) {
     rejectUnknown('figure', positionals, Object.keys(figures));

@@ -27,7 +27,7 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
   const measured = [];
   for (const { benchmark, cell, keys } of runsOf(names)) {
     console.log(`\n${benchmark.name}: ${cell.label}, ${rounds} rounds`);
-    const { [STOCK]: stock, [NOW]: now } = benchmark.peers ?? { [STOCK]: {}, [NOW]: { program: NOW } };
+    const { [STOCK]: stock, [NOW]: now } = benchmark.peers ?? { [STOCK]: {}, [NOW]: { like: NOW } };
     const peers = { [STOCK]: stock, [before]: { ...now, root }, [NOW]: now };
     const runs = Object.fromEntries(Object.keys(peers).map((peer) => [peer, []]));
     for (let round = 0; round < rounds; round++) {

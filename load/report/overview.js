@@ -120,7 +120,7 @@ const isCompared = ({ ratio: compared, title }) => compared || title === 'averag
 
 function lossesOf(name, cell, column) {
   return cell
-    .filter(({ peer }) => peer.startsWith('socketio'))
+    .filter(({ peer }) => /^socketio|-node$/.test(peer))
     .flatMap((group) => {
       const other = counterpart(cell, group.peer);
       const found = other && ratio(group, other, column);
@@ -131,9 +131,9 @@ function lossesOf(name, cell, column) {
     });
 }
 
-/** The row of gjallar that does the same as a peer: as many nodes, the same store; of several buses the default. */
+/** The row of gjallar that does the same as a peer: as many nodes, the same store or routes; of several buses the default. */
 function counterpart(cell, peer) {
-  const kind = peer.replace(/^socketio(-ws|-uws)?/, 'gjallar');
+  const kind = peer.replace(/^socketio(-ws|-uws)?|node$/, 'gjallar');
   const of = (name) => cell.find((group) => group.peer === name);
   return of(kind) ?? of(`${kind}-frames`) ?? cell.find((group) => group.peer.startsWith('gjallar'));
 }
