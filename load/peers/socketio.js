@@ -5,7 +5,7 @@ import { Server } from 'socket.io';
 import { applications } from './applications.js';
 import { ready, settings } from './support/control.js';
 
-const { base, sockets, application = 'small', host, pingInterval, pingTimeout, flushMs, slowPolicy } = settings;
+const { base, sockets, application = 'small', host, pingInterval, pingTimeout, flushMs } = settings;
 const intervals = { pingInterval, pingTimeout };
 
 /** As an application has it that was written for node:http. */
@@ -27,7 +27,7 @@ const bases = {
     const gjallar = await import('../../dist/index.js');
     // As for the other peers, no limit for one client, unless the row has one.
     const { maxBackpressure = 0 } = settings;
-    const given = Object.entries({ ...intervals, flushMs, slowPolicy, maxBackpressure });
+    const given = Object.entries({ ...intervals, flushMs, maxBackpressure });
     await onHttp(gjallar.Server, Object.fromEntries(given.filter(([, value]) => value !== undefined)));
   },
 
@@ -44,7 +44,7 @@ const bases = {
   async gjallar() {
     const { app, listen, maxBackpressure } = await import('./support/uws.js');
     const { createAdapter, Engine, parser } = await import('../../dist/index.js');
-    const engine = new Engine({ ...intervals, maxBackpressure, slowPolicy, flushMs });
+    const engine = new Engine({ ...intervals, maxBackpressure, flushMs });
     engine.attach(app, { path: '/socket.io/' });
     const io = new Server({ parser });
     io.bind(engine);

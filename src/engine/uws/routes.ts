@@ -103,7 +103,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
       closing.drained(ws);
       receiverOf(ws).onDrain();
     },
-    dropped: (ws, message) => slow.onDropped(ws, message, receiverOf(ws)),
+    dropped: (ws) => slow.onDropped(ws, receiverOf(ws)),
     close: (ws, code, reason) => {
       webSocketClosed(app);
       closing.closed(ws);
