@@ -44,7 +44,6 @@ test.each([
   ['bench.js', ['chess', '--against', 'HEAD'], 'bench: unknown figure: chess.'],
   ['bench.js', ['--against', 'no-such-branch'], 'bench: --against: there is no commit "no-such-branch".'],
   ['matrix.js', ['chess'], 'matrix: unknown application: chess.'],
-  ['matrix.js', ['--only', 'nest'], 'matrix: --only needs the gallery: npm run matrix -- gallery.'],
   ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
   ['torture.js', ['deaths', '--workers', '5'], 'torture: unknown value of --workers: 5.'],
   ['torture.js', ['deploys', '--recovery', 'maybe'], 'torture: unknown value of --recovery: maybe.'],
