@@ -2,11 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { versionOf } from './against/build.js';
 import { figures } from './against/figures.js';
 import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
+import { commitOf } from './harness/older.js';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/row/run.js';
 import { program } from './harness/service.js';
@@ -108,12 +108,9 @@ function readArguments() {
   const rounds = numberOption(values, 'rounds') ?? 5;
   if (values.against !== undefined) {
     rejectUnknown('figure', positionals, Object.keys(figures));
-    return {
-      ...values,
-      against: versionOf(values.against),
-      rounds,
-      names: positionals.length > 0 ? positionals : Object.keys(figures),
-    };
+    const against = commitOf(values.against);
+    if (!against) throw new UsageError(`--against: there is no commit "${values.against}"`);
+    return { ...values, against, rounds, names: positionals.length > 0 ? positionals : Object.keys(figures) };
   }
   const own = Object.values(benchmarks).flatMap((benchmark) => Object.keys(benchmark.peers ?? {}));
   const chosen = values.peers?.split(',');

@@ -11,7 +11,7 @@ import { describe, LABELS, summarize } from './artillery/command/summary.js';
 import { BAD_USAGE, UsageError } from './harness/command.js';
 import { cpuShare, machineShare, machineUse, readCpu } from './harness/process/machine.js';
 import { familyOf } from './harness/process/processes.js';
-import { provenance } from './harness/provenance.js';
+import { provenance } from './harness/results.js';
 
 /** What the command ends with; README.md tells what each means. */
 const codes = { ok: 0, failed: 1, notRun: 3, inconclusive: 4, interrupted: 130 };

@@ -4,12 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { benchmarks } from '../benchmarks/index.js';
-import { ENOUGH_RUNS, groupRows } from './groups.js';
-import { losses, overview } from './overview.js';
+import { cellsOf, ENOUGH_RUNS, groupRows, readRows, usedRows } from './groups.js';
+import { losses, overview, sizingCosts, sizingSection } from './overview.js';
 import { publishedFor } from './published.js';
-import { line, readRows, usedRows } from './rows.js';
-import { sizingCosts, sizingSection } from './sizing.js';
-import { benchmarkTable, cellsOf } from './tables.js';
+import { benchmarkTable } from './tables.js';
 
 export const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
 
@@ -32,6 +30,12 @@ export function reportOf(files) {
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
   ];
 }
+
+/** A row as one line of JSON. Six digits are more than any of these figures deserves. */
+const line = (row) =>
+  JSON.stringify(row, (_, value) =>
+    Number.isFinite(value) && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
+  );
 
 /** Whether the benchmark of a row is still there, and its peer where the benchmark has peers of its own. */
 function isKnown({ benchmark, peer }) {

@@ -58,7 +58,7 @@ class Group {
    * Connects `count` clients more (all by default), divided among the processes.
    * @param {number} [count]
    * @param {{ inFlight?: number, named?: boolean, readSize?: number }} [options] handshakes at a time, per process; whether
-   *   the clients have names, see `nameOf` in `generator/roles/correspond.js`; how many bytes they read at once at most
+   *   the clients have names, see `nameOf` in `generator/roles.js`; how many bytes they read at once at most
    */
   open(count = this.size, { inFlight = 100, named = false, readSize } = {}) {
     const { ports } = this.peer;
@@ -85,7 +85,7 @@ class Group {
     return this.#each((child) => child.order('joinRooms', { members }));
   }
 
-  /** Begins to play a role of `generator/roles/`. Rates are for the whole group. */
+  /** Begins to play a role of `generator/roles.js`. Rates are for the whole group. */
   begin(name, { perSecond, ...options }) {
     const rate = perSecond === undefined ? {} : { perSecond: perSecond / this.#members.length };
     return this.#each((child) => child.order('begin', { name, ...options, ...rate }));
