@@ -8,7 +8,7 @@ import { readArguments, scenarios, usage } from './artillery/command/arguments.j
 import { installArtillery, runArtillery } from './artillery/command/run.js';
 import { checkTarget, Failure, startServer } from './artillery/command/server.js';
 import { describe, LABELS, summarize } from './artillery/command/summary.js';
-import { BAD_USAGE, UsageError } from './harness/command.js';
+import { readCommandLine } from './harness/command.js';
 import { cpuShare, machineShare, machineUse, readCpu } from './harness/process/machine.js';
 import { familyOf } from './harness/process/processes.js';
 import { provenance } from './harness/results.js';
@@ -16,27 +16,21 @@ import { provenance } from './harness/results.js';
 /** What the command ends with; README.md tells what each means. */
 const codes = { ok: 0, failed: 1, notRun: 3, inconclusive: 4, interrupted: 130 };
 
+const command = { name: 'load', call: 'npm run load --' };
+const { names, quick, target } = await readCommandLine(command, () => readArguments(process.env), usage);
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
 
 try {
-  const { names, quick, target, help } = readArguments(process.argv.slice(2), process.env);
-  if (help) console.log(usage);
-  else process.exitCode = await run(names, quick, target);
+  process.exitCode = await run();
 } catch (error) {
-  if (interruption.signal.aborted) process.exitCode = codes.interrupted;
-  else if (error instanceof UsageError) fail(error.message, BAD_USAGE);
-  else if (error instanceof Failure) fail(error.message, codes.notRun);
-  else throw error;
-}
-
-function fail(message, code) {
-  console.error(`load: ${message}`);
-  process.exitCode = code;
+  if (!(error instanceof Failure) && !interruption.signal.aborted) throw error;
+  if (error instanceof Failure) console.error(`load: ${error.message}`);
+  process.exitCode = interruption.signal.aborted ? codes.interrupted : codes.notRun;
 }
 
 /** Runs the scenarios, one after the other. @returns the exit code */
-async function run(names, quick, target) {
+async function run() {
   if (target) await checkTarget(target);
   installArtillery();
   const date = new Date().toISOString();

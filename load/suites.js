@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
-import { atExit } from './harness/process/at-exit.js';
+import { atExit, own } from './harness/process/at-exit.js';
 import { runTool } from './harness/process/tool.js';
 import { program } from './harness/service.js';
 import { servers } from './suites/servers.js';
@@ -99,7 +99,7 @@ async function runOnce(folder, port) {
     file,
   ];
   rmSync(report, { force: true });
-  await runTool([process.execPath, ...args], { cwd: folder, timeout: MAX_RUN_MS });
+  await runTool([process.execPath, ...args], { cwd: folder, timeout: MAX_RUN_MS, onSpawn: own });
   if (!existsSync(report)) throw new Error('a run of the suite ended without a result');
   return JSON.parse(readFileSync(report, 'utf8'));
 }

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atExit } from '../harness/process/at-exit.js';
+import { atExit, own } from '../harness/process/at-exit.js';
 import { runTool } from '../harness/process/tool.js';
 import { program } from '../harness/service.js';
 

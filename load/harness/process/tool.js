@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { now } from '../../generator/clock.js';
-import { own } from './at-exit.js';
 import { readCpu } from './machine.js';
 import { familyOf } from './processes.js';
 
@@ -9,14 +8,15 @@ const SAMPLE_MS = 250;
 /**
  * Runs a load tool of others to its end.
  * @param {string[]} command
- * @param {import('node:child_process').SpawnOptions} [options]
+ * @param {import('node:child_process').SpawnOptions & { onSpawn?: (child: object) => unknown }} [options]
  * @returns {Promise<{ code: number | null, output: string, cpu: number }>} what it printed, and CPU seconds per second that it
  *   used; the code is null where a signal ended it
  * @throws Error where it is not installed
  */
-export async function runTool([program, ...args], options) {
+export async function runTool([program, ...args], { onSpawn, ...options } = {}) {
   const from = now();
-  const child = own(spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  onSpawn?.(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { own } from '../process/at-exit.js';
 import { commandOn, generatorCore } from '../process/cores.js';
 import { cpuShare } from '../process/machine.js';
 import { runTool } from '../process/tool.js';
@@ -23,7 +24,7 @@ export async function runWrk(peer, { path, connections, seconds, threads = 6, sc
   const more = [...scripted, ...headers.flatMap((header) => ['-H', header])];
   const command = ['wrk', ...numbers, '--latency', ...more, `http://${HOST}:${peer.port}${path}`].map(String);
   const before = peer.cpu();
-  const { code, output, cpu } = await runTool(commandOn(generatorCore(0, peer.cores), command));
+  const { code, output, cpu } = await runTool(commandOn(generatorCore(0, peer.cores), command), { onSpawn: own });
   const server = cpuShare(before, peer.cpu());
   if (code !== 0) throw new Error(`wrk ended with ${code}: ${output.trim().split('\n').at(-1)}`);
 
