@@ -49,9 +49,8 @@ export async function compare(application, name) {
   const env = { PATH, HOME, TMPDIR, HOST: '127.0.0.1', HOSTNAME: '127.0.0.1', ...application.env, ...way.env };
   const found = { compared: 0, differences: [] };
   for (const part of application.parts) {
-    const { code, output } = await runTool([process.execPath, program, ...argumentsOf(application, part, way)], {
-      env,
-    });
+    const command = [process.execPath, program, ...argumentsOf(application, part, way)];
+    const { code, output } = await runTool(command, { env, onSpawn: own });
     if (code !== 0 && code !== 1) throw new Error(output.trim().slice(-1000) || `gjallar compare ended with ${code}`);
     const { behaviour } = JSON.parse(output.split('\n').find((line) => line.startsWith('{"file"')));
     found.compared += behaviour.compared;
