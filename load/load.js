@@ -4,10 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readArguments, scenarios, usage } from './artillery/command/arguments.js';
+import { readArguments, usage } from './artillery/command/arguments.js';
 import { installArtillery, runArtillery } from './artillery/command/run.js';
 import { checkTarget, Failure, startServer } from './artillery/command/server.js';
 import { describe, LABELS, summarize } from './artillery/command/summary.js';
+import { scenarios } from './artillery/scenarios.js';
 import { readCommandLine } from './harness/command.js';
 import { cpuShare, machineShare, machineUse, readCpu } from './harness/process/machine.js';
 import { familyOf } from './harness/process/processes.js';
@@ -40,7 +41,7 @@ async function run() {
   const results = [];
   try {
     for (const name of names) {
-      console.log(`\n${name}: ${scenarios[name]}`);
+      console.log(`\n${name}: ${scenarios[name].about}`);
       const options = { name, url: target ?? server.url, quick, folder, signal: interruption.signal };
       const result = await runScenario(options, server);
       for (const line of describe(result)) console.log(`  ${line}`);

@@ -1,20 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { listed, parseArguments, rejectUnknown, UsageError } from '../../harness/command.js';
-
-const folder = new URL('../scenarios/', import.meta.url);
-
-/** The scenarios with what each does, which is the first line of its file. */
-export const scenarios = Object.fromEntries(
-  readdirSync(folder)
-    .filter((file) => file.endsWith('.yml'))
-    .map((file) => [file.slice(0, -4), /^# (.+)\n/.exec(readFileSync(new URL(file, folder), 'utf8'))[1]]),
-);
+import { scenarios } from '../scenarios.js';
 
 export const usage = () => `npm run load -- [scenario…] [--quick]
 
 Plays users of the chat with artillery. Without a name, every scenario runs.
 
-${listed(Object.entries(scenarios))}
+${listed(Object.entries(scenarios).map(([name, { about }]) => [name, about]))}
 
 Options:
 ${listed([
@@ -36,7 +27,7 @@ export function readArguments({ TOKEN, TARGET }, args = process.argv.slice(2)) {
   const { values, positionals } = parseArguments({ quick: { type: 'boolean', default: false } }, args);
   const all = Object.keys(scenarios);
   rejectUnknown('scenario', positionals, all);
-  const usual = TOKEN === undefined ? all : all.filter((name) => name !== 'direct');
+  const usual = TOKEN === undefined ? all : all.filter((name) => scenarios[name].hasTokens !== false);
   const names = positionals.length > 0 ? [...new Set(positionals)] : usual;
   if (names.some((name) => !usual.includes(name))) {
     throw new UsageError('direct needs users of different names, and with TOKEN all have the same');

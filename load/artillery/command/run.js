@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runTool } from '../../harness/process/tool.js';
+import { scriptOf } from '../scenarios.js';
 import { Failure } from './server.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
@@ -39,8 +40,10 @@ export function installArtillery() {
  */
 export async function runArtillery({ name, url, quick, folder, signal }) {
   const report = join(folder, `${name}.json`);
-  const args = ['--require', './command/silence.cjs', 'node_modules/artillery/bin/run', 'run'];
-  args.push('--target', url, '--output', report, ...(quick ? ['--environment', 'quick'] : []), `scenarios/${name}.yml`);
+  const script = join(folder, `${name}.script.json`);
+  writeFileSync(script, JSON.stringify(scriptOf(name, quick)));
+  const artillery = ['--require', './command/silence.cjs', 'node_modules/artillery/bin/run'];
+  const args = [...artillery, 'run', '--target', url, '--output', report, script];
   const { code, output, cpu } = await runTool([process.execPath, ...args], {
     cwd: home,
     env: ownEnvironment(),
