@@ -19,7 +19,13 @@ export class Child {
    */
   static async start(core, args, options = {}) {
     const child = new Child(core, args, options);
-    child.hello = await within(options.patience ?? 20_000, child.#wait(-1), 'did not become ready');
+    try {
+      child.hello = await within(options.patience ?? 20_000, child.#wait(-1), 'did not become ready');
+    } catch (error) {
+      // One that was never started has not ended either.
+      if (child.pid) await end(child.#process, 'SIGTERM');
+      throw error;
+    }
     return child;
   }
 
