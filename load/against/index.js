@@ -52,14 +52,16 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
 }
 
 /**
- * Builds the commit. The peers and generators in its folder are today's, so that both versions run the same application.
+ * Builds the commit. The peers and generators in its folder are today's, so that both versions run the same application;
+ * they need what `gjallar compare` measures processes with.
  * @returns {string} the folder
  */
 function buildAt(commit) {
   const folder = build(commit);
   rmSync(join(folder, 'load'), { recursive: true, force: true });
   const filter = (path) => !/\/(node_modules|results|target|artillery)$/.test(path);
-  cpSync(join(root, 'load'), join(folder, 'load'), { recursive: true, filter });
+  for (const part of ['load', 'compare/dist'])
+    cpSync(join(root, part), join(folder, part), { recursive: true, filter });
   return folder;
 }
 

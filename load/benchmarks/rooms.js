@@ -15,7 +15,7 @@ const SETTLING = 3000;
  * stated per message, because what a message costs beside its deliveries is what rooms of this size show. A cell has
  * `members` of each room, and messages `perSecond`; without, a server is offered a little more than it takes.
  */
-export async function runRooms(row) {
+async function runRooms(row) {
   const { perSecond, members } = row.cell;
   if (perSecond) return paced(row);
   const figures = (window, rate) => roomsFigures(window, { members, perSecond: rate });
