@@ -9,6 +9,7 @@ import { movableClock } from '../support/clock.js';
 import { until } from '../support/until.js';
 import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
 
+const { ahead } = movableClock();
 let directory: string;
 let nodes: TestNode[];
 let buses: Backplane[];
@@ -104,7 +105,6 @@ test('a client that lacks more packets of its own than are kept gets a new sessi
 });
 
 test('what a client had received before its last pong does not count', async () => {
-  const ahead = movableClock();
   // After twice their sum and one more time-out, the client has received what it was sent.
   await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 500 } });
   const wanderer = await client();
@@ -130,7 +130,6 @@ test('the oldest of too many sessions are dropped', async () => {
 });
 
 test('a session can be recovered until its time is up', async () => {
-  const ahead = movableClock();
   await start({}, { maxDisconnectionDuration: 5000 });
   const [late, early] = [await client(), await client()];
   await away(late);
