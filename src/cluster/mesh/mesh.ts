@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { reportFailure } from '../../base/owner.js';
+import { type MalformedSource, thisProcess } from '../../base/process.js';
 import { MalformedMessage } from '../../errors.js';
 import { socketOf } from '../protocol.js';
 import { FrameReader, frame } from './framing.js';
@@ -20,8 +21,17 @@ export const kinds = {
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
+<<<<<<< HEAD
 /** The number of the hub of a machine. It is no member: what is for all workers does not go to it. */
 export const HUB = 0;
+=======
+/** What reports call them. */
+const sources: { [kind in Kind]?: MalformedSource } = {
+  [kinds.relay]: 'relay',
+  [kinds.question]: 'metrics',
+  [kinds.answer]: 'metrics',
+};
+>>>>>>> main
 
 /** The length of a greeting: the id of its sender. */
 const GREETING = 3;
@@ -57,12 +67,15 @@ export class Mesh {
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector((link) => this.giveUp(link));
   private server: Server | undefined;
+<<<<<<< HEAD
   /** Called when the hub of this machine is there, and when it is gone. */
   onHub: (isThere: boolean) => void = () => {};
   /** Called with each worker that links to this one after it has joined. */
   onJoin: (id: number) => void = () => {};
   /** Called when a message from another worker is dropped because it is malformed. */
   onMalformed: (kind: Kind, reason: string) => void = () => {};
+=======
+>>>>>>> main
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary
@@ -230,7 +243,9 @@ export class Mesh {
     try {
       this.listeners.get(kind)?.(from, payload);
     } catch (error) {
-      if (error instanceof MalformedMessage) return this.onMalformed(kind, error.message);
+      if (error instanceof MalformedMessage) {
+        return thisProcess.reports.malformed(sources[kind] ?? 'mesh', error.message);
+      }
       reportFailure('handling a message of another worker', error);
     }
   }
