@@ -102,16 +102,9 @@ export class MachineWorker implements EngineHost {
     this.parts = new MeshParts(mesh);
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
-<<<<<<< HEAD
-    this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
-    const { hub } = open;
-    this.machines = hub ? machinesBehind(hub) : open.machines({ worker: mesh.id, machine }, this.malformed);
-    Engine.host = this;
-    stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
-=======
     this.metrics.add(this.reports.metrics());
-    this.machines = open.machines({ worker: mesh.id, machine });
->>>>>>> main
+    const { hub } = open;
+    this.machines = hub ? machinesBehind(hub) : open.machines({ worker: mesh.id, machine });
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 

@@ -85,6 +85,8 @@ export interface HubParts {
   readonly window: SharedWindow;
   /** Resolves when it is linked with all workers that were there before it. */
   readonly isLinked?: Promise<void>;
+  /** Whether only its workers can report what is malformed. */
+  readonly isThread?: boolean;
 }
 
 /**
@@ -133,7 +135,7 @@ export class Hub {
           if (channel === ownChannel) this.others.onFrame(bytes);
           else this.onCommon(channel, bytes);
         } catch (error) {
-          pubSub.health.inbox.drop(malformed(error));
+          this.drop(error);
         }
       },
       onRenewed: () => this.begin(),
@@ -176,10 +178,6 @@ export class Hub {
   onOtherWire(bus: string, isThere: boolean): void {
     const others = this.status.others.filter((other) => other !== bus);
     this.setStatus({ others: isThere ? [...others, bus] : others });
-  }
-
-  onMalformed(reason: string): void {
-    this.status = { ...this.status, lastMalformed: reason };
   }
 
   onGap(machine: string, reason: string): void {
@@ -235,7 +233,7 @@ export class Hub {
       const reader = new EntryReader(bytes, 0);
       while (reader.next()) this.fromLocal(local, reader);
     } catch (error) {
-      this.surroundings.pubSub.health.inbox.drop(malformed(error));
+      this.drop(error);
     }
   }
 
@@ -262,6 +260,13 @@ export class Hub {
         this.sendTo(local.number, machine, hubNumbers(hubTypes.gone, [worker]));
       }
     }
+  }
+
+  private drop(error: unknown): void {
+    const { pubSub, isThread } = this.surroundings;
+    const found = malformed(error);
+    pubSub.health.inbox.drop(found);
+    if (isThread) this.status = { ...this.status, lastMalformed: found.message };
   }
 
   private partOf(worker: Local, part: number): LocalPart {

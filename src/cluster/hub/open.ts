@@ -1,8 +1,7 @@
 import type { BackplaneEvents } from '../../backplanes/backplane.js';
 import { framesChannel } from '../../backplanes/frames/machines/channels.js';
 import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
-import type { SharedWindow } from '../../backplanes/frames/window.js';
-import { Hub, type HubWorkers } from './hub.js';
+import { Hub, type HubParts } from './hub.js';
 
 /** Where a hub meets those of other machines. */
 export interface HubAddress {
@@ -16,14 +15,13 @@ export interface HubAddress {
 /** Opens the hub of a machine. */
 export async function openHub(
   address: HubAddress,
-  given: { machine: string; workers: HubWorkers; window: SharedWindow; isLinked?: Promise<void> },
+  given: Pick<HubParts, 'machine' | 'workers' | 'window' | 'isLinked' | 'isThread'>,
 ): Promise<Hub> {
   let hub: Hub | undefined;
   const pubSub = await openPubSub(address, {
     onDown: (...details) => hub?.onDown(...details),
     onUp: () => hub?.onUp(),
     onOtherWire: (...details) => hub?.onOtherWire(...details),
-    onMalformed: (reason) => hub?.onMalformed(reason),
     onGap: (...details) => hub?.onGap(...details),
   });
   const { prefix } = address;

@@ -18,7 +18,8 @@ let linked = () => {};
 const isLinked = new Promise<void>((resolve) => {
   linked = resolve;
 });
-const hub = await openHub(address, { machine, workers: workersOnMesh(mesh), window: ownWindow(), isLinked });
+const workers = workersOnMesh(mesh);
+const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true });
 await mesh.listen();
 primary.on('message', (message: ToHub) => {
   if (message.type === 'join') return own('linking the hub with the workers', mesh.join(message.workers).then(linked));

@@ -21,17 +21,15 @@ export const kinds = {
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
-<<<<<<< HEAD
 /** The number of the hub of a machine. It is no member: what is for all workers does not go to it. */
 export const HUB = 0;
-=======
+
 /** What reports call them. */
 const sources: { [kind in Kind]?: MalformedSource } = {
   [kinds.relay]: 'relay',
   [kinds.question]: 'metrics',
   [kinds.answer]: 'metrics',
 };
->>>>>>> main
 
 /** The length of a greeting: the id of its sender. */
 const GREETING = 3;
@@ -67,15 +65,12 @@ export class Mesh {
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector((link) => this.giveUp(link));
   private server: Server | undefined;
-<<<<<<< HEAD
   /** Called when the hub of this machine is there, and when it is gone. */
   onHub: (isThere: boolean) => void = () => {};
   /** Called with each worker that links to this one after it has joined. */
   onJoin: (id: number) => void = () => {};
   /** Called when a message from another worker is dropped because it is malformed. */
   onMalformed: (kind: Kind, reason: string) => void = () => {};
-=======
->>>>>>> main
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary

@@ -1,3 +1,4 @@
+import { thisProcess } from '../../../base/process.js';
 import type { BackplaneEvents, BackplaneTraffic } from '../../events.js';
 
 /** What the hub of a machine tells its workers of itself. */
@@ -13,6 +14,7 @@ export interface HubStatus {
   readonly unsent: number;
   readonly pendingBytes: number;
   readonly malformed: number;
+  /** What was malformed, of a hub that cannot report it itself. */
   readonly lastMalformed?: string | undefined;
   readonly gaps: number;
   readonly lastGap?: readonly [machine: string, reason: string] | undefined;
@@ -103,8 +105,8 @@ export class HubHealth implements BackplaneTraffic {
   }
 
   private reportCounts(before: HubStatus, { malformed, lastMalformed, gaps, lastGap }: HubStatus): void {
-    for (let count = before.malformed; count < malformed; count++) {
-      this.each((to) => to.onMalformed?.(lastMalformed ?? ''));
+    for (let count = before.malformed; lastMalformed !== undefined && count < malformed; count++) {
+      thisProcess.reports.malformed('bus', lastMalformed);
     }
     if (gaps > before.gaps && lastGap) this.each((to) => to.onGap?.(...lastGap));
   }

@@ -15,7 +15,7 @@ export function hubBackplane(
   { links, machine, window, hub, part = 0, events }: Omit<BackplaneSurroundings, 'url'>,
 ): Backplane {
   if (!hub) throw new Error('the machine has no hub');
-  const inbox = new Inbox(events);
+  const inbox = new Inbox();
   const mesh = new MeshFrameLinks(links, (worker) => workerName(worker, machine));
   const { factory, bus } = frameAdapters(new HubFrameLinks(mesh, hub, part), window, inbox);
   const { health } = hub;
