@@ -18,13 +18,10 @@ const entries = [
   'state/index',
   'emitter/index',
   'run/preload',
-<<<<<<< HEAD
   'cluster/hub/thread',
-=======
   // Loaded when they are needed, by loadPart().
   'portable/index',
   'recovery/index',
->>>>>>> main
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what

@@ -25,8 +25,8 @@ import { isGreeting } from './hub-frame.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { RoomIndex } from './room-index.js';
 
-/** What one frame to another machine counts as in the window, in ms. */
-const FRAME_COST_MS = 0.2;
+/** What one frame to another machine counts as in the window, in ms: its wake-ups at both hubs, at the server and at the workers there. */
+const FRAME_COST_MS = 0.6;
 /** Above this number of bytes for a machine, they do not wait for the window. */
 const MAX_HELD_BYTES = 1024 * 1024;
 /** How often the workers are told what has changed in the counts, in ms. */
