@@ -3,7 +3,6 @@ import { type BackplaneChoice, type BackplaneName, backplaneKindOf, backplaneNam
 import { owned } from '../base/owner.js';
 
 export { redisCause } from '../backplanes/redis-cause.js';
-export { reasonFor } from '../backplanes/redis-greeting.js';
 
 /** How often Redis is asked what it is, if it did not say at the start, in ms. */
 const RETRY_INTERVAL_MS = 5000;

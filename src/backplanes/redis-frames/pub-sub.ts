@@ -6,7 +6,6 @@ import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import { OtherWire, stockChannel } from '../other-wire.js';
 import { observe } from '../redis/classic.js';
 import { openRedis } from '../redis/connection.js';
-import { wouldAccept } from '../redis/rejections.js';
 import { Subscriptions } from '../redis/subscriptions.js';
 import { Renewal } from './renewal.js';
 
@@ -27,7 +26,6 @@ export class RedisPubSub implements PubSub {
     this.subscriber = subscriber;
     const health = new ConnectionHealth(events);
     this.health = health;
-    health.wouldAccept = (command) => wouldAccept(publisher, command);
     const update = () => {
       health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };
@@ -44,7 +42,7 @@ export class RedisPubSub implements PubSub {
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
     return this.health
-      .send(bytes.length, () => this.publisher.publish(channel, bytes), ['PUBLISH', channel, 'x'], messages)
+      .send(bytes.length, () => this.publisher.publish(channel, bytes), ['PUBLISH', channel], messages)
       .catch(() => undefined);
   }
 
@@ -70,7 +68,6 @@ export class RedisPubSub implements PubSub {
 
   close(): void {
     this.otherWire.close();
-    this.health.close();
     // What was published before must leave first.
     if (this.publisher.status === 'ready') this.publisher.quit().catch(() => {});
     else this.publisher.disconnect();

@@ -1,17 +1,15 @@
 import { createAdapter } from '@socket.io/redis-adapter';
 import type { Redis } from 'ioredis';
 import type { Namespace } from 'socket.io';
-import { own, owned } from '../../base/owner.js';
+import { own } from '../../base/owner.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { framesChannel } from '../frames/machines/channels.js';
 import { OtherWire } from '../other-wire.js';
 import { isConnectionRejected, reasonOf } from '../redis-cause.js';
-import { reasonFor } from '../redis-greeting.js';
 import { type ClassicMessage, classicParser, classicReceiver } from './classic-message.js';
 import { ClassicRequests } from './classic-requests.js';
 import { countingServers, DEFAULT_PREFIX, openRedis } from './connection.js';
-import { wouldAccept } from './rejections.js';
 import { Subscriptions } from './subscriptions.js';
 
 type CountCallback = (error: Error | null | undefined, reply: unknown) => void;
@@ -52,7 +50,6 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   );
   own('subscribing to the frames of other servers', subscriptions.subscribe(frames.toString()));
   const answers = observe(redis, outage, update);
-  outage.wouldAccept = (command) => wouldAccept(publisher, command);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
     key: prefix,
     parser: classicParser,
@@ -65,7 +62,6 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     traffic: outage,
     close: () => {
       otherWire.close();
-      outage.close();
       for (const connection of redis) connection.disconnect();
     },
   };
@@ -82,12 +78,10 @@ export function observe(
 ): (redis: Redis) => boolean {
   const answering = new Set<Redis>();
   for (const redis of connections) {
-    const onError = async (error: Error) => {
-      outage.reason ||= reasonOf(error);
-      outage.reason = await reasonFor(redis, error);
+    redis.on('error', (error: Error) => {
+      outage.reason = reasonOf(error);
       if (!answering.has(redis)) update();
-    };
-    redis.on('error', owned('reading why Redis is unreachable', onError));
+    });
     redis.on('ready', () => {
       const answered = () => {
         if (redis.status !== 'ready') return;
@@ -118,7 +112,7 @@ export function observe(
 export function publishingClient(redis: Redis, outage: ConnectionHealth): PublishingClient {
   return {
     publish: (channel, message) =>
-      outage.send(message.length, () => redis.publish(channel, message), ['PUBLISH', channel, 'x']),
+      outage.send(message.length, () => redis.publish(channel, message), ['PUBLISH', channel]),
     send_command: (command, args, done) => redis.call(command, args).then((reply) => done(null, reply), done as never),
     // The connection's errors have a listener already.
     on: () => {},

@@ -1,4 +1,5 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import type { Rejections } from '../connection-health.js';
 import { clusterAddress } from './urls.js';
 
 /** The prefix of the channels of stock servers and emitters. */
@@ -56,7 +57,7 @@ export function openRedis(to: string | RedisOptions, options: RedisOptions = {})
  * Opens the connections to a Redis Cluster, as {@link openRedis}.
  * @param url one or more nodes of the cluster, separated by commas
  */
-export function openCluster(url: string, options: RedisOptions = {}): Cluster {
+export function openCluster(url: string, options: RedisOptions = {}, ofCluster: ClusterOptions = {}): Cluster {
   const { nodes, options: credentials } = clusterAddress(url);
   // The client of the cluster decides by itself when it connects with a node again, and what waits for that.
   const { enableOfflineQueue, retryStrategy: clusterRetryStrategy, ...ofNode } = { ...connectionOptions, ...options };
@@ -65,6 +66,7 @@ export function openCluster(url: string, options: RedisOptions = {}): Cluster {
       enableOfflineQueue,
       clusterRetryStrategy,
       slotsRefreshInterval: 5000,
+      ...ofCluster,
       redisOptions: { ...ofNode, ...credentials },
     }),
   );
@@ -115,17 +117,15 @@ function watchOne(redis: Redis): void {
  * Lets an adapter count its servers while Redis is unreachable: it reports the last known number. A request that waits
  * for their answers then fails with a timeout.
  */
-export function countingServers<T extends { serverCount(): Promise<number> }>(
-  adapter: T,
-  rejections: { note(command: readonly [string, ...string[]], error: unknown): void },
-): T {
+export function countingServers<T extends { serverCount(): Promise<number> }>(adapter: T, rejections: Rejections): T {
   const count = adapter.serverCount.bind(adapter);
   let last = 1;
   adapter.serverCount = async () => {
     try {
       last = await count();
+      rejections.note(['PUBSUB']);
     } catch (error) {
-      rejections.note(['PUBSUB', 'NUMSUB', 'x'], error);
+      rejections.note(['PUBSUB'], error);
       // socket.io does not expect counting to fail. An unhandled rejection would end the process.
     }
     return last;

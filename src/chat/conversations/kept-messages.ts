@@ -111,7 +111,7 @@ async function connectRedis(
   const redis = await redisClient(config, redisClientOptions());
   redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
-  const store = RedisHistoryStore.connect({ redis, url: config.redisUrl, ttlMs: config.historyTtl, keyPrefix });
+  const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
   const health = new StoreHealth(store, 'Redis', { log, problems });
   const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
   return { store, health, revocations };

@@ -32,8 +32,6 @@ export interface RedisHistoryOptions extends HistoryLimits {
    * `redisOptions`.
    */
   redis: string | Redis | Cluster;
-  /** The URL of `redis` if that is a client, for reasons why it is down. @internal */
-  url?: string;
   /** How long Redis may take to answer, in ms. Beyond it, the call is rejected. Applies to a URL only. @default 2000 */
   timeoutMs?: number;
   /**
@@ -84,7 +82,7 @@ export class RedisHistoryStore extends CheckedStore {
     const { keyPrefix = 'gjallar:' } = options;
     this.keys = new Keys(keyPrefix);
     this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
-    this.watch = new ConnectionWatch(client, typeof options.redis === 'string' ? options.redis : options.url);
+    this.watch = new ConnectionWatch(client);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 

@@ -2,7 +2,6 @@ import { type Cluster, Redis } from 'ioredis';
 import { connectOnce, openCluster, openRedis } from '../../backplanes/redis/connection.js';
 import { isClusterNode } from '../../backplanes/redis/topology.js';
 import { reasonOf } from '../../backplanes/redis-cause.js';
-import { reasonFor } from '../../backplanes/redis-greeting.js';
 import { owned } from '../../base/owner.js';
 
 /** How often Redis is asked what it is, if it did not say, in ms. */
@@ -31,7 +30,7 @@ export function connectStore(url: string, events: ClientEvents): () => void {
     if (isCluster === undefined) {
       events.onError(await whyNot(url));
       timer = setTimeout(connectNow, RETRY_MS).unref();
-    } else end = use(isCluster ? openCluster(url) : openRedis(url), url, events);
+    } else end = use(isCluster ? openCluster(url) : openRedis(url), events);
   };
   const connectNow = owned('connecting the state rooms with Redis', connect);
   connectNow();
@@ -43,10 +42,10 @@ export function connectStore(url: string, events: ClientEvents): () => void {
 }
 
 /** Listens to a client, and hands it over. */
-function use(client: Redis | Cluster, url: string, events: ClientEvents): () => void {
-  const onError = async (error: Error) => events.onError(await reasonFor(client, error, url));
-  client.on('error', owned('reading why Redis is unreachable', onError));
-  client.on('node error', (error: Error) => events.onError(reasonOf(error)));
+function use(client: Redis | Cluster, events: ClientEvents): () => void {
+  const onError = (error: Error) => events.onError(reasonOf(error));
+  client.on('error', onError);
+  client.on('node error', onError);
   for (const event of ['ready', '+node']) client.on(event, events.onReady);
   if (client instanceof Redis) outlivesNothing(client);
   else client.on('+node', outlivesNothing);
@@ -70,7 +69,7 @@ async function whyNot(url: string): Promise<string> {
     await redis.ping();
     return reason;
   } catch (error) {
-    return reasonFor(redis, new Error(reason || reasonOf(error as Error)));
+    return reason || reasonOf(error as Error);
   } finally {
     redis.disconnect();
   }

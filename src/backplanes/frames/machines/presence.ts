@@ -61,6 +61,7 @@ export class Presence {
   private readonly timer: NodeJS.Timeout;
   /** The hello that is being answered. Those who answer are on time. */
   private hello: Hello | undefined;
+  private hasBegun = false;
 
   constructor(
     private readonly id: string,
@@ -76,6 +77,7 @@ export class Presence {
    * have answered, or after a second.
    */
   async begin(): Promise<void> {
+    this.hasBegun = true;
     for (const worker of this.missed.keys()) this.events.onJoin(worker);
     this.hello?.end();
     const hello: Hello = {
@@ -177,8 +179,9 @@ export class Presence {
 
   /** Silence is counted in turns of this timer: a worker that is itself held up takes no other worker for gone. */
   private turn(): void {
+    // Also while the server rejects it: this shows when it is accepted again.
+    if (this.hasBegun) own('telling other machines of this worker', this.say(words.here));
     if (!this.pubSub.health.isUp) return;
-    own('telling other machines of this worker', this.say(words.here));
     this.latecomers.turn();
     for (const [worker, missed] of this.missed) {
       if (missed < MAX_MISSED) this.missed.set(worker, missed + 1);
