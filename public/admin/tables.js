@@ -153,8 +153,15 @@ export function showProblems({ problems }) {
   syncRows(
     byId('problem-list'),
     problems,
-    ({ problem }) => problem,
-    ({ problem, remedy }) => element('li', {}, element('strong', { text: problem }), element('span', { text: remedy })),
+    ({ text }) => text,
+    ({ code, text, remedy }) =>
+      element(
+        'li',
+        {},
+        element('strong', { text }),
+        element('span', { text: remedy }),
+        element('code', { text: code }),
+      ),
     () => {},
   );
 }

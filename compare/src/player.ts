@@ -1,15 +1,11 @@
-import type { Manager } from 'socket.io-client';
-import type { Step } from '../steps.js';
-import { Activity } from './activity.js';
-import { PlayedClient } from './client.js';
-import { Neutral } from './neutral.js';
-import { observeRequest, type Server } from './request.js';
+import { Activity, PlayedClient } from './client.js';
+import { Neutral, observeRequest, type Server, urlOf } from './observation.js';
+import type { Step } from './steps.js';
 
 /** Nothing is waited for longer than this after a step, and at the end, in ms. */
 const MAX_SETTLE_MS = 3000;
 
 export interface PlayOptions {
-  readonly Manager: new (url: string, options: object) => Manager;
   /** The path of Socket.IO, with a slash at its end. */
   readonly path: string;
   /** The authentication payload of clients whose step has none. */
@@ -77,9 +73,7 @@ class Player {
   }
 
   private open(name: string, transport: string, query: Record<string, string> = {}): void {
-    const { Manager, path, headers } = this.options;
-    const { host, port } = this.server;
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const { path, headers } = this.options;
     const isUpgrading = this.upgrading.has(name);
     const options = {
       path,
@@ -89,7 +83,7 @@ class Player {
       upgrade: isUpgrading,
     };
     const { activity, neutral } = this;
-    const client = new PlayedClient({ name, connect: Manager, url, options, activity, neutral });
+    const client = new PlayedClient({ name, url: urlOf(this.server), options, activity, neutral });
     for (const step of this.steps) {
       if (step.do !== 'answer' || step.client !== name) continue;
       const answers = client.answers.get(step.namespace) ?? [];

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Manager, Socket } from 'socket.io-client';
-import type { PlayOptions } from '../drive/player.js';
-import type { Server } from '../drive/request.js';
-import type { SentEvent } from '../generate.js';
-import { cpuMicros, memoryOf, percentile } from './usage.js';
+import { Manager, type Socket } from 'socket.io-client';
+import { type Server, urlOf } from './observation.js';
+import type { SentEvent } from './options.js';
+import type { PlayOptions } from './player.js';
+import { cpuOf, familyOf, pssOf } from './processes.js';
 
 /** How many clients connect at the same time. */
 const CONCURRENT = 10;
@@ -91,9 +91,8 @@ class Crowd {
   }
 
   private async connectOne(): Promise<boolean> {
-    const { Manager, path, headers, auth, namespace } = this.options;
-    const { host, port } = this.server;
-    const manager: Manager = new Manager(`http://${host.includes(':') ? `[${host}]` : host}:${port}`, {
+    const { path, headers, auth, namespace } = this.options;
+    const manager = new Manager(urlOf(this.server), {
       ...{ path, extraHeaders: headers, transports: ['websocket'], reconnection: false, timeout: MAX_CONNECT_MS },
     });
     const socket = manager.socket(namespace, { auth });
@@ -153,4 +152,16 @@ class Crowd {
     for (const socket of this.sockets) socket.disconnect();
     this.sockets = [];
   }
+}
+
+/** CPU time of an application so far, in µs; NaN where the kernel does not tell. */
+const cpuMicros = (pid: number) => familyOf(pid).reduce((sum, one) => sum + cpuOf(one), 0) || Number.NaN;
+
+/** Memory of an application in bytes; NaN where the kernel does not tell. */
+const memoryOf = (pid: number) => familyOf(pid).reduce((sum, one) => sum + pssOf(one), 0) || Number.NaN;
+
+/** The value below which a share of all values lies; NaN without values. */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,7 +1,7 @@
-import type { Manager, Socket } from 'socket.io-client';
-import type { SentEvent } from '../generate.js';
-import type { Activity } from './activity.js';
-import type { Neutral } from './neutral.js';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Manager, type Socket } from 'socket.io-client';
+import type { Neutral } from './observation.js';
+import type { SentEvent } from './options.js';
 
 /** A client that plays waits no longer for its connection, or for an acknowledgement before it leaves, in ms. */
 const MAX_CONNECT_MS = 10_000;
@@ -12,11 +12,6 @@ export type Entry = unknown[];
 
 export interface ClientOptions {
   readonly name: string;
-  /** The function of socket.io-client. */
-  readonly connect: new (
-    url: string,
-    options: object,
-  ) => Manager;
   readonly url: string;
   /** Options of the manager. */
   readonly options: object;
@@ -40,7 +35,7 @@ export class PlayedClient {
   private last: Promise<void> = Promise.resolve();
 
   constructor(private readonly given: ClientOptions) {
-    this.manager = new given.connect(given.url, { reconnection: false, autoConnect: false, ...given.options });
+    this.manager = new Manager(given.url, { reconnection: false, autoConnect: false, ...given.options });
   }
 
   /**
@@ -155,4 +150,38 @@ async function within(ms: number, all: ReadonlySet<Promise<void>>): Promise<void
   });
   await Promise.race([Promise.all(all), late]);
   clearTimeout(timer);
+}
+
+/** Knows when clients and server have nothing more to say: nothing came or went for a while, and no answer is missing. */
+export class Activity {
+  private last = performance.now();
+  private pending = 0;
+
+  constructor(private readonly quietMs: number) {}
+
+  note(): void {
+    this.last = performance.now();
+  }
+
+  /** Until the returned function is called, something is missing. */
+  begin(): () => void {
+    this.pending++;
+    this.note();
+    let isOver = false;
+    return () => {
+      if (!isOver) this.pending--;
+      isOver = true;
+      this.note();
+    };
+  }
+
+  /** Resolves when it is quiet, or after `maxMs`. */
+  async settled(maxMs: number): Promise<void> {
+    const end = performance.now() + maxMs;
+    while (performance.now() < end) {
+      const silent = performance.now() - this.last;
+      if (this.pending === 0 && silent >= this.quietMs) return;
+      await wait(Math.max(5, Math.min(this.quietMs - silent, end - performance.now())));
+    }
+  }
 }

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { jest } from '@jest/globals';
-import { compare } from '../../../src/cli/compare/compare.js';
-import { loadConfig } from '../../../src/config/load.js';
-import { endWithFile } from '../../support/children.js';
-import { cleanEnvironment } from '../../support/server.js';
+import { endWithFile } from '../../test/support/children.js';
+import { cleanEnvironment } from '../../test/support/server.js';
+import { compare } from '../src/index.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+/** The command, which loads the package as it is built. */
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** The path of an application of these tests. */
 export const app = (name: string) => fileURLToPath(new URL(`apps/${name}`, import.meta.url));
@@ -58,7 +58,7 @@ export async function callCompare(args: string[]) {
     }),
   );
   try {
-    return { code: await compare.run(args, loadConfig({}), {}), ...written };
+    return { code: await compare(args, { version: '0.0.0', program: main, register: '' }, {}), ...written };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Server, send } from '../drive/request.js';
-import { listenersOf } from './ports.js';
-import { familyOf } from './processes.js';
+import { type Server, send } from './observation.js';
+import { familyOf, listenersOf } from './processes.js';
 
 /** An application that takes longer to end is killed, in ms. */
 const MAX_END_MS = 10_000;

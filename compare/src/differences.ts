@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Observed } from './drive/player.js';
+import type { Observed } from './player.js';
 
 export interface Difference {
   readonly where: string;

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
-import { freePort } from '../../support/ports.js';
-import { untilGone } from '../../support/process.js';
-import { until } from '../../support/until.js';
+import { freePort } from '../../test/support/ports.js';
+import { untilGone } from '../../test/support/process.js';
+import { until } from '../../test/support/until.js';
 import { app, callCompare, compareResult, runCompare, startCommand } from './support.js';
-import '../../support/long.js';
+import '../../test/support/long.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-compare-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const example = (name: string) => fileURLToPath(new URL(`../../../examples/${name}/server.js`, import.meta.url));
+const example = (name: string) => fileURLToPath(new URL(`../../examples/${name}/server.js`, import.meta.url));
 const chat = [
   '--get',
   '/',
@@ -151,6 +151,21 @@ test.concurrent('an application that crashes while clients talk to it on stock: 
 test.concurrent('an application that crashes because it never listens: exit code 2', async () => {
   const { code, error } = await runCompare([app('silent.cjs'), '--json', '--start-timeout', '1']);
   expect({ code, error }).toEqual({ code: 2, error: expect.stringMatching(/did not listen within 1 s; see --port/) });
+});
+
+test.concurrent('an application that lets nobody in without --auth: exit code 2, and the reason', async () => {
+  const { code, error } = await runCompare([
+    app('namespaces.cjs'),
+    '--json',
+    '--path',
+    '/live',
+    '--namespace',
+    '/admin',
+  ]);
+  expect({ code, error }).toEqual({
+    code: 2,
+    error: expect.stringMatching(/namespaces\.cjs on stock .* let no client connect \(.+\); see --auth, .*\n$/),
+  });
 });
 
 test('a call without a file, from the command line: exit code 2', async () => {

@@ -1,6 +1,52 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Server } from '../drive/request.js';
+import type { Server } from './observation.js';
+
+// What the kernel reports about processes. Every figure is NaN for a process that has ended, and where there is no /proc.
+
+/**
+ * User and system time of a process so far, in µs: what each of its threads has run. The kernel keeps it to the nanosecond,
+ * and up to date but for a thread that runs at the moment, whose last tick (1 to 10 ms) is missing. So is what threads
+ * have run that have ended.
+ */
+export function cpuOf(pid: number): number {
+  try {
+    return threadsOf(pid).reduce((sum, thread) => sum + Number(read(`${thread}/schedstat`).split(' ', 1)[0]), 0) / 1000;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Memory of a process in bytes, what it shares with others divided among them. */
+export function pssOf(pid: number): number {
+  try {
+    return Number(read(`/proc/${pid}/smaps_rollup`).match(/^Pss:\s+(\d+) kB/m)![1]) * 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** A process and all its descendants. Processes that end meanwhile are left out. */
+export function familyOf(pid: number): number[] {
+  try {
+    const children = threadsOf(pid).flatMap(startedBy);
+    return [pid, ...children.flatMap(familyOf)];
+  } catch {
+    return [];
+  }
+}
+
+function startedBy(thread: string): number[] {
+  try {
+    return read(`${thread}/children`).split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+const threadsOf = (pid: number) => readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`);
+
+const read = (file: string) => readFileSync(file, 'latin1');
 
 /** The state of a listening socket in /proc/net/tcp. */
 const LISTEN = '0A';

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { CheckedOutage } from '../../src/base/outage.js';
 import { errorCodes } from '../../src/errors.js';
 import { HistoryError } from '../../src/history/errors.js';
-import { Outage } from '../../src/history/outage.js';
+import { Reported } from '../support/reports.js';
 
 const secret = new Error('connect ECONNREFUSED 10.1.2.3:5432, user "operator"');
 
@@ -13,23 +14,20 @@ test('an error of the history tells clients nothing of what the database said', 
 });
 
 describe('an outage', () => {
+  const code = 'ARCHIVE_FAILS';
   const error = new HistoryError('HISTORY_UNAVAILABLE', secret);
-  let lines: [string, object, string][];
-  let problems: Set<string>;
+  let reports: Reported;
   let isOver: boolean;
-  let outage: Outage;
+  let outage: CheckedOutage;
   beforeEach(() => {
-    lines = [];
-    problems = new Set();
+    reports = new Reported();
     isOver = false;
     jest.useFakeTimers();
-    outage = new Outage(
-      {
-        log: { error: (...line) => lines.push(['error', ...line]), info: (...line) => lines.push(['info', ...line]) },
-        problems,
-      },
-      { problemFor: () => 'it is down', check: () => (isOver ? Promise.resolve() : Promise.reject(secret)) },
-    );
+    outage = new CheckedOutage({
+      reports,
+      reasonFor: () => ({ code: 'ARCHIVE_FAILS', text: 'it is down' }),
+      check: () => (isOver ? Promise.resolve() : Promise.reject(secret)),
+    });
   });
   afterEach(() => {
     outage.close();
@@ -38,20 +36,20 @@ describe('an outage', () => {
 
   test('has one line with the reason and one problem, however often calls fail', () => {
     for (let n = 0; n < 1000; n++) outage.failed(error);
-    expect(lines).toEqual([['error', { error }, 'it is down']]);
-    expect([...problems]).toEqual(['it is down']);
+    expect(reports.lines).toEqual([['error', { code, error }, 'it is down']]);
+    expect(reports.down).toEqual(['it is down']);
   });
 
   test('ends with a line once a check succeeds, without any client', async () => {
     outage.failed(error);
     await jest.advanceTimersByTimeAsync(60_000);
-    expect([...problems]).toEqual(['it is down']);
+    expect(reports.down).toEqual(['it is down']);
     isOver = true;
     await jest.advanceTimersByTimeAsync(15_000);
-    expect(problems.size).toBe(0);
-    expect(lines.slice(1)).toEqual([['info', { failures: 1 }, 'over: it is down']]);
+    expect(reports.down).toEqual([]);
+    expect(reports.lines.slice(1)).toEqual([['info', { code, failures: 1 }, 'over: it is down']]);
     outage.failed(error);
-    expect(lines.map(([level]) => level)).toEqual(['error', 'info', 'error']);
+    expect(reports.lines.map(([level]) => level)).toEqual(['error', 'info', 'error']);
   });
 
   test('lasts while calls still fail, even if the check does not', async () => {
@@ -60,8 +58,8 @@ describe('an outage', () => {
       outage.failed(error);
       await jest.advanceTimersByTimeAsync(1000);
     }
-    expect(lines).toHaveLength(1);
+    expect(reports.lines).toHaveLength(1);
     await jest.advanceTimersByTimeAsync(15_000);
-    expect(lines.at(-1)).toEqual(['info', { failures: 60 }, 'over: it is down']);
+    expect(reports.lines.at(-1)).toEqual(['info', { code, failures: 60 }, 'over: it is down']);
   });
 });
