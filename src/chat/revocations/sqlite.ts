@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type Database from 'libsql';
 import { GENERATION, newGeneration } from '../../accounts/revocation-list.js';
 import type { FieldChange, RevocationStore } from '../../accounts/revocation-store.js';
-import { createPrivately } from '../../history/files/private-file.js';
+import { createPrivately } from '../../history/files.js';
 
 /** How long a write waits for the write of another worker, in ms. */
 const BUSY_MS = 1000;

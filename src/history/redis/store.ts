@@ -1,29 +1,25 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { openCluster, openRedis, storeOptions, watched } from '../../backplanes/redis/connection.js';
-import { CheckedStore, type EraseJob } from '../checked-store.js';
-import { freshEpoch } from '../epoch.js';
-import { HistoryError } from '../errors.js';
-import type { AppendJob } from '../input.js';
-import { type LossNotices, RedisLossNotices } from '../loss/notices.js';
+import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
+import { type LossNotices, RedisLossNotices } from '../loss/watch.js';
 import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
   type FormerEpoch,
+  freshEpoch,
+  HistoryError,
   type HistoryLimits,
   type Page,
   type PageQuery,
   type StoreEvents,
 } from '../store.js';
-import { RedisAppender } from './append.js';
+import { RedisAppender, readError } from './append.js';
 import { readChanges } from './changes.js';
 import { ConnectionWatch } from './connection-watch.js';
-import { messageOf } from './entry.js';
-import { withErased } from './erased.js';
-import { readError } from './errors.js';
 import { BUCKETS, Keys } from './keys.js';
-import { readRange } from './range.js';
+import { messageOf, readRange, withErased } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
