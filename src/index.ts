@@ -20,7 +20,7 @@
 import './compat/uws/environment.js';
 import * as stock from 'socket.io';
 import { defaultBus } from './backplanes/default-bus.js';
-import { withoutLostState } from './backplanes/lost-state.js';
+import { withoutLostState } from './backplanes/open.js';
 import type { Engine } from './engine/engine.js';
 import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/index.js';
 
@@ -58,7 +58,7 @@ export type { Session } from './engine/session/session.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
-export { type ExpiredSession, onSessionExpired } from './recovery/session-expiry.js';
+export { type ExpiredSession, onSessionExpired } from './recovery/live-sessions.js';
 export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
   countSockets,

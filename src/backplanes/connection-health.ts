@@ -1,6 +1,46 @@
+import { raise } from '../base/owner.js';
+import { MalformedMessage } from '../errors.js';
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
-import { Inbox } from './inbox.js';
 import { isConnectionRejected, redisCause } from './redis-cause.js';
+
+/** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
+export class Inbox {
+  /** Messages dropped since the start because they were malformed. */
+  malformed = 0;
+  private readonly counted = new WeakSet<MalformedMessage>();
+
+  constructor(private readonly events: Pick<BackplaneEvents, 'onMalformed'> = {}) {}
+
+  /** Counts a dropped message, once for each error. */
+  drop(error: MalformedMessage): void {
+    if (this.counted.has(error)) return;
+    this.counted.add(error);
+    this.malformed++;
+    this.events.onMalformed?.(error.message);
+  }
+
+  /**
+   * Handles a message: `read` decodes and checks it, and returns whether listeners of the application handle it. Their
+   * exceptions are no fault of the message, so they become uncaught exceptions, but not in the middle of a chunk of
+   * messages, where they would take the others with them.
+   */
+  receive(read: () => boolean, handle: () => void): void {
+    let isForApplication = false;
+    try {
+      isForApplication = read();
+      handle();
+    } catch (error) {
+      if (!isForApplication || error instanceof MalformedMessage) return this.drop(malformed(error));
+      raise(error);
+    }
+  }
+}
+
+/** The error for a message that caused `error` while it was read. */
+export function malformed(error: unknown): MalformedMessage {
+  if (error instanceof MalformedMessage) return error;
+  return new MalformedMessage(error instanceof Error ? error.message : String(error));
+}
 
 /** Bytes that may wait for Redis: a Redis that has stopped must not fill this worker's memory. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;

@@ -47,6 +47,6 @@ export async function redisClient(
 
 /** Only a process that uses Redis loads its client. */
 async function isClusterNode(redisUrl: string): Promise<boolean | undefined> {
-  const { isClusterNode } = await import('../backplanes/redis/topology.js');
+  const { isClusterNode } = await import('../backplanes/redis/connection.js');
   return isClusterNode(redisUrl);
 }

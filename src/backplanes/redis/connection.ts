@@ -2,6 +2,25 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import type { Rejections } from '../connection-health.js';
 import { clusterAddress } from './urls.js';
 
+/**
+ * Whether a URL names a node of a Redis Cluster. Resolves with undefined if Redis does not say: it is unreachable, or its
+ * user has neither the right to INFO nor to CLUSTER INFO.
+ */
+export async function isClusterNode(url: string): Promise<boolean | undefined> {
+  const redis = connectOnce(url);
+  try {
+    const info = await redis.info('cluster').catch(() => undefined);
+    const answer = /^cluster_enabled:([01])/m.exec(info ?? '')?.[1];
+    if (answer !== undefined) return answer === '1';
+    return await redis.call('CLUSTER', 'INFO').then(
+      () => true,
+      (error: Error) => (error.message.includes('cluster support disabled') ? false : undefined),
+    );
+  } finally {
+    redis.disconnect();
+  }
+}
+
 /** The prefix of the channels of stock servers and emitters. */
 export const DEFAULT_PREFIX = 'socket.io';
 

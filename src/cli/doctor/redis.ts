@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { framesChannel } from '../../backplanes/frames/machines/channels.js';
+import { framesChannel } from '../../backplanes/frames/machines/pub-sub.js';
 import { type BackplaneName, backplaneNameOf } from '../../backplanes/index.js';
 import { stockChannel } from '../../backplanes/other-wire.js';
 import { connectOnce } from '../../backplanes/redis/connection.js';

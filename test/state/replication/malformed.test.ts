@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { stateRooms } from '../../../src/rooms/state-figures.js';
+import { stateRooms } from '../../../src/rooms/stores.js';
 import type { Message } from '../../../src/state/replication/messages.js';
 import type { TestNode } from '../../rooms/support/node.js';
 import { HubWorkers } from '../support/hub-workers.js';
