@@ -1,4 +1,5 @@
 import { raise } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import { MalformedMessage } from '../errors.js';
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
 import { isConnectionRejected, redisCause } from './redis-cause.js';
@@ -9,14 +10,12 @@ export class Inbox {
   malformed = 0;
   private readonly counted = new WeakSet<MalformedMessage>();
 
-  constructor(private readonly events: Pick<BackplaneEvents, 'onMalformed'> = {}) {}
-
   /** Counts a dropped message, once for each error. */
   drop(error: MalformedMessage): void {
     if (this.counted.has(error)) return;
     this.counted.add(error);
     this.malformed++;
-    this.events.onMalformed?.(error.message);
+    thisProcess.reports.malformed('bus', error.message);
   }
 
   /**
@@ -127,7 +126,7 @@ export class ConnectionHealth implements BackplaneTraffic {
     private readonly events: BackplaneEvents,
     private readonly maxPendingBytes = MAX_PENDING_BYTES,
   ) {
-    this.inbox = new Inbox(events);
+    this.inbox = new Inbox();
   }
 
   get malformed(): number {

@@ -17,5 +17,6 @@
  * It may call the rooms, and what they may call. It reaches other workers only through the links that it is given.
  */
 export type { RemovalTarget } from './kept/memory.js';
+export { type ExpiredSession, onSessionExpired } from './live-sessions.js';
 export { outcomes, type RecoveryState } from './offset.js';
 export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';

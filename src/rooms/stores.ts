@@ -1,3 +1,5 @@
+import { within } from '../base/within.js';
+
 /** What the metrics report about the state rooms of this worker. */
 export interface StateFigures {
   rooms: number;
@@ -31,8 +33,6 @@ const SINCE_START = ['changes', 'conflated', 'savedBytes'] as const;
 
 /** The state rooms of this worker, of all its servers. */
 class StateRooms {
-  /** Called with the reason for each message of another worker that is dropped, and for each change that has no place. */
-  onMalformed: (reason: string) => void = () => {};
   private readonly open = new Set<MeasuredStateRoom>();
   private readonly closed = { changes: 0, conflated: 0, savedBytes: 0 };
   private isUsed = false;
@@ -136,12 +136,7 @@ class StateStores extends Stores<'written' | 'failures' | 'outages' | 'losses', 
   /** Resolves once everything is stored, or after a time. Call it before the process ends. */
   async flushed(maxWaitMs: number): Promise<void> {
     if (this.open.size === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, maxWaitMs);
-    });
-    await Promise.race([Promise.all([...this.open].map((store) => store.flushed())), timeout]);
-    clearTimeout(timer);
+    await within(maxWaitMs, Promise.all([...this.open].map((store) => store.flushed())));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { bufferOver } from '../base/bytes.js';
-import { host } from '../base/process.js';
+import { thisProcess } from '../base/process.js';
 import { placesOfAttachments } from '../compat/socket-io-parser.js';
 import { GjallarError } from '../errors.js';
 
@@ -250,7 +250,7 @@ const DEFAULT_PREFIX = 'gjallar:';
 function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
   if (store === undefined) return undefined;
   if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
-  const { stateStore } = host;
+  const { stateStore } = thisProcess;
   const of = redis ?? stateStore?.redisUrl;
   const urls = typeof of === 'string' ? of.split(',').map((url) => url.trim()) : [];
   const isUrl = urls.length > 0 && urls.every((url) => REDIS_URL.test(url));

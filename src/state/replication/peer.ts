@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { own } from '../../base/owner.js';
+import { thisProcess } from '../../base/process.js';
 import { MalformedMessage } from '../../errors.js';
-import { stateRooms } from '../../rooms/stores.js';
 import type { HybridClock } from '../version.js';
 import type { Departures, Pulls } from './departures.js';
 import type {
@@ -149,7 +149,7 @@ export class Incoming {
       this.handle(message);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      stateRooms.onMalformed(error.message);
+      thisProcess.reports.malformed('state', error.message);
     }
   }
 

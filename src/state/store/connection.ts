@@ -3,8 +3,9 @@ import { connectOnce, isClusterNode, openCluster, openRedis } from '../../backpl
 import { reasonOf } from '../../backplanes/redis-cause.js';
 import { own, owned } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/seldom.js';
+import { within } from '../../base/within.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import { StoreHealth } from './hosts.js';
 import { type StoreClient, withStoreScripts } from './scripts.js';
@@ -192,7 +193,7 @@ export class StoreConnection implements MeasuredStateStore {
       .then(() => {
         this.pendingBytes -= bytes;
       });
-    return { answer: inTime(sent), end };
+    return { answer: within(TIMEOUT_MS, sent, noAnswer), end };
   }
 
   async flushed(): Promise<void> {
@@ -202,7 +203,7 @@ export class StoreConnection implements MeasuredStateStore {
   /** A room has found that Redis has lost what it had. */
   lost(room: string): void {
     this.losses++;
-    const { log, problems } = host.reports;
+    const { log, problems } = thisProcess.reports;
     problems.raise(LOST, LOST, LOST_MS);
     if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);
   }
@@ -214,7 +215,7 @@ export class StoreConnection implements MeasuredStateStore {
     let changes = 0;
     for (const count of this.dropped.values()) changes += count;
     this.dropped.clear();
-    host.reports.log.error({ rooms, room, changes }, DROPPED);
+    thisProcess.reports.log.error({ rooms, room, changes }, DROPPED);
   }
 
   private use(client: Redis | Cluster): void {
@@ -271,9 +272,6 @@ function failed(reason: string): { answer: Promise<never>; end: Promise<unknown>
   return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };
 }
 
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('Redis does not answer')), TIMEOUT_MS);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function noAnswer(): never {
+  throw new Error('Redis does not answer');
 }

@@ -18,7 +18,6 @@ describe('two machines on one Redis that another program publishes on', () => {
   let pairs: Pair[];
   /** What the first machine reports. */
   const gaps: string[][] = [];
-  const malformed: string[] = [];
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
@@ -26,7 +25,6 @@ describe('two machines on one Redis that another program publishes on', () => {
     const events = [
       {
         onGap: (worker: string, reason: string) => void gaps.push([worker, reason]),
-        onMalformed: (reason: string) => void malformed.push(reason),
       },
       {},
     ];

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { stateRooms } from '../../../src/rooms/stores.js';
 import type { Hub } from '../../../src/state/replication/hub.js';
+import { Reported } from '../../support/reports.js';
 import { until } from '../../support/until.js';
 import { forgeFor, HubWorkers, memberOf } from '../support/hub-workers.js';
 
@@ -10,16 +10,13 @@ const workers = new HubWorkers();
 let reasons: string[];
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
-const { onMalformed } = stateRooms;
 
 beforeEach(() => {
-  reasons = [];
-  stateRooms.onMalformed = (reason) => reasons.push(reason);
+  reasons = Reported.here().reasons;
   process.on('unhandledRejection', note);
 });
 afterEach(async () => {
   process.off('unhandledRejection', note);
-  stateRooms.onMalformed = onMalformed;
   await workers.remove();
   expect(unhandled.splice(0)).toEqual([]);
 });
