@@ -85,9 +85,9 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
       const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
       const call = { exchange, request, parameters: match.slice(1), headers, status: 200 };
-      return void answer(host, call, operations[method], options, headers);
+      return void answer(call, operations[method], options, headers);
     }
-    sendFailure(host, exchange, headers, new GjallarError('NOT_FOUND'));
+    sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
   };
   routeHttp(app, host, { pattern: '/api/*', secure, maxBody, handle: onRequest });
 }
@@ -97,7 +97,6 @@ function patternOf(path: string): RegExp {
 }
 
 async function answer(
-  host: HttpHost,
   call: Call,
   operation: Operation | undefined,
   options: ApiOptions,
@@ -108,6 +107,6 @@ async function answer(
     const answer = await operation(call, options);
     if (answer) sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
   } catch (error) {
-    sendError(host, call.exchange, headers, error, options.onError);
+    sendError(call.exchange, headers, error, options.onError);
   }
 }

@@ -2,7 +2,7 @@ import { type RevocationStore, RevokedTokens } from '../../accounts/revocations.
 import { CheckedOutage, Outage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
 const INTERVAL_MS = 15_000;
@@ -43,7 +43,7 @@ export class WatchedRevocations {
       onEmpty: announce,
       onLoss: (missing) => this.showLoss(missing),
       onRestored: (byThis) => {
-        host.reports.log.info({}, 'the list of revoked tokens is complete again');
+        thisProcess.reports.log.info({}, 'the list of revoked tokens is complete again');
         if (byThis) announce();
       },
     });
