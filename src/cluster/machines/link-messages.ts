@@ -1,5 +1,5 @@
+import { WORKER_NAME } from '../../base/worker-links.js';
 import { MalformedMessage } from '../../errors.js';
-import { WORKER_NAME } from '../../worker-links.js';
 
 /**
  * The link messages between workers of different machines: version (1 byte), type (1 byte), series (4 bytes), number (4 bytes),

@@ -1,7 +1,6 @@
 import { own } from '../../../base/owner.js';
-import type { WorkerLinks } from '../../../worker-links.js';
-import type { MachineFrame } from '../machines/machine-frame.js';
-import { openFrame } from '../machines/machine-frame.js';
+import type { WorkerLinks } from '../../../base/worker-links.js';
+import { type MachineFrame, openFrame } from '../machines/machine-frame.js';
 import { FrameLog } from './frame-log.js';
 import { type Mate, mayStop, rolesAmong, shouldBegin } from './mates.js';
 import * as messages from './messages.js';

@@ -1,4 +1,4 @@
-import type { WorkerLinks } from '../../../worker-links.js';
+import type { WorkerLinks } from '../../../base/worker-links.js';
 
 /**
  * Two purposes on the same links: one gets the payloads that begin with a version, the other one all others.
