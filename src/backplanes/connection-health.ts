@@ -38,7 +38,7 @@ export class ConnectionHealth implements BackplaneTraffic {
     private readonly events: BackplaneEvents,
     private readonly maxPendingBytes = MAX_PENDING_BYTES,
   ) {
-    this.inbox = new Inbox(events);
+    this.inbox = new Inbox();
     this.rejections = new Rejections(
       (command) => this.wouldAccept(command),
       () => this.review(),

@@ -1,3 +1,5 @@
+import { within } from '../base/within.js';
+
 /** What the metrics report about stores of one kind. `up` is 0 while one of them fails; the others count since the start. */
 export type StoreFigures<Name extends string> = { up: number } & Record<Name, number>;
 
@@ -53,12 +55,7 @@ class StateStores extends Stores<'written' | 'failures' | 'outages' | 'losses', 
   /** Resolves once everything is stored, or after a time. Call it before the process ends. */
   async flushed(maxWaitMs: number): Promise<void> {
     if (this.open.size === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, maxWaitMs);
-    });
-    await Promise.race([Promise.all([...this.open].map((store) => store.flushed())), timeout]);
-    clearTimeout(timer);
+    await within(maxWaitMs, Promise.all([...this.open].map((store) => store.flushed())));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { host } from '../base/process.js';
+import { thisProcess } from '../base/process.js';
 import { GjallarError } from '../errors.js';
 
 /** The options of a state room. */
@@ -175,7 +175,7 @@ const DEFAULT_PREFIX = 'gjallar:';
 function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
   if (store === undefined) return undefined;
   if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
-  const { stateStore } = host;
+  const { stateStore } = thisProcess;
   const of = redis ?? stateStore?.redisUrl;
   const urls = typeof of === 'string' ? of.split(',').map((url) => url.trim()) : [];
   const isUrl = urls.length > 0 && urls.every((url) => REDIS_URL.test(url));

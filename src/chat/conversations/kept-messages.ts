@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { RevocationStore } from '../../accounts/revocation-store.js';
+import type { RevocationStore } from '../../accounts/revocations.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';

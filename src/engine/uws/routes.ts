@@ -75,7 +75,6 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     settings,
     requestGuard,
     addresses: undefined,
-    onRefused: (...what) => host.onRefused?.(...what),
     onFlood: (request) => host.onFlood?.(request),
   };
   const { readRequest: read = readerOf(host, route.secure), onUpgrade } = route;

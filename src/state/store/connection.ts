@@ -1,8 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/seldom.js';
+import { within } from '../../base/within.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import type { ClientEvents } from './client.js';
 import { StoreHealth } from './health.js';
@@ -120,7 +121,7 @@ export class StoreConnection implements MeasuredStateStore {
       .then(() => {
         this.pendingBytes -= bytes;
       });
-    return { answer: inTime(sent), end };
+    return { answer: within(TIMEOUT_MS, sent, noAnswer), end };
   }
 
   async flushed(): Promise<void> {
@@ -130,7 +131,7 @@ export class StoreConnection implements MeasuredStateStore {
   /** A room has found that Redis has lost what it had. */
   lost(room: string): void {
     this.losses++;
-    const { log, problems } = host.reports;
+    const { log, problems } = thisProcess.reports;
     problems.raise(LOST, LOST, LOST_MS);
     if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);
   }
@@ -142,7 +143,7 @@ export class StoreConnection implements MeasuredStateStore {
     let changes = 0;
     for (const count of this.dropped.values()) changes += count;
     this.dropped.clear();
-    host.reports.log.error({ rooms, room, changes }, DROPPED);
+    thisProcess.reports.log.error({ rooms, room, changes }, DROPPED);
   }
 
   private use(client: Redis | Cluster): void {
@@ -199,9 +200,6 @@ function failed(reason: string): { answer: Promise<never>; end: Promise<unknown>
   return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };
 }
 
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('Redis does not answer')), TIMEOUT_MS);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function noAnswer(): never {
+  throw new Error('Redis does not answer');
 }
