@@ -6,6 +6,7 @@ import { alone } from '../../src/backplanes/default-bus.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
+import '../support/long.js';
 
 let node: TestNode;
 let slow: TcpSocket;
