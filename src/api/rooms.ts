@@ -4,7 +4,7 @@ import { GjallarError } from '../errors.js';
 import { isSame } from '../http/guard.js';
 import { readJson } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';
-import type { Call } from './call.js';
+import { type Call, withIntegers } from './call.js';
 
 /** The chat as the API uses it. All input is passed on unchecked. */
 export interface Rooms {
@@ -35,13 +35,8 @@ export async function publish({ exchange, request, parameters }: Call, options: 
 export async function readMessages({ request, parameters }: Call, options: RoomsOptions): Promise<object> {
   const caller = await authorize(request, options);
   const { epoch, ...numbers } = request._query;
-  const query = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, integer(value)]));
+  const query = withIntegers(numbers);
   return options.rooms.read(caller, decodeRoom(parameters[0]!), epoch === undefined ? query : { ...query, epoch });
-}
-
-/** A value that is no plain integer stays a text, and is rejected later. */
-function integer(text: string): number | string {
-  return /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
 /** The caller's identity; undefined for the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */

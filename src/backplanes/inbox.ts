@@ -1,6 +1,6 @@
 import { raise } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import { MalformedMessage } from '../errors.js';
-import type { BackplaneEvents } from './backplane.js';
 
 /** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
 export class Inbox {
@@ -8,14 +8,12 @@ export class Inbox {
   malformed = 0;
   private readonly counted = new WeakSet<MalformedMessage>();
 
-  constructor(private readonly events: Pick<BackplaneEvents, 'onMalformed'> = {}) {}
-
   /** Counts a dropped message, once for each error. */
   drop(error: MalformedMessage): void {
     if (this.counted.has(error)) return;
     this.counted.add(error);
     this.malformed++;
-    this.events.onMalformed?.(error.message);
+    thisProcess.reports.malformed('bus', error.message);
   }
 
   /**

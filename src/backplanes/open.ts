@@ -22,7 +22,6 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
       spansMachines,
       subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
       ...(spansMachines && { caughtUp: async () => backplane.caughtUp?.() }),
-      onMalformed: (reason) => events.onMalformed?.(reason),
       onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });
     const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });

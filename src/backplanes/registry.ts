@@ -20,7 +20,7 @@ const kinds = {
     spansMachines: false,
     load: async () => {
       const { embeddedBackplane } = await import('./embedded/embedded.js');
-      return ({ links, window, events }) => embeddedBackplane(links, window, events);
+      return ({ links, window }) => embeddedBackplane(links, window);
     },
   },
   'redis-frames': {

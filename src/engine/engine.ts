@@ -1,5 +1,6 @@
 import cors from 'cors';
 import { raise } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import type { TemplatedApp } from '../sockets.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
@@ -31,6 +32,13 @@ export interface EngineHost {
   created(engine: Engine): void;
 }
 
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Set in a worker that shares its port with others. */
+    engines?: EngineHost;
+  }
+}
+
 /**
  * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
  *
@@ -45,12 +53,8 @@ export interface EngineHost {
  * ```
  */
 export class Engine extends EngineParts implements HandshakeHost, Attached {
-  /** Set in a worker that shares its port with others. */
-  static host: EngineHost | undefined;
   /** Set if several workers share a port. */
   relay: Relay | undefined;
-  /** Called with the error code of each request that is rejected outside of `connection_error`. */
-  onRefused: ((code: string, request: EngineRequest) => void) | undefined;
   /** Called with a request whose connection is closed because its address has made too many in one turn. */
   onFlood: ((request: EngineRequest) => void) | undefined;
   /** The session that has received a message last. While the message is handled, it is the sender. */
@@ -64,7 +68,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   /** @param clock the clock of all timers and limits */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
-    super(Engine.host?.optionsFor(options) ?? options, clock);
+    super(thisProcess.engines?.optionsFor(options) ?? options, clock);
     this.openings = openingsFor(this.settings);
     this.admission = new Admission(
       this.settings,
@@ -78,7 +82,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
     const make = new TransportRegistry(this.settings, this, headers);
     this.handshake = new Handshake(this, this.sessions, this.pending, this.unused, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
-    Engine.host?.created(this);
+    thisProcess.engines?.created(this);
   }
 
   /** The options under their name in engine.io. */
@@ -88,11 +92,6 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   get isWatchingPackets(): boolean {
     return this.listenerCount('flush') > 0 || this.listenerCount('drain') > 0;
-  }
-
-  /** The number of messages dropped because their client was too slow (`slowPolicy: 'drop'`). */
-  get droppedDeliveries(): number {
-    return this.slow.skipped?.count ?? 0;
   }
 
   /** The number of sessions on each transport, counted on each read. */

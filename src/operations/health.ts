@@ -1,18 +1,18 @@
+import type { Problem } from '../base/problems.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/uws/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
 import type { TemplatedApp } from '../sockets.js';
-import type { Metric } from './metrics/metric.js';
 
 /** The state that the health endpoints report. */
 export interface Health {
   /** Whether this worker should get new clients: only when it is ready. */
   readonly state: 'not ready' | 'ready' | 'draining';
-  /** Texts that say what is down. */
-  readonly problems: readonly string[];
-  /** Texts that say what needs attention, although it is not down. */
-  readonly warnings: readonly string[];
+  /** What is down. */
+  readonly problems: readonly Problem[];
+  /** What needs attention, although it is not down. */
+  readonly warnings: readonly Problem[];
 }
 
 /** The answer to a request for /readyz. */
@@ -50,17 +50,4 @@ export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure 
       sendJson(exchange, status, headers, body);
     },
   });
-}
-
-/** What is down, in the words of /readyz and of the log. */
-export function problemMetrics(problems: ReadonlySet<string>): Metric[] {
-  return [
-    {
-      name: 'gjallar_problem',
-      type: 'gauge',
-      help: 'Always 1: something that is down or degraded at present, in the words of /readyz and of the log.',
-      labels: ['problem'],
-      read: () => [...problems].map((problem) => [problem, 1] as const),
-    },
-  ];
 }

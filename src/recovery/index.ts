@@ -19,3 +19,4 @@
 export type { RemovalTarget } from './kept/removals.js';
 export { outcomes, type RecoveryState } from './outcomes.js';
 export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
+export { type ExpiredSession, onSessionExpired } from './session-expiry.js';

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { own, owned } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
+import { within } from '../base/within.js';
 import { wantsRecovery } from '../compat/socket-io.js';
 import { canonicalAddress } from '../engine/limits/client-address.js';
 import { MalformedMessage } from '../errors.js';
@@ -36,8 +37,6 @@ export interface RecoveryOptions extends Partial<RecoveryBounds> {
   onBound?: (outcome: RecoveryOutcome) => void;
   /** The user of a socket with this data, by which the operator may end its session. */
   userOf?: (data: unknown) => string | undefined;
-  /** Called with the reason when a message from another worker is dropped because it is malformed. */
-  onMalformed?: (reason: string) => void;
 }
 
 const defaults: RecoveryBounds = {
@@ -191,8 +190,11 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   caughtUp(): Promise<boolean> {
     const { caughtUp } = this.options;
     if (!caughtUp) return Promise.resolve(true);
-    const late = sleep(MAX_LAG_MS, false, { ref: false });
-    return Promise.race([late, caughtUp().then(() => true)]).catch(() => false);
+    const isKnown = caughtUp().then(
+      () => true,
+      () => false,
+    );
+    return within(MAX_LAG_MS, isKnown, () => false);
   }
 
   get id(): number {
@@ -263,7 +265,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       message = decodeMessage(bytes);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      return this.options.onMalformed?.(error.message);
+      return thisProcess.reports.malformed('bus', error.message);
     }
     const namespace = this.namespaces.get(nsp ?? message.nsp);
     if (namespace) return namespace.receive(from, message);

@@ -15,21 +15,7 @@ const MIN_SWEEP_INTERVAL_MS = 500;
 /** The same bound as with several workers. */
 const MAX_SESSIONS = 100_000;
 
-/**
- * Tells the application that the session of a client can no longer be recovered: the time of `connectionStateRecovery` is
- * over, the client has returned too late or lacks packets that are gone, or the operator has ended the session.
- *
- * ```
- * onSessionExpired(io, ({ id, data }) => leaveGame(data.player));
- * ```
- *
- * Call it on every worker, before clients connect. One of the workers is told, up to 5 s after the end of the time. If the
- * worker that served the client is gone, another one is told. With several machines, that takes up to 43 s more.
- *
- * @param of a server, whose namespace `/` is meant, or a namespace
- * @returns what ends it
- * @throws GjallarError BAD_INPUT without the option `connectionStateRecovery`
- */
+/** See `onSessionExpired()` of the library. */
 export function onSessionExpired(of: AnyServer | AnyNamespace, listener: ExpiryListener): () => void {
   const nsp = namespaceOf(of);
   if (!wantsRecovery(nsp)) {

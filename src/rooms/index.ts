@@ -19,6 +19,8 @@
  */
 export { BroadcastAnswers } from './broadcast-answers.js';
 export {
+  type AnyNamespace,
+  type AnyServer,
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,

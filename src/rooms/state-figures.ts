@@ -31,8 +31,6 @@ const SINCE_START = ['changes', 'conflated', 'savedBytes'] as const;
 
 /** The state rooms of this worker, of all its servers. */
 class StateRooms {
-  /** Called with the reason for each message of another worker that is dropped, and for each change that has no place. */
-  onMalformed: (reason: string) => void = () => {};
   private readonly open = new Set<MeasuredStateRoom>();
   private readonly closed = { changes: 0, conflated: 0, savedBytes: 0 };
   private isUsed = false;

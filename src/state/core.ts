@@ -1,8 +1,8 @@
 import type { Namespace } from 'socket.io';
+import { thisProcess } from '../base/process.js';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import { Engine } from '../engine/engine.js';
-import { stateRooms } from '../rooms/state-figures.js';
 import { bytesOf, type Change, Entries } from './entries.js';
 import { takeChunk } from './members/chunk.js';
 import type { StateFormat } from './members/format.js';
@@ -210,7 +210,10 @@ export class RoomCore implements MembersHost, Replica {
       (added <= 0 || entries.bytes + added <= MAX_EXCESS * bounds.maxBytes);
     if (hasPlace) return false;
     this.isPartial = true;
-    stateRooms.onMalformed(`a change of the state room "${name}" beyond ${MAX_EXCESS} times its bounds`);
+    thisProcess.reports.malformed(
+      'state',
+      `a change of the state room "${name}" beyond ${MAX_EXCESS} times its bounds`,
+    );
     return true;
   }
 

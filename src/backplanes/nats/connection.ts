@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection as Client, Msg, PermissionViolationError, Subscription } from '@nats-io/transport-node';
 import { own } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import { malformed } from '../inbox.js';
@@ -127,7 +128,7 @@ export class NatsConnection {
     this.current = undefined;
     if (!current) return;
     // What was published before must leave first.
-    const sent = Promise.race([current.receipts.ping(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    const sent = within(CLOSE_TIMEOUT_MS, current.receipts.ping());
     const ended = sent.catch(() => {}).then(() => current.client.close());
     own('closing the connection with NATS', ended);
   }

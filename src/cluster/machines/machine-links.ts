@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { reportFailure } from '../../base/owner.js';
+import { thisProcess } from '../../base/process.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
 import { MalformedMessage } from '../../errors.js';
 import {
@@ -100,8 +101,6 @@ export class MachineLinks {
   private timer: unknown;
   private lastTurn: number;
   private readonly parts = new Map<number, PartListeners>();
-  /** Called when a message is dropped because it is malformed. */
-  onMalformed: (reason: string) => void = () => {};
 
   /**
    * @param id the name of this worker among all machines
@@ -177,7 +176,7 @@ export class MachineLinks {
     try {
       this.onLinkMessage(decodeLinkMessage(bytes));
     } catch (error) {
-      if (error instanceof MalformedMessage) return this.onMalformed(error.message);
+      if (error instanceof MalformedMessage) return thisProcess.reports.malformed('relay', error.message);
       reportFailure('handling a message of another machine', error);
     }
   }

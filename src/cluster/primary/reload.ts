@@ -1,4 +1,5 @@
 import { own } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import type { Readiness } from '../protocol.js';
 import type { ForkedWorker } from './forked-worker.js';
 
@@ -119,7 +120,7 @@ export class Reload {
       if (performance.now() - since > this.options.reloadSettle + MAX_UNREADY_MS) {
         const { problems = [] } = answers.get(unready.id) ?? {};
         const what = answers.get(unready.id) ? 'is not ready' : 'does not respond';
-        return `new worker ${unready.id} ${what} ${ageOf(unready)}${problems.map((one) => `; ${one}`).join('')}`;
+        return `new worker ${unready.id} ${what} ${ageOf(unready)}${problems.map(({ text }) => `; ${text}`).join('')}`;
       }
       await this.wait(READY_CHECK_MS);
     }
@@ -127,13 +128,7 @@ export class Reload {
 
   /** Waits for a number of ms, or until a new worker ends. */
   private async wait(ms: number): Promise<void> {
-    if (ms <= 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const isOver = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-    await Promise.race([isOver, this.lost]);
-    clearTimeout(timer);
+    if (ms > 0) await within(ms, this.lost);
   }
 
   /** Keeps the old workers, and ends the new ones. A new worker stays where the old one has died meanwhile. */

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { GjallarError } from '../../errors.js';
-import { portableSockets } from '../../portable/index.js';
+import { loadPart } from '../../package.js';
+import type * as Portable from '../../portable/index.js';
 import type { Sockets } from '../../sockets.js';
 import { type Binary, binaries, packageOfBinary } from './binaries.js';
 import { checkRuntime, otherRuntime } from './runtime.js';
@@ -46,6 +47,7 @@ const NO_BINARY = 'no binary of uWebSockets.js is installed';
 
 function portable(reason: string, remedy: string, warning?: string) {
   const facts = { kind: 'portable' as const, source: 'node:http and ws', reason, remedy };
+  const { portableSockets } = loadPart<typeof Portable>('./portable/index.js');
   return { sockets: portableSockets, facts: warning === undefined ? facts : { ...facts, warning } };
 }
 

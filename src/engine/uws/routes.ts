@@ -75,7 +75,6 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
     settings,
     requestGuard,
     addresses: undefined,
-    onRefused: (...what) => host.onRefused?.(...what),
     onFlood: (request) => host.onFlood?.(request),
   };
   const { readRequest: read = readerOf(host, route.secure), onUpgrade } = route;
@@ -103,7 +102,7 @@ export function routeWebSockets(app: TemplatedApp, host: RouteHost, route: WebSo
       closing.drained(ws);
       receiverOf(ws).onDrain();
     },
-    dropped: (ws, message) => slow.onDropped(ws, message, receiverOf(ws)),
+    dropped: (ws) => slow.onDropped(ws, receiverOf(ws)),
     close: (ws, code, reason) => {
       webSocketClosed(app);
       closing.closed(ws);

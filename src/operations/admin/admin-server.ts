@@ -163,7 +163,7 @@ export class AdminServer {
       const type = isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json';
       send(status, { ...headers, 'Content-Type': type }, isText ? body : `${JSON.stringify(body)}\n`);
     } catch (error) {
-      sendError({}, { send }, headers, error, this.options.onError);
+      sendError({ send }, headers, error, this.options.onError);
     }
     // A body that no route has read would keep the connection from its next request.
     request.resume();

@@ -1,4 +1,5 @@
 import { own } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
 import type { RecoveryHost } from '../host.js';
 import type { Described, RemovalTarget } from '../kept/removals.js';
@@ -147,12 +148,12 @@ export class Peers {
   async leave(): Promise<void> {
     const { members } = this.host;
     if (members.length === 0) return;
-    await new Promise<void>((resolve) => {
-      setTimeout(resolve, MAX_WAIT_MS).unref();
+    const left = new Promise<void>((resolve) => {
       const request = this.requests.start(members, resolve);
       const message = { type: 'find', nsp: this.nsp, pid: '', request, isLeaving: true } as const;
       for (const member of members) this.host.send(member, message);
     });
+    await within(MAX_WAIT_MS, left);
   }
 
   receive(from: number | undefined, message: RecoveryMessage): void {

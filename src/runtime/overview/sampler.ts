@@ -95,7 +95,7 @@ export class OverviewSampler {
 function countsOf({
   engines,
   otherClients,
-  refusals,
+  reports,
   backplanes,
 }: MachineWorker): Omit<WorkerCounts, 'appends' | 'appendTime'> {
   const { user, system } = process.cpuUsage();
@@ -107,8 +107,7 @@ function countsOf({
     broadcasts: sumOver(engines, ({ outbox }) => outbox.published),
     ...reachOf(backplanes),
     deliveries: sumOver(engines, ({ outbox }) => outbox.deliveries),
-    dropped: sumOver(engines, ({ droppedDeliveries }) => droppedDeliveries),
-    refused: refusals.total,
+    refused: reports.rejections,
     opened:
       sumOver(engines, ({ counters }) => counters.opened) +
       sumOver(otherClients, ({ clients }) => clients.counters.opened),

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { thisProcess } from '../../base/process.js';
 import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
 import { App } from '../../compat/uws.js';
 import { type Buffers, HeldBytes } from '../../engine/delivery/held-bytes.js';
@@ -9,8 +10,32 @@ import type { EngineRoute } from '../engine-route.js';
 import { HttpBridge } from '../http/http-bridge.js';
 import { WebSocketBridge } from '../upgrade/websocket-bridge.js';
 import { PortHandle } from './port-handle.js';
-import { type SharedOwner, sharedListening, taken } from './shared-listening.js';
 import { reportUnread } from './unread.js';
+
+/** Owns the port of an http.Server in this process. */
+export interface SharedOwner {
+  /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
+  listenShared(local: AddressInfo): boolean;
+  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
+  listenAlso(local: AddressInfo): boolean;
+  /** Accepts no new connections from now on. The application does not notice. */
+  retire(): void;
+  /** Whether no request is in progress. */
+  readonly isIdle: boolean;
+}
+
+/** The ports that several processes listen on. */
+export interface SharedPorts {
+  /** Called with the owner of the port of each http.Server that has a Socket.IO server. */
+  own(server: Server, owner: SharedOwner): void;
+}
+
+declare module '../../base/process.js' {
+  interface ProcessHost {
+    /** Undefined if this process owns its ports alone. */
+    sharedPorts?: SharedPorts;
+  }
+}
 
 /**
  * Makes uWebSockets.js own the port of an http.Server. node:net listens first, and handles arguments, host names, port 0
@@ -31,7 +56,7 @@ export class PortOwner implements SharedOwner {
       this.current?.bridge.closeAll();
       closeAllConnections.call(server);
     };
-    const shared = sharedListening();
+    const { sharedPorts: shared } = thisProcess;
     if (shared) {
       shared.own(server, this);
       return;
@@ -162,4 +187,15 @@ class OwnedPort {
       this.app.close();
     });
   }
+}
+
+/** The error of node:net. */
+export function taken({ address, port }: AddressInfo): Error {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return Object.assign(new Error(`listen EADDRINUSE: address already in use ${host}:${port}`), {
+    code: 'EADDRINUSE',
+    syscall: 'listen',
+    address,
+    port,
+  });
 }

@@ -195,6 +195,7 @@ export class Members {
     const now = performance.now();
     const end = now + TURN_MS;
     let wait = Number.POSITIVE_INFINITY;
+    let sent = 0;
     let left = this.others.size;
     for (const member of this.others) {
       if (left-- === 0) break;
@@ -216,7 +217,7 @@ export class Members {
         wait = Math.min(wait, MEASURE_MS);
         continue;
       }
-      this.send(member, cache);
+      sent += this.send(member, cache);
       // Others have their turn first if the time is over.
       this.others.delete(member);
       this.others.add(member);
@@ -224,12 +225,15 @@ export class Members {
         member.behindSince = 0;
         this.enterTopic(member);
       } else wait = 0;
-      if (performance.now() > end) {
+      if (performance.now() > end || sent > MAX_AT_ONCE_BYTES) {
         wait = 0;
         break;
       }
     }
-    if (wait === 0) this.serveSoon();
+    const { outbox } = this.host;
+    // The outbox would write all that it holds in one go.
+    if (outbox && sent > MAX_AT_ONCE_BYTES) outbox.afterHeld(() => this.serveSoon());
+    else if (wait === 0) this.serveSoon();
     else if (wait < Number.POSITIVE_INFINITY) this.serveIn(wait);
   };
 
@@ -248,8 +252,8 @@ export class Members {
     return member.seq < this.host.published || member.seq === NOTHING;
   }
 
-  /** Members that are at the same number are sent the same bytes. */
-  private send(member: Member, cache: Cache): void {
+  /** Members that are at the same number are sent the same bytes. Returns about how many. */
+  private send(member: Member, cache: Cache): number {
     const { entries, published } = this.host;
     const ofFormat = cache.get(member.format) ?? new Map<number, Encoded>();
     cache.set(member.format, ofFormat);
@@ -264,6 +268,7 @@ export class Members {
     member.seq = chunk.to;
     if (member.intervalMs > 0 && member.seq >= member.goal) member.due = nextMultiple(member.intervalMs);
     if (chunk.entries.length > 0 || chunk.isSnapshot) member.reader.send(messages);
+    return chunk.bytes;
   }
 
   metaOf(chunk: Chunk): StateMeta {

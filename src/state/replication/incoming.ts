@@ -1,6 +1,6 @@
 import { own } from '../../base/owner.js';
+import { thisProcess } from '../../base/process.js';
 import { MalformedMessage } from '../../errors.js';
-import { stateRooms } from '../../rooms/state-figures.js';
 import type { HybridClock } from '../clock.js';
 import type { Channel } from './channel.js';
 import type { Departures } from './departures.js';
@@ -41,7 +41,7 @@ export class Incoming {
       this.handle(message);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      stateRooms.onMalformed(error.message);
+      thisProcess.reports.malformed('state', error.message);
     }
   }
 

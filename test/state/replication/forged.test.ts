@@ -4,6 +4,7 @@ import { stateRooms } from '../../../src/rooms/state-figures.js';
 import type { Hub } from '../../../src/state/replication/hub.js';
 import type { Message } from '../../../src/state/replication/messages.js';
 import { RedisProcess } from '../../support/redis.js';
+import { Reported } from '../../support/reports.js';
 import { until } from '../../support/until.js';
 import { forgeFor, HubWorkers, memberOf } from '../support/hub-workers.js';
 import { stateOf, storedIn } from '../support/stored.js';
@@ -15,16 +16,13 @@ let redis: RedisProcess | undefined;
 let reasons: string[];
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
-const { onMalformed } = stateRooms;
 
 beforeEach(() => {
-  reasons = [];
-  stateRooms.onMalformed = (reason) => reasons.push(reason);
+  reasons = Reported.here().reasons;
   process.on('unhandledRejection', note);
 });
 afterEach(async () => {
   process.off('unhandledRejection', note);
-  stateRooms.onMalformed = onMalformed;
   await workers.remove();
   await redis?.remove();
   redis = undefined;
