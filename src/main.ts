@@ -2,7 +2,7 @@
 import module from 'node:module';
 import { parseArgs } from 'node:util';
 import { asksForHelp } from './cli/application-arguments.js';
-import { rememberSignals } from './cluster/primary/early-signals.js';
+import { rememberSignals } from './cluster/primary/parent.js';
 import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
 import { version } from './version.js';

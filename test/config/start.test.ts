@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { lockPort } from '../../src/cluster/primary/port-lock.js';
+import { lockPort } from '../../src/cluster/primary/ports.js';
 import { isUnlimited } from '../../src/config/limits.js';
 import { loadConfig } from '../../src/config/load.js';
 import { unknownVariables } from '../../src/config/unknown-variables.js';

@@ -1,5 +1,4 @@
-import { type StateFigures, stateRooms } from '../../rooms/state-figures.js';
-import { type StateStoreFigures, stateStores } from '../../rooms/stores.js';
+import { type StateFigures, type StateStoreFigures, stateRooms, stateStores } from '../../rooms/stores.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 /** The metrics of state rooms. They have no values while the application has none. */
