@@ -1,10 +1,9 @@
+import type { WorkerLinks } from '../base/worker-links.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
-import type { WorkerLinks } from '../worker-links.js';
 import type { BackplaneEvents, BackplaneTraffic } from './events.js';
 import type { HubClient } from './frames/hub/hub-client.js';
-import type { ReachCounts } from './frames/reach.js';
-import type { SharedWindow } from './frames/window.js';
+import type { ReachCounts, SharedWindow } from './frames/links.js';
 
 export type { BackplaneEvents, BackplaneTraffic };
 

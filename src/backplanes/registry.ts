@@ -33,13 +33,13 @@ const kinds = {
   'redis-frames': {
     server: 'Redis',
     spansMachines: true,
-    load: async () => (await import('./redis-frames/redis-frames.js')).redisFramesBackplane,
+    load: async () => (await import('./redis/frames.js')).redisFramesBackplane,
   },
   'redis-frames-sharded': {
     server: 'Redis',
     spansMachines: true,
     isSharded: true,
-    load: async () => (await import('./redis-frames/redis-frames.js')).shardedFramesBackplane,
+    load: async () => (await import('./redis/frames.js')).shardedFramesBackplane,
   },
   'redis-hub': {
     server: 'Redis',
@@ -71,7 +71,7 @@ const kinds = {
   nats: {
     server: 'NATS',
     spansMachines: true,
-    load: async () => (await import('./nats/nats.js')).natsBackplane,
+    load: async () => (await import('./nats/pub-sub.js')).natsBackplane,
   },
 } as const satisfies Record<string, BackplaneKind>;
 

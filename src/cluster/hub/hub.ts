@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { malformed } from '../../backplanes/connection-health.js';
 import {
   EntryReader,
   entryKinds,
@@ -10,16 +11,18 @@ import {
   Outgoing,
 } from '../../backplanes/frames/hub/entries.js';
 import type { HubStatus } from '../../backplanes/frames/hub/hub-health.js';
-import { Fences } from '../../backplanes/frames/interest/fences.js';
-import { ticksNow } from '../../backplanes/frames/interest/remote-clock.js';
-import type { RoomKey } from '../../backplanes/frames/interest/room-key.js';
-import type { RoomSet } from '../../backplanes/frames/interest/rooms.js';
-import { Withheld } from '../../backplanes/frames/interest/withheld.js';
+import type { RoomKey, RoomSet } from '../../backplanes/frames/interest/rooms.js';
+import { Fences, ticksNow, Withheld } from '../../backplanes/frames/interest/withheld.js';
+import type { SharedWindow } from '../../backplanes/frames/links.js';
 import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
-import type { SharedWindow } from '../../backplanes/frames/window.js';
-import { isEmitted, readEmitted } from '../../backplanes/frames/wire/emitted.js';
-import { messageOf, numbersMessage, numbersOf, types } from '../../backplanes/frames/wire/message.js';
-import { malformed } from '../../backplanes/inbox.js';
+import {
+  isEmitted,
+  messageOf,
+  numbersMessage,
+  numbersOf,
+  readEmitted,
+  types,
+} from '../../backplanes/frames/wire/message.js';
 import { own } from '../../base/owner.js';
 import { isGreeting } from './hub-frame.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';

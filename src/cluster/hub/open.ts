@@ -1,6 +1,6 @@
 import type { BackplaneEvents } from '../../backplanes/backplane.js';
-import { framesChannel } from '../../backplanes/frames/machines/channels.js';
 import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
+import { framesChannel } from '../../backplanes/frames/machines/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
 
 /** Where a hub meets those of other machines. */
@@ -33,11 +33,11 @@ export async function openHub(
 async function openPubSub({ server, url, credentials, prefix }: HubAddress, events: BackplaneEvents): Promise<PubSub> {
   switch (server) {
     case 'redis': {
-      const { RedisPubSub } = await import('../../backplanes/redis-frames/pub-sub.js');
+      const { RedisPubSub } = await import('../../backplanes/redis/frames.js');
       return new RedisPubSub(url, events, prefix);
     }
     case 'redis-cluster': {
-      const { ShardedPubSub } = await import('../../backplanes/redis-frames/sharded-pub-sub.js');
+      const { ShardedPubSub } = await import('../../backplanes/redis/frames.js');
       return new ShardedPubSub(url, events, prefix);
     }
     case 'nats': {

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { EntryReader, Outgoing } from '../../backplanes/frames/hub/entries.js';
-import { RemoteClock, ticksNow } from '../../backplanes/frames/interest/remote-clock.js';
 import type { RoomSet } from '../../backplanes/frames/interest/rooms.js';
+import { RemoteClock, ticksNow } from '../../backplanes/frames/interest/withheld.js';
 import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
 import { own } from '../../base/owner.js';
 import {

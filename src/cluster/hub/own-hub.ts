@@ -1,4 +1,4 @@
-import type { HubLink, HubLinkListener } from '../../worker-links.js';
+import type { HubLink, HubLinkListener } from '../../base/worker-links.js';
 import type { HubWorkers, HubWorkersListener } from './hub.js';
 
 /** Joins a worker with a hub in its own process, which serves this worker alone. */

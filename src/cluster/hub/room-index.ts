@@ -1,4 +1,4 @@
-import type { RoomKey } from '../../backplanes/frames/interest/room-key.js';
+import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
 import { RoomSet } from '../../backplanes/frames/interest/rooms.js';
 
 /** Somebody who has members of rooms. */

@@ -2,7 +2,7 @@
  * The thread of the primary that is the hub of the machine. It runs no code of the application.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { ownWindow } from '../../backplanes/frames/window.js';
+import { ownWindow } from '../../backplanes/frames/links.js';
 import { own } from '../../base/owner.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';

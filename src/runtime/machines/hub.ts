@@ -1,5 +1,5 @@
 import { HubClient } from '../../backplanes/frames/hub/hub-client.js';
-import { turnWindow } from '../../backplanes/frames/window.js';
+import { turnWindow } from '../../backplanes/frames/links.js';
 import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
 import { hubOnMesh } from '../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../cluster/hub/open.js';

@@ -8,9 +8,10 @@ import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../..
 import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
 import { HubClient } from '../../../src/backplanes/frames/hub/hub-client.js';
 import { hubBackplane } from '../../../src/backplanes/frames/hub/open.js';
-import { ownWindow, turnWindow } from '../../../src/backplanes/frames/window.js';
-import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
-import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
+import { ownWindow, turnWindow } from '../../../src/backplanes/frames/links.js';
+import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
+import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
+import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import type { Hub } from '../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../../src/cluster/hub/open.js';
@@ -21,7 +22,6 @@ import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { Sockets } from '../../../src/sockets.js';
-import type { WorkerLinks } from '../../../src/worker-links.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {

@@ -1,8 +1,7 @@
 import { attempt } from '../../../base/owner.js';
+import { type HubLink, workerName } from '../../../base/worker-links.js';
 import { MalformedMessage } from '../../../errors.js';
-import { type HubLink, workerName } from '../../../worker-links.js';
-import { EMITTER } from '../wire/emitted.js';
-import { isOfInterest, messageOf, numbersOf, types } from '../wire/message.js';
+import { EMITTER, isOfInterest, messageOf, numbersOf, types } from '../wire/message.js';
 import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, workerHead } from './entries.js';
 import { HubHealth, type HubStatus } from './hub-health.js';
 

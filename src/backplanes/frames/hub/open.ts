@@ -1,6 +1,6 @@
-import { workerName } from '../../../worker-links.js';
+import { workerName } from '../../../base/worker-links.js';
 import type { Backplane, BackplaneSurroundings } from '../../backplane.js';
-import { Inbox } from '../../inbox.js';
+import { Inbox } from '../../connection-health.js';
 import { frameAdapters } from '../adapter.js';
 import { MeshFrameLinks } from '../mesh-frame-links.js';
 import { HubFrameLinks } from './hub-frame-links.js';
