@@ -1,8 +1,7 @@
 import type { WorkerLinks } from '../base/worker-links.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
-import type { ReachCounts } from './frames/reach.js';
-import type { SharedWindow } from './frames/window.js';
+import type { ReachCounts, SharedWindow } from './frames/links.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {

@@ -26,13 +26,13 @@ const kinds = {
   'redis-frames': {
     server: 'Redis',
     spansMachines: true,
-    load: async () => (await import('./redis-frames/redis-frames.js')).redisFramesBackplane,
+    load: async () => (await import('./redis/frames.js')).redisFramesBackplane,
   },
   'redis-frames-sharded': {
     server: 'Redis',
     spansMachines: true,
     isSharded: true,
-    load: async () => (await import('./redis-frames/redis-frames.js')).shardedFramesBackplane,
+    load: async () => (await import('./redis/frames.js')).shardedFramesBackplane,
   },
   redis: {
     server: 'Redis',
@@ -45,7 +45,7 @@ const kinds = {
   nats: {
     server: 'NATS',
     spansMachines: true,
-    load: async () => (await import('./nats/nats.js')).natsBackplane,
+    load: async () => (await import('./nats/pub-sub.js')).natsBackplane,
   },
 } as const satisfies Record<string, BackplaneKind>;
 

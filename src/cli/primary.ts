@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type BackplaneName, backplaneKindOf } from '../backplanes/index.js';
 import { own, owned } from '../base/owner.js';
-import { hasLostTerminal, takeSignals } from '../cluster/primary/early-signals.js';
-import { onceOrphaned } from '../cluster/primary/parent.js';
+import { hasLostTerminal, onceOrphaned, takeSignals } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 // Used by the workers alone. Loaded here too, so that what they run on is reported once.
 import { socketsInUse } from '../compat/uws.js';

@@ -9,16 +9,14 @@ import { wantsRecovery } from '../compat/socket-io.js';
 import { canonicalAddress } from '../engine/limits/client-address.js';
 import { MalformedMessage } from '../errors.js';
 import type { AdapterFactory } from '../rooms/index.js';
-import type { RecoveryBounds, RecoveryHost } from './host.js';
 import type { ExpiryListener } from './kept/expiries.js';
-import type { Naming, RemovalTarget } from './kept/removals.js';
-import { SessionMemory } from './kept/session-memory.js';
-import type { KeptSession } from './kept/sessions.js';
+import type { Naming, RemovalTarget } from './kept/memory.js';
+import { type KeptSession, SessionMemory } from './kept/sessions.js';
 import { PacketMemory } from './kept/stream.js';
 import { decodeMessage, encodeMessage, type LoanQuestion, type RecoveryMessage } from './messages.js';
-import { NamespaceRecovery } from './namespace-recovery.js';
-import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './outcomes.js';
-import { Gate } from './returns/gate.js';
+import { NamespaceRecovery, type RecoveryBounds, type RecoveryHost } from './namespace-recovery.js';
+import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './offset.js';
+import { Gate } from './returns/missed.js';
 
 export interface RecoveryOptions extends Partial<RecoveryBounds> {
   /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */

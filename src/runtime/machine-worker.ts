@@ -1,7 +1,7 @@
 import { rmdirSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
-import type { SharedWindow } from '../backplanes/frames/window.js';
+import type { SharedWindow } from '../backplanes/frames/links.js';
 import { type Backplane, backplaneNameOf } from '../backplanes/index.js';
 import { loadBackplane, type OpenBackplane } from '../backplanes/open.js';
 import { hostApplication } from '../base/process.js';
@@ -25,7 +25,7 @@ import { relayMetrics } from '../operations/metrics/relay.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { WorkerReports } from '../operations/reports.js';
-import { stateRooms } from '../rooms/state-figures.js';
+import { stateRooms } from '../rooms/stores.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';

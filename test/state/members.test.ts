@@ -3,9 +3,8 @@ import { expect, test } from '@jest/globals';
 import { Outbox } from '../../src/engine/delivery/outbox.js';
 import type { WebSocketConnection } from '../../src/engine/http/exchange.js';
 import { Entries } from '../../src/state/entries.js';
-import type { StateFormat } from '../../src/state/members/format.js';
+import type { StateFormat, StateReader } from '../../src/state/members/format.js';
 import { Member, Members } from '../../src/state/members/members.js';
-import type { StateReader } from '../../src/state/members/reader.js';
 import { TestClock } from '../engine/support/clock.js';
 
 const MB = 1_000_000;

@@ -4,7 +4,7 @@ import * as msgpack from 'socket.io-msgpack-parser';
 import type { Session } from '../../src/engine/session/session.js';
 import { GjallarError } from '../../src/errors.js';
 import { stateMetrics } from '../../src/operations/metrics/features.js';
-import { stateRooms } from '../../src/rooms/state-figures.js';
+import { stateRooms } from '../../src/rooms/stores.js';
 import { type StateRoom, type StateRoomOptions, stateRoom } from '../../src/state/index.js';
 import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';
 import { type NodeOptions, startNode, type TestNode } from '../rooms/support/node.js';

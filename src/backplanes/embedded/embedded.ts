@@ -1,9 +1,9 @@
 import type { WorkerLinks } from '../../base/worker-links.js';
 import type { Backplane } from '../backplane.js';
+import { Inbox } from '../connection-health.js';
 import { frameAdapters } from '../frames/adapter.js';
+import { ownWindow, type SharedWindow } from '../frames/links.js';
 import { MeshFrameLinks } from '../frames/mesh-frame-links.js';
-import { ownWindow, type SharedWindow } from '../frames/window.js';
-import { Inbox } from '../inbox.js';
 
 /**
  * The embedded backplane: connects the workers of one machine without another server.

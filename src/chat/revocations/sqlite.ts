@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type Database from 'libsql';
 import { type FieldChange, newGeneration, type RevocationStore } from '../../accounts/revocations.js';
-import { createPrivately } from '../../history/files/private-file.js';
+import { createPrivately } from '../../history/files.js';
 
 /** How long a write waits for the write of another worker, in ms. */
 const BUSY_MS = 1000;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { framesChannel } from '../../backplanes/frames/machines/channels.js';
+import { framesChannel } from '../../backplanes/frames/machines/pub-sub.js';
 import { backplaneNameOf } from '../../backplanes/index.js';
 import { hostAndPort, readNatsUrls } from '../../backplanes/nats/address.js';
 import { dial } from '../../backplanes/nats/dial.js';

@@ -4,8 +4,7 @@ import { reportFailure } from '../../base/owner.js';
 import { type MalformedSource, thisProcess } from '../../base/process.js';
 import { MalformedMessage } from '../../errors.js';
 import { socketOf } from '../protocol.js';
-import { FrameReader, frame } from './framing.js';
-import { SlowPeerDetector } from './slow-peers.js';
+import { FrameReader, frame, SlowPeerDetector } from './framing.js';
 
 /** The kinds of messages between workers. Each kind has one listener. A number is never used for another kind. */
 export const kinds = {

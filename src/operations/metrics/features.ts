@@ -1,11 +1,12 @@
 import type { Backplane } from '../../backplanes/index.js';
 import { outcomes, type RecoveryState } from '../../recovery/index.js';
-import { type StateFigures, stateRooms } from '../../rooms/state-figures.js';
 import {
   type DurableFigures,
   durableStores,
   lossyStores,
+  type StateFigures,
   type StateStoreFigures,
+  stateRooms,
   stateStores,
 } from '../../rooms/stores.js';
 import { counter, gauge, type Labelled, type Metric } from './metric.js';

@@ -1,18 +1,13 @@
 import { own } from '../../base/owner.js';
 import { within } from '../../base/within.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
-import type { RecoveryHost } from '../host.js';
-import type { Described, RemovalTarget } from '../kept/removals.js';
-import type { KeptSession } from '../kept/sessions.js';
-import { TakenSessions } from '../kept/taken.js';
+import type { Described, RemovalTarget } from '../kept/memory.js';
+import { type KeptSession, TakenSessions } from '../kept/sessions.js';
 import type { RecoveryMessage, SessionState } from '../messages.js';
-import { Buddies } from './buddies.js';
-import { HistoryExchange, type HistoryMessage } from './history.js';
-import { MachineHistory } from './machine-history.js';
-import type { Owner } from './owner.js';
-import { Replicas } from './replicas.js';
-import { Requests } from './requests.js';
-import { sessionOf, sessionState } from './session-state.js';
+import type { RecoveryHost } from '../namespace-recovery.js';
+import { HistoryExchange, type HistoryMessage, MachineHistory } from './history.js';
+import { Buddies, type Owner } from './loans.js';
+import { Replicas, Requests, sessionOf, sessionState } from './replicas.js';
 
 /** How long a worker waits for a session that another worker has, in ms. */
 const MAX_WAIT_MS = 2000;

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Histogram, Metric } from 'prom-client';
 import type { Server } from 'socket.io';
-import type { Reach } from '../../backplanes/frames/reach.js';
+import type { Reach } from '../../backplanes/frames/links.js';
 import { privateParts } from '../../compat/socket-io-server.js';
 import type { Engine } from '../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../engine/top-keys.js';

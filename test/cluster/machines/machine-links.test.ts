@@ -1,13 +1,11 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
+  BEAT_INTERVAL_MS,
   decodeLinkMessage,
   encodeLinkMessage,
   type LinkMessage,
   linkMessageTypes,
-} from '../../../src/cluster/machines/link-messages.js';
-import {
-  BEAT_INTERVAL_MS,
   MAX_LINK_MESSAGE_BYTES,
   type MachineChannels,
   MachineLinks,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
-import { ownWindow } from '../../../src/backplanes/frames/window.js';
+import { ownWindow } from '../../../src/backplanes/frames/links.js';
 import { loadBackplane } from '../../../src/backplanes/open.js';
 import type { BackplaneChoice } from '../../../src/backplanes/registry.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
