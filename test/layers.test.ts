@@ -39,7 +39,7 @@ const layers: Record<string, readonly string[]> = {
   accounts: ['errors'],
   history: ['backplanes', 'compat', 'engine', 'errors', 'operations', 'rooms'],
   plain: ['accounts', 'engine', 'errors', 'http'],
-  api: ['package', 'accounts', 'engine', 'errors', 'http'],
+  api: ['accounts', 'engine', 'errors', 'http'],
   chat: [
     ...[
       'accounts',
