@@ -7,9 +7,9 @@
  * docs/internals/recovery.md explains the protocol.
  *
  *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
- *   broadcasting.ts, broadcasts.ts      what the adapter does with each broadcast: number it, and keep it
- *   encoding.ts, messages.ts            offsets in packets, and what workers tell each other
- *   live-sessions.ts, host.ts           the sockets that are connected
+ *   broadcasting.ts                     what the adapter does with each broadcast: number it, and keep it
+ *   messages.ts                         offsets in packets, and what workers tell each other
+ *   live-sessions.ts                    the sockets that are connected
  *   kept/                               packets and sessions that are kept, and since when a client may get them
  *   peers/                              other workers: copies of sessions, and the packets that a new worker lacks
  *   returns/                            clients that return, one after the other

@@ -5,15 +5,14 @@
  * the rooms when the application sends it, in the order in which it sends. Any adapter of socket.io gains that, those
  * of other packages included.
  *
- *   native-rooms.ts        the methods that an adapter gains; a broadcast begins here
+ *   native-rooms.ts        the methods that an adapter gains, also one without other workers; a broadcast begins here
  *   topics.ts              which rooms are topics, and who has subscribed
  *   room-sets.ts           the adapter's `rooms` and `sids`, in a fraction of the memory
  *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
- *   local-adapter.ts       the adapter of a server without other workers
  *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
- *   state-figures.ts       what the metrics report about state rooms
+ *   stores.ts              what the metrics report about state rooms and stores
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
  */
