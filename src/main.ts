@@ -40,7 +40,7 @@ async function main([command, ...rest]: string[]): Promise<void> {
     return runApplication(rest);
   }
   if (command !== undefined) {
-    const { runTool } = await import('./cli/tool.js');
+    const { runTool } = await import('./cli/commands.js');
     if (await runTool(command, rest)) return;
   }
   const { help, version: isVersion } = readArguments();

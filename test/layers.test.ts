@@ -80,10 +80,10 @@ const layers: Record<string, readonly string[]> = {
  * uWebSockets.js reads when it is loaded, and for applications that run unmodified.
  */
 const environmentReaders = [
+  join('cli', 'commands.ts'),
   join('cli', 'primary.ts'),
   join('cli', 'run.ts'),
   join('cli', 'service.ts'),
-  join('cli', 'tool.ts'),
   join('run', 'preload.ts'),
   join('runtime', 'surroundings.ts'),
   join('compat', 'uws', 'environment.ts'),
