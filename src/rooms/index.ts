@@ -5,11 +5,12 @@
  * the rooms when the application sends it, in the order in which it sends. Any adapter of socket.io gains that, those
  * of other packages included.
  *
- *   native-rooms.ts        the methods that an adapter gains, also one without other workers; a broadcast begins here
+ *   native-rooms.ts        the methods that an adapter gains; a broadcast begins here
  *   topics.ts              which rooms are topics, and who has subscribed
  *   room-sets.ts           the adapter's `rooms` and `sids`, in a fraction of the memory
  *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
+ *   local-adapter.ts       the adapter of a server without other workers
  *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   stores.ts              what the metrics report about state rooms and stores
@@ -26,12 +27,11 @@ export {
   type SocketCount,
 } from './cluster-sockets.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
+export { hasOthers, LocalAdapter } from './local-adapter.js';
 export {
   type AdapterClass,
   type AdapterFactory,
   hasNativeRooms,
-  hasOthers,
-  LocalAdapter,
   makeAdapter,
   type RoomsEngine,
   withNativeRooms,
