@@ -5,7 +5,7 @@ import { asksForHelp } from './cli/application-arguments.js';
 import { rememberSignals } from './cluster/primary/parent.js';
 import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
-import { version } from './version.js';
+import { version } from './package.js';
 
 /** By then, a worker has loaded what it needs to listen. */
 const FLUSH_AFTER_MS = 2000;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
@@ -18,3 +19,8 @@ export const packagePath = (path: string): string => fileURLToPath(packageFile(p
  * @param path from this folder
  */
 export const loadPart = createRequire(import.meta.url) as <Part>(path: `./${string}.js`) => Part;
+
+/** The version of this package. */
+export const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
+  readonly version: string;
+};

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
+import { nodeFlags } from '../peers/index.js';
 import { placement } from './process/cores.js';
 
 /** Where and of what a result was measured. Every row carries it, so that rows of several runs and machines can be mixed. */
@@ -19,6 +20,8 @@ export const provenance = {
     java: output('java', ['--version'])?.split(' ')[1],
     rust: output('rustc', ['--version'])?.split(' ')[1],
   },
+  /** Of Node.js, for all servers. */
+  flags: nodeFlags,
   // Ends in -dirty where a file under version control was changed.
   commit: output('git', ['describe', '--always', '--dirty', '--exclude', '*']),
 };

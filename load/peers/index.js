@@ -20,3 +20,6 @@ export const morePeers = {
 };
 
 export const peers = { ...usualPeers, ...morePeers };
+
+/** The same for every server on Node.js: gjallar starts its workers with this one, and recommends it to applications. */
+export const nodeFlags = ['--max-semi-space-size=2'];

@@ -72,6 +72,8 @@ This page compares gjallar with stock Socket.IO and with other servers, and list
 
 - Server and load generator ran on the same machine, on a core each. CPU times are those of the server alone.
 - A run that disturbed itself is \`INVALID\`: lost connections, or a load generator at its limit. It is never compared.
+- Servers on Node.js run with \`--max-semi-space-size=2\` where a result has \`flags\`. Elsewhere only gjallar, ws and the servers
+  of \`connections\` did. The flag saves about 3 KB of memory per client.
 - "Quick" runs last a few seconds. Absolute figures differ between machines by a factor of two; ratios differ less.`;
 
 const legend = `## How to read the tables of the benchmarks

@@ -21,8 +21,16 @@ import {
 } from './actions.js';
 import type { Call } from './call.js';
 import { drain, readStats } from './operator.js';
-import { publish, readMessages } from './rooms.js';
-import { deleteState, deleteStateRoom, patchState, readState, type StateOptions, setState } from './state.js';
+import {
+  deleteState,
+  deleteStateRoom,
+  patchState,
+  publish,
+  readMessages,
+  readState,
+  type StateOptions,
+  setState,
+} from './rooms.js';
 
 export interface ApiOptions extends StateOptions, ActionsOptions {
   cors: Cors;

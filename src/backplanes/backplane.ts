@@ -1,6 +1,6 @@
+import type { WorkerLinks } from '../base/worker-links.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
-import type { WorkerLinks } from '../worker-links.js';
 import type { ReachCounts, SharedWindow } from './frames/links.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */

@@ -22,9 +22,8 @@ import { type PublishReply, publish, type RoomPage, readRoomPage } from './conve
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
-import { echo } from './handlers/echo.js';
 import { InFlightEvents } from './handlers/in-flight-events.js';
-import { handlers } from './handlers/index.js';
+import { echo, handlers } from './handlers/index.js';
 import { listenToChats } from './handlers/inter-server.js';
 import { identifyByToken } from './identify.js';
 import { chatSeam, endRevoked } from './operator/clients.js';

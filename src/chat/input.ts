@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normalForm } from '../accounts/normal-form.js';
 import { hasInvisibleCharacters } from '../accounts/user-names.js';
-import { hasControlCharacters } from '../control-characters.js';
+import { hasControlCharacters } from '../base/control-characters.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import { MAX_PAGE, type PageQuery } from '../history/store.js';
 

@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.js';
 import { rejectRemovedCommand } from '../config/removed.js';
-import { version } from '../version.js';
+import { version } from '../package.js';
 import { asksForHelp } from './application-arguments.js';
 import type { Command } from './command.js';
 import { compare } from './compare.js';

@@ -79,7 +79,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
-      const { noMetrics } = await import('../operations/metrics/prom-client.js');
+      const { noMetrics } = await import('../operations/metrics/metric.js');
       if (noMetrics) log.warn(`the admin port serves no metrics: ${noMetrics}`);
     }
     process.send?.('ready');

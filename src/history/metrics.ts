@@ -1,5 +1,4 @@
-import { Histogram } from '../operations/metrics/histogram.js';
-import { counter, gauge, type Metric } from '../operations/metrics/metric.js';
+import { counter, gauge, Histogram, type Metric } from '../operations/metrics/metric.js';
 import type { Archiver } from './archive/archiver.js';
 import {
   type AppendOptions,

@@ -5,8 +5,8 @@
 import '../compat/uws/environment.js';
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
+import { version } from '../package.js';
 import { forkedSurroundings, holdSignals, isOfMachine } from '../runtime/surroundings.js';
-import { version } from '../version.js';
 
 if (isMainThread && cluster.worker && isOfMachine()) {
   holdSignals();

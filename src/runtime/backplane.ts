@@ -1,16 +1,21 @@
-import type { Backplane, BackplaneEvents } from '../backplanes/index.js';
-import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
+import {
+  type Backplane,
+  type BackplaneEvents,
+  type BackplaneName,
+  backplaneKindOf,
+  backplaneNameOf,
+} from '../backplanes/index.js';
 import { redisCause } from '../backplanes/redis-cause.js';
 import { Outage } from '../base/outage.js';
 import type { Reason } from '../base/problems.js';
 import { thisProcess } from '../base/process.js';
 import { Seldom } from '../base/seldom.js';
 import { within } from '../base/within.js';
+import type { WorkerLinks } from '../base/worker-links.js';
 import { type Kind, kinds } from '../cluster/mesh/mesh.js';
 import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
-import type { WorkerLinks } from '../worker-links.js';
 
 /** How long a start waits for the backplane before it continues without it, in ms. */
 const START_TIMEOUT_MS = 5000;

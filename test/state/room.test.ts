@@ -3,7 +3,7 @@ import { Adapter } from 'socket.io-adapter';
 import * as msgpack from 'socket.io-msgpack-parser';
 import type { Session } from '../../src/engine/session/session.js';
 import { GjallarError } from '../../src/errors.js';
-import { stateMetrics } from '../../src/operations/metrics/state.js';
+import { stateMetrics } from '../../src/operations/metrics/features.js';
 import { stateRooms } from '../../src/rooms/stores.js';
 import { type StateRoom, type StateRoomOptions, stateRoom } from '../../src/state/index.js';
 import { disconnectAll, type Pair, pairOn } from '../rooms/support/clients.js';

@@ -7,9 +7,9 @@ import { chatApplication } from '../../src/chat/application.js';
 import type { FromWorker } from '../../src/cluster/protocol.js';
 import { loadConfig } from '../../src/config/load.js';
 import { connections } from '../../src/engine/uws/response.js';
+import { version } from '../../src/package.js';
 import { Orders } from '../../src/runtime/lifecycle/orders.js';
 import { startWorker } from '../../src/runtime/worker.js';
-import { version } from '../../src/version.js';
 import type { LogLine } from './server.js';
 
 /** The chat service with one worker, in the process of the test. */

@@ -25,8 +25,8 @@ export async function runTool([program, ...args], { onSpawn, ...options } = {}) 
   }
   let used = 0;
   const timer = setInterval(() => {
-    // Of a process that has ended there is nothing to tell.
-    used = readCpu(familyOf(child.pid)).micros || used;
+    // Of processes and threads that have ended there is nothing to tell.
+    used = Math.max(used, readCpu(familyOf(child.pid)).micros || 0);
   }, SAMPLE_MS);
   let failure;
   child.once('error', (error) => {

@@ -1,5 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { peers } from '../../peers/index.js';
+import { nodeFlags, peers } from '../../peers/index.js';
 import { Child } from '../process/child.js';
 import { serverCores } from '../process/cores.js';
 import { foreignProgram } from '../process/foreign.js';
@@ -9,8 +9,6 @@ import { rssOf } from '../process/processes.js';
 const here = fileURLToPath(new URL('../../../', import.meta.url));
 
 export const HOST = '127.0.0.1';
-/** The same for every server on Node.js: gjallar starts its workers with this one, and recommends it to applications. */
-const nodeFlags = ['--max-semi-space-size=2'];
 /** With PROFILE=folder in the environment each server writes a CPU profile there. Its figures are then worth nothing. */
 const profiles = process.env.PROFILE;
 const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-interval=200'] : [];

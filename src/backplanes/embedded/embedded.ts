@@ -1,4 +1,4 @@
-import type { WorkerLinks } from '../../worker-links.js';
+import type { WorkerLinks } from '../../base/worker-links.js';
 import type { Backplane } from '../backplane.js';
 import { Inbox } from '../connection-health.js';
 import { frameAdapters } from '../frames/adapter.js';

@@ -1,6 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
-import type { StatePart } from '../../api/state.js';
+import type { StatePart } from '../../api/rooms.js';
 import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../engine/limits/work-queue.js';
 import { GjallarError } from '../../errors.js';

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { backplaneNameOf } from '../../backplanes/index.js';
 import { redisUrls } from '../../backplanes/redis/urls.js';
 import type { Problem } from '../../base/problems.js';
-import { memoryLimit, processorLimit } from '../../cgroup.js';
+import { memoryLimit, processorLimit } from '../../base/system-limits.js';
 import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../compat/uws.js';
 import { descriptorLimit } from '../../config/limits.js';

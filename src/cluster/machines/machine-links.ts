@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { reportFailure } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
+import { WORKER_NAME } from '../../base/worker-links.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
 import { MalformedMessage } from '../../errors.js';
-import { WORKER_NAME } from '../../worker-links.js';
 
 /**
  * The link messages between workers of different machines: version (1 byte), type (1 byte), series (4 bytes), number (4 bytes),

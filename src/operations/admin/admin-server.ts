@@ -14,7 +14,7 @@ import { dataHeaders } from '../../http/headers.js';
 import { parseJson, type Sender, sendError } from '../../http/json.js';
 import type { Caller } from '../audit.js';
 import { readiness } from '../health.js';
-import { noMetrics } from '../metrics/prom-client.js';
+import { noMetrics } from '../metrics/metric.js';
 import { type Overview, withoutNames } from '../overview/overview.js';
 import { AdminPage } from './admin-page.js';
 import type { MachineHealth } from './machine-health.js';

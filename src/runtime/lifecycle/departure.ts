@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Backplane } from '../../backplanes/index.js';
 import { own } from '../../base/owner.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
@@ -10,7 +10,6 @@ import type { Health } from '../../operations/health.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
 import type { Orders } from './orders.js';
-import { stopListening } from './stop-listening.js';
 
 /** The parts that a worker's clients are connected to. */
 interface ServingParts {
@@ -177,4 +176,22 @@ function endingOf({ closing }: Engine): DrainGroup<object> {
     isQuiet: () => true,
     dismiss: () => {},
   };
+}
+
+const SHORT_TURN_MS = 0.2;
+/** How long an idle turn is waited for, in ms. */
+const MAX_WAIT_MS = 1000;
+
+/**
+ * Closes listen sockets. The kernel may reset connections that wait to be accepted (see `movesConnections`). They
+ * are therefore closed right after an idle turn of the event loop, which has accepted all waiting connections.
+ */
+export async function stopListening(close: () => void): Promise<void> {
+  const start = performance.now();
+  for (let before = start, now = start; now - start < MAX_WAIT_MS; before = now) {
+    await turnOfLoop();
+    now = performance.now();
+    if (now - before < SHORT_TURN_MS) break;
+  }
+  close();
 }

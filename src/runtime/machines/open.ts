@@ -1,8 +1,7 @@
-import type { BackplaneTraffic } from '../../backplanes/index.js';
-import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
+import { type BackplaneTraffic, backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
+import { workerName } from '../../base/worker-links.js';
 import { MachineLinks } from '../../cluster/machines/machine-links.js';
 import type { RunConfig } from '../../config/run-options.js';
-import { workerName } from '../../worker-links.js';
 import { channelPrefixOf, outageEvents } from '../backplane.js';
 import type { WorkerChannels } from './channels.js';
 

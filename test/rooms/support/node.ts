@@ -9,13 +9,13 @@ import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js'
 import { ownWindow } from '../../../src/backplanes/frames/links.js';
 import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
 import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
+import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import * as chosenSockets from '../../../src/compat/uws.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { Sockets } from '../../../src/sockets.js';
-import type { WorkerLinks } from '../../../src/worker-links.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {

@@ -6,6 +6,7 @@ import { Application } from '../sequences/application.js';
 import { SequenceClient } from '../sequences/client.js';
 import { type Step, sequenceOf } from '../sequences/plan.js';
 import { closeAll, run } from '../support/servers.js';
+import '../../support/long.js';
 
 // SEQUENCES=10000 npm test -- test/server/http/sequences.test.ts
 const COUNT = Number(process.env.SEQUENCES ?? 150);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { late, pass } from '../../support/until.js';
 import type { Application } from './application.js';
 import type { Step } from './plan.js';
 import { type Response, ResponseReader } from './responses.js';
@@ -13,7 +14,6 @@ export interface Outcome {
   readonly isFinished?: boolean;
 }
 
-const PATIENCE_MS = 10_000;
 const SLOW_READ_MS = 1;
 
 /** Sends the requests of a sequence on one connection, and on another one whenever one was closed as announced. */
@@ -106,15 +106,13 @@ export class SequenceClient {
   }
 
   private async response(socket: Socket, step: Step): Promise<Response> {
-    const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       const response = this.reader.take(step.method === 'HEAD');
       if (response) return response;
       if (this.socket !== socket) throw new Error('the connection was closed without a response');
-      if (Date.now() > deadline) throw new Error('no response in time');
       if (step.isReaderSlow) {
         socket.pause();
-        await sleep(SLOW_READ_MS);
+        await pass(SLOW_READ_MS);
         socket.resume();
       }
       await this.more(socket);
@@ -151,18 +149,8 @@ export class SequenceClient {
 
   private async more(socket: Socket): Promise<void> {
     if (this.socket !== socket) return;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.waiting.add(resolve);
-      timer = setTimeout(resolve, PATIENCE_MS);
-    });
-    clearTimeout(timer);
+    await Promise.race([new Promise<void>((resolve) => this.waiting.add(resolve)), late('a response')]);
   }
-}
-
-async function late(what: string): Promise<never> {
-  await sleep(PATIENCE_MS, undefined, { ref: false });
-  throw new Error(what);
 }
 
 /** The parts of a response that do not depend on the server. */

@@ -1,5 +1,5 @@
 import { own } from '../../../base/owner.js';
-import type { WorkerLinks } from '../../../worker-links.js';
+import type { WorkerLinks } from '../../../base/worker-links.js';
 import { type MachineFrame, openFrame } from '../machines/machine-frame.js';
 import { FrameLog } from './frame-log.js';
 import * as messages from './messages.js';

@@ -1,5 +1,5 @@
+import type { WorkerLinks } from '../../../base/worker-links.js';
 import { MalformedMessage } from '../../../errors.js';
-import type { WorkerLinks } from '../../../worker-links.js';
 
 /**
  * What the workers of a machine tell each other about the frames of other machines. All of it begins with a version, which

@@ -1,5 +1,5 @@
 import { own } from '../../../base/owner.js';
-import { type WorkerLinks, workerName } from '../../../worker-links.js';
+import { type WorkerLinks, workerName } from '../../../base/worker-links.js';
 import { Gateway } from '../gateway/gateway.js';
 import { InOrder } from '../gateway/in-order.js';
 import type { FrameLinks, FrameListener, Route } from '../links.js';

@@ -1,4 +1,4 @@
-import { workerName } from '../../../worker-links.js';
+import { workerName } from '../../../base/worker-links.js';
 import type { Backplane, BackplaneSurroundings } from '../../backplane.js';
 import { frameAdapters } from '../adapter.js';
 import { GATEWAY_VERSION, linksByVersion } from '../gateway/messages.js';
