@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
-import { Questions } from '../mesh/worker-query.js';
 import {
   type FromPrimary,
   type FromWorker,
@@ -17,6 +16,7 @@ import {
   type Readiness,
   socketOf,
 } from '../protocol.js';
+import { Questions } from '../questions.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';
 import { makeMeshDirectory } from './mesh-directory.js';
 import { SharedPorts } from './ports.js';
