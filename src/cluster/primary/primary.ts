@@ -9,7 +9,6 @@ import { GjallarError } from '../../errors.js';
 import { HubThread } from '../hub/hub-thread.js';
 import type { HubAddress } from '../hub/open.js';
 import { HUB } from '../mesh/mesh.js';
-import { Questions } from '../mesh/worker-query.js';
 import {
   type FromPrimary,
   type FromWorker,
@@ -20,6 +19,7 @@ import {
   type Readiness,
   socketOf,
 } from '../protocol.js';
+import { Questions } from '../questions.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';
 import { makeMeshDirectory } from './mesh-directory.js';
 import { SharedPorts } from './ports.js';
