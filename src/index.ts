@@ -48,7 +48,7 @@ export type {
   WhoReply,
 } from './chat/protocol.js';
 // The npm package of uWebSockets.js can only be imported. From here, it can also be required.
-export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './compat/uws.js';
+export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './engine/sockets.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';

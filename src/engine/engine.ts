@@ -1,6 +1,7 @@
 import cors from 'cors';
 import { raise } from '../base/owner.js';
 import type { TemplatedApp } from '../sockets.js';
+import { type Attached, type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
 import { Admission } from './http/admission.js';
@@ -17,11 +18,11 @@ import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
-import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
 import { corkHolder } from './uws/cork-holder.js';
 
+export type { AttachOptions } from './attach.js';
 export type { Relay } from './relay.js';
-export type { AttachOptions } from './uws/attach.js';
+
 
 /** The process that engines are created in, if it is a worker that shares its port with others. */
 export interface EngineHost {

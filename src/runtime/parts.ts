@@ -1,5 +1,5 @@
 import { Server } from 'socket.io';
-import { App, SSLApp } from '../compat/uws.js';
+import { App, SSLApp } from '../engine/sockets.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
 import * as parser from '../parser/parser.js';

@@ -1,6 +1,5 @@
 import { clientFiles } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
-import type { RequestReader } from '../engine/uws/routes.js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from '../sockets.js';
 
 /** Handles a request on a uWebSockets.js app. */
@@ -33,11 +32,10 @@ export class EngineRoute {
   /**
    * Adds the engine to an app.
    * @param other handles the requests for the client bundle
-   * @param readRequest creates the engine's request; by default, it is the request as uWebSockets.js has read it
    */
-  attach(app: TemplatedApp, other?: Handler, readRequest?: RequestReader): void {
+  attach(app: TemplatedApp, other?: Handler): void {
     const { engine, path, addTrailingSlash } = this;
-    engine.attach(app, { path, addTrailingSlash, below: true, readRequest });
+    engine.attach(app, { path, addTrailingSlash, below: true });
     if (other && this.servesClient) for (const file of clientFiles) app.any(`${path}/${file}`, other);
   }
 }

@@ -7,6 +7,7 @@ import { type PrivateServer, privateParts } from '../compat/socket-io-server.js'
 import { portOwnerOfEnvironment } from '../compat/uws/environment.js';
 import { socketsInUse } from '../compat/uws.js';
 import { Engine } from '../engine/engine.js';
+import { isSecureApp } from '../engine/sockets.js';
 import { serveClient } from '../http/client-bundle.js';
 import * as parser from '../parser/parser.js';
 import {
@@ -129,10 +130,8 @@ export class Wiring implements RoomsEngine {
     const engine = this.engineWith(options);
     const path = pathOf(options);
     if (inside._serveClient) serveClient(app, { path, origins: originsOf(options) });
-    // Only the name of its class distinguishes an SSLApp from an App.
-    const secure = app.constructor.name === 'uWS.SSLApp';
     const { addTrailingSlash = true } = options;
-    engine.attach(app, { path, addTrailingSlash, secure });
+    engine.attach(app, { path, addTrailingSlash, secure: isSecureApp(app) });
     this.bind(engine);
   }
 

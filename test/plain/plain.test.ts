@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import type { ChatMessage } from '../../src/chat/protocol.js';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../src/compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../src/engine/sockets.js';
 import { Engine } from '../../src/engine/engine.js';
 import { closeCodeOf, errorCodes } from '../../src/errors.js';
 import { PlainWebSockets } from '../../src/plain/plain-websockets.js';

@@ -43,9 +43,9 @@ export class DroppedDeliveries {
   }
 
   /** Call this when uWebSockets.js reports a message that it has dropped. */
-  dropped(webSocket: NativeWebSocket, message: ArrayBuffer): void {
+  dropped(webSocket: NativeWebSocket, message: ArrayBuffer | Buffer): void {
     const { list, first } = this;
-    const bytes = Buffer.from(message);
+    const bytes = Buffer.from(message as ArrayBuffer);
     const topics = new Set(webSocket.getTopics());
     let skipped = 0;
     for (let index = Math.max(0, (this.known.get(webSocket) ?? 0) - first); index < list.length; index++) {

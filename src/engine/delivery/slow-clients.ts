@@ -32,7 +32,7 @@ export class SlowClients {
   }
 
   /** Call this when uWebSockets.js reports a message that it has dropped. */
-  onDropped(ws: NativeWebSocket, message: ArrayBuffer, receiver: Closable): void {
+  onDropped(ws: NativeWebSocket, message: ArrayBuffer | Buffer, receiver: Closable): void {
     if (this.skipped) return this.skipped.dropped(ws, message);
     this.muted.add(ws);
     this.overflow(receiver);

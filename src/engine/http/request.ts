@@ -142,7 +142,7 @@ const MAX_INTERNED_LENGTH = 256;
 const interned = new Map<string, string>();
 
 /** Returns one string object for equal strings. Most clients send the same headers, and each session keeps its own. */
-function intern(text: string): string {
+export function intern(text: string): string {
   if (text.length > MAX_INTERNED_LENGTH) return text;
   const known = interned.get(text);
   if (known !== undefined) return known;

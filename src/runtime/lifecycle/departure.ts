@@ -5,7 +5,7 @@ import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
 import type { Relay } from '../../cluster/relay/relay.js';
 import type { Engine } from '../../engine/engine.js';
 import type { Session } from '../../engine/session/session.js';
-import { connections } from '../../engine/uws/response.js';
+import { connections } from '../../engine/http/connections.js';
 import type { Health } from '../../operations/health.js';
 import type { DrainReason, RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';

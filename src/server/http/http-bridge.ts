@@ -6,7 +6,7 @@ import { addConnections } from '../../compat/node-net.js';
 import type { Buffers } from '../../engine/delivery/held-bytes.js';
 import type { KeepAlive } from '../../engine/http/keep-alive.js';
 import { addressOf } from '../../engine/http/request.js';
-import { connections } from '../../engine/uws/response.js';
+import { connections } from '../../engine/http/connections.js';
 import type { HttpRequest, HttpResponse } from '../../sockets.js';
 import { suggestNode } from '../warn.js';
 import { BridgedRequest } from './bridged-request.js';

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
-import { App } from '../../compat/uws.js';
+import { App } from '../../engine/sockets.js';
 import { type Buffers, HeldBytes } from '../../engine/delivery/held-bytes.js';
 import type { TemplatedApp } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';

@@ -1,10 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { handleRequest } from '../../engine/http/guarded-requests.js';
+import { Server as TlsServer } from 'node:tls';
+import { NodeApp } from '../../engine/node/app.js';
 import type { EngineRoute } from '../engine-route.js';
-import { NodeHttpExchange } from './node-exchange.js';
-import { NodeRequest } from './node-request.js';
-import { Tunnel } from './tunnel.js';
 
 /** The options for upgrades that no handler takes. */
 export interface UnansweredUpgrades {
@@ -16,53 +15,28 @@ export interface UnansweredUpgrades {
 
 type RequestListener = (message: IncomingMessage, response: ServerResponse) => void;
 
-/**
- * Serves the engine on a port that node:http owns: TLS, Unix sockets, workers of node:cluster, and connections that are
- * older than the engine. It adds its listeners as engine.io does.
- */
+/** Serves the engine on a port that node:http owns. It adds its listeners as engine.io does. */
 export class NodeListeners {
-  private tunnel: Tunnel | undefined;
-  private readonly routes: EngineRoute[] = [];
+  private readonly app: NodeApp;
 
   constructor(private readonly server: Server) {
-    server.on('close', () => this.close());
+    this.app = NodeApp.on(server, server instanceof TlsServer);
+    server.on('close', () => this.app.stop());
   }
 
   add(route: EngineRoute, options: UnansweredUpgrades): void {
-    const { server } = this;
-    this.routes.push(route);
-    this.tunnel?.add(route);
-    route.engine.start();
+    const { server, app } = this;
+    route.attach(app);
     const others = server.listeners('request') as RequestListener[];
     server.removeAllListeners('request');
     server.on('request', (message, response) => {
-      if (route.matches(message.url ?? '')) this.onRequest(route, message, response);
+      if (route.matches(message.url ?? '')) app.onRequest(message, response);
       else for (const listener of others) listener.call(server, message, response);
     });
     server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-      if (route.matches(message.url ?? '')) this.onUpgrade(message, socket, head);
+      if (route.matches(message.url ?? '')) app.onUpgrade(message, socket as Socket, head);
       else if (options.destroyUpgrade !== false) endUnanswered(socket, options.destroyUpgradeTimeout ?? 1000);
     });
-  }
-
-  private onRequest({ engine }: EngineRoute, message: IncomingMessage, response: ServerResponse): void {
-    const { maxHttpBufferSize, trustProxy } = engine.settings;
-    const request = new NodeRequest(message, trustProxy);
-    const exchange = new NodeHttpExchange(request, message, response, maxHttpBufferSize, engine);
-    handleRequest(exchange, engine, () => engine.onRequest(exchange));
-  }
-
-  private onUpgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (!this.tunnel) {
-      this.tunnel = new Tunnel();
-      for (const route of this.routes) this.tunnel.add(route);
-    }
-    this.tunnel.carry(message, socket, head);
-  }
-
-  private close(): void {
-    this.tunnel?.close();
-    this.tunnel = undefined;
   }
 }
 

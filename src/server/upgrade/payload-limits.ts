@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../engine/sockets.js';
 import type { us_socket_context_t, WebSocketBehavior } from '../../sockets.js';
 
 const KIB = 1024;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { App } from '../../../src/compat/uws.js';
+import { App } from '../../../src/engine/sockets.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { ConnectionGuard } from '../../../src/engine/limits/connection-guard.js';
 import { until } from '../../support/until.js';

@@ -10,11 +10,10 @@ import { ownWindow } from '../../../src/backplanes/frames/window.js';
 import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
 import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
-import * as chosenSockets from '../../../src/compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
-import type { Sockets } from '../../../src/sockets.js';
 import type { WorkerLinks } from '../../../src/worker-links.js';
 
 /** A server of the test's own, in this process. */
@@ -28,13 +27,10 @@ export interface TestNode {
 export interface NodeOptions {
   server?: Partial<ServerOptions>;
   engine?: EngineOptions;
-  /** @default those that the environment chooses */
-  sockets?: Sockets;
 }
 
 /** Starts a server on a free port of the loopback interface. */
 export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
-  const { App, us_listen_socket_close, us_socket_local_port } = options.sockets ?? chosenSockets;
   const app = App();
   const engine = new Engine(options.engine);
   engine.attach(app);

@@ -4,12 +4,12 @@ import { compressedFrameOf, frameOf, opcodes, payloadOf } from './frames.js';
 /** A message as a frame that is made once for all WebSockets that get it. */
 export class OutgoingMessage {
   private readonly plain: Buffer;
-  private compressed: Buffer | undefined;
+  private compressed: Buffer | undefined = undefined;
 
   /** @param compresses whether it is compressed for those that have agreed to it */
   constructor(
     message: Writable,
-    readonly isBinary: boolean,
+    isBinary: boolean,
     private readonly compresses: boolean,
   ) {
     this.plain = frameOf(message, isBinary ? opcodes.binary : opcodes.text);

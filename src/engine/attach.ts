@@ -1,8 +1,9 @@
-import type { TemplatedApp } from '../../sockets.js';
-import type { HttpExchange, UpgradeExchange } from '../http/exchange.js';
-import type { ConnectionGuard } from '../limits/connection-guard.js';
-import type { EngineSettings } from '../options.js';
-import { type RequestReader, type RouteHost, routeHttp, routeWebSockets, watchConnections } from './routes.js';
+import type { TemplatedApp } from '../sockets.js';
+import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
+import type { RouteHost } from './http/route.js';
+import type { ConnectionGuard } from './limits/connection-guard.js';
+import type { EngineSettings } from './options.js';
+import { routeHttp, routeWebSockets, watchConnections } from './routes.js';
 
 /** The path on which the engine answers. */
 export interface AttachOptions {
@@ -14,11 +15,9 @@ export interface AttachOptions {
   secure?: boolean;
   /** Whether the engine also answers requests below the path, as engine.io does. @default false */
   below?: boolean;
-  /** Creates the engine's request. @default the request as uWebSockets.js has read it */
-  readRequest?: RequestReader | undefined;
 }
 
-/** The engine as its uWebSockets.js routes use it. */
+/** The engine as its routes use it. */
 export interface Attached extends RouteHost {
   readonly settings: EngineSettings;
   readonly connectionGuard: ConnectionGuard;
@@ -30,7 +29,7 @@ export interface Attached extends RouteHost {
 export function attachTo(
   app: TemplatedApp,
   engine: Attached,
-  { path = '/socket.io', addTrailingSlash = true, secure = false, below = false, readRequest }: AttachOptions,
+  { path = '/socket.io', addTrailingSlash = true, secure = false, below = false }: AttachOptions,
 ): void {
   const bare = path.replace(/\/$/, '');
   const patterns = [addTrailingSlash ? `${bare}/` : bare];
@@ -46,14 +45,12 @@ export function attachTo(
       compresses: settings.perMessageDeflate !== undefined,
       // Engine.IO has heartbeats of its own, but they end with the session, and the WebSocket may outlive it.
       idleTimeout: idleTimeoutOf(settings),
-      readRequest,
       onUpgrade: (exchange) => engine.onUpgrade(exchange),
     });
     routeHttp(app, engine, {
       pattern,
       secure,
       maxBody: settings.maxHttpBufferSize,
-      readRequest,
       handle: (exchange) => engine.onRequest(exchange),
     });
   }

@@ -27,11 +27,11 @@ export class Topics {
   }
 
   /** @returns whether there is a subscriber */
-  publish(topic: string, message: Writable, isBinary: boolean, compress: boolean, except?: Subscriber): boolean {
+  publish(topic: string, message: Writable, isBinary: boolean, compress: boolean): boolean {
     const subscribers = this.subscribers.get(topic);
     if (!subscribers) return false;
     const outgoing = new OutgoingMessage(message, isBinary, compress);
-    for (const socket of subscribers) if (socket !== except) socket.deliver(outgoing);
+    for (const socket of subscribers) socket.deliver(outgoing);
     return true;
   }
 }

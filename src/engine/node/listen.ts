@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
-import type { AppOptions, Listening, us_listen_socket } from '../sockets.js';
-import { KEEP_ALIVE_MS } from './http/slow-reader.js';
+import type { AppOptions, Listening, us_listen_socket } from '../../sockets.js';
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: no other process may listen on the port. */
 const EXCLUSIVE = 1;
 /** uWebSockets.js's limit for the head of a request, in ms, and how often node:http looks for late ones. */
 const HEAD_MS = 10_000;
 const CHECK_MS = 2000;
+/** How long a connection may be idle. Longer than any load balancer keeps one to reuse it: Google's keep them for 600 s. */
+const KEEP_ALIVE_MS = 620_000;
 /** As node:http has it, and as gjallar sets it for uWebSockets.js. */
 const MAX_HEAD_BYTES = 16_384;
 
@@ -18,9 +19,8 @@ export function serverOf(options?: AppOptions): Server {
   const limits = {
     headersTimeout: HEAD_MS,
     connectionsCheckingInterval: CHECK_MS,
-    // Slow bodies are found by their rate, and a request without a host reaches its handler, as in uWebSockets.js.
+    // Slow bodies are found by their rate.
     requestTimeout: 0,
-    requireHostHeader: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
   };
