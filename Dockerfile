@@ -2,7 +2,7 @@
 # tag gets security updates. To pin both images, replace the tags by what `docker buildx imagetools inspect` prints for them.
 FROM node:24-trixie-slim AS build
 WORKDIR /app
-# Without load/, npm leaves out the workspace and what only it uses.
+# Without compare/ and load/, npm leaves out these workspaces and what only they use.
 COPY package.json package-lock.json .npmrc ./
 # The packages of the chat service, which users of the library do not install.
 COPY deploy/service deploy/service

@@ -76,7 +76,14 @@ function release() {
     [head.trimEnd(), section.trimEnd(), ...rest.map((each) => each.trimEnd())].join('\n\n').concat('\n'),
   );
   if (version !== present) {
-    run('npm', 'version', version, '--no-git-tag-version');
+    run('npm', 'version', version, '--no-git-tag-version', '--workspace=gjallar-compare', '--include-workspace-root');
+    const packages = 'src/compat/optional-packages.ts';
+    const line = version.split('.', 2).join('.');
+    const versions = readFileSync(packages, 'utf8').replace(
+      /'gjallar-compare': \{.*\}/,
+      `'gjallar-compare': { from: '${line}.0', line: '${line}' }`,
+    );
+    writeFileSync(packages, versions);
     for (const file of ['deploy/helm/gjallar/Chart.yaml', 'deploy/kubernetes/deployment.yaml']) {
       const text = readFileSync(file, 'utf8');
       const versions = /^( *(?:version|appVersion): |.* image: gjallar:)\d+\.\d+\.\d+$/gm;

@@ -274,8 +274,13 @@ export class GjallarError extends Error {
   /**
    * @param code one of {@link errorCodes}
    * @param message replaces the message of the list where a more precise one is known
+   * @param retryAfter when another try makes sense, in seconds, if that is known
    */
-  constructor(code: ErrorCode, message: string = list[code].message) {
+  constructor(
+    code: ErrorCode,
+    message: string = list[code].message,
+    readonly retryAfter?: number,
+  ) {
     super(message);
     this.name = 'GjallarError';
     this.code = code;

@@ -41,8 +41,6 @@ const layers: Record<string, readonly string[]> = {
   ],
   server: ['backplanes', 'compat', 'engine', 'errors', 'http', 'parser', 'rooms', 'socket-folders'],
   run: ['backplanes', 'compat', 'config', 'rooms', 'runtime', 'server', 'version'],
-  // The recorder of clients' traffic, which `gjallar record` adds to an application, and the format of its file.
-  record: ['compat', 'server'],
   presence: [],
   state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
@@ -73,7 +71,6 @@ const layers: Record<string, readonly string[]> = {
     ...['cgroup', 'chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'runtime'],
     'backplanes',
     'package',
-    'record',
     'version',
   ],
 };

@@ -23,14 +23,7 @@ test('every section of attacks names files of tests that exist', () => {
 });
 
 test('every option that guards something is named', () => {
-  const guards = [
-    'RATE_LIMIT',
-    'MAX_CONNECTIONS_PER_IP',
-    'TRUST_PROXY',
-    'MAX_BACKPRESSURE',
-    'SLOW_POLICY',
-    'CORS_ORIGIN',
-  ];
+  const guards = ['RATE_LIMIT', 'MAX_CONNECTIONS_PER_IP', 'TRUST_PROXY', 'MAX_BACKPRESSURE', 'CORS_ORIGIN'];
   const keys = [
     'API_KEY',
     'JWT_SECRET',

@@ -82,7 +82,7 @@ export async function image() {
 }
 
 /** `gjallar compare` runs where an application is developed. */
-const isLeftOut = (name) => name === 'socket.io-client';
+const isLeftOut = (name) => name === 'gjallar-compare';
 
 /** A package that is for `import` alone is found, too. */
 function canResolve(resolve, name) {

@@ -92,7 +92,7 @@ async function generate() {
   ]);
   const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  page('command-line', commandLinePage(allHelpTexts(version)), true);
+  page('command-line', commandLinePage(await allHelpTexts(version)), true);
   const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
   page('http-endpoints', [
     '# HTTP endpoints',

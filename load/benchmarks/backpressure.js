@@ -114,7 +114,7 @@ export default {
   peers: {
     'socketio-ws': {},
     uws: { maxBackpressure },
-    'gjallar-close': { program: 'gjallar', maxBackpressure, slowPolicy: 'close' },
+    'gjallar-close': { program: 'gjallar', maxBackpressure },
   },
   cells: () => [
     readers(0),

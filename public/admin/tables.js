@@ -64,7 +64,6 @@ export function showDetails({ namespaces, rates, latency, workers, node, roomCou
     ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
     ['New connections', `${count(rates.opened)} /s`],
     ['Rejected', `${count(rates.refused)} /s`],
-    ['Dropped for slow clients', `${count(rates.dropped)} /s`],
     ['Stored messages', `${count(rates.appends)} /s`],
     ['Storing takes', ms(latency.history)],
     ['Busy event loops', `${rates.busy.toFixed(2)} of ${workers.length}`],
@@ -154,8 +153,15 @@ export function showProblems({ problems }) {
   syncRows(
     byId('problem-list'),
     problems,
-    ({ problem }) => problem,
-    ({ problem, remedy }) => element('li', {}, element('strong', { text: problem }), element('span', { text: remedy })),
+    ({ text }) => text,
+    ({ code, text, remedy }) =>
+      element(
+        'li',
+        {},
+        element('strong', { text }),
+        element('span', { text: remedy }),
+        element('code', { text: code }),
+      ),
     () => {},
   );
 }

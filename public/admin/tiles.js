@@ -65,7 +65,7 @@ const tiles = {
   buffered: {
     value: ({ buffered }) => buffered,
     text: bytes,
-    note: ({ rates }) => `for slow clients · ${count(rates.dropped)} dropped/s`,
+    note: () => 'for slow clients',
   },
 };
 

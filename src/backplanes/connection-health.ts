@@ -77,7 +77,7 @@ export class ConnectionHealth implements BackplaneTraffic {
     if (rejection && (this.isConnected || this.reason === '')) return this.reportRejection(rejection);
     // Connecting for the first time takes a moment, which is no outage.
     if (!isUp && this.told === undefined && this.reason === '') return;
-    const cause = isUp ? '' : (redisCause(this.reason)?.code ?? 'unreachable');
+    const cause = isUp ? '' : (redisCause(this.reason)?.word ?? 'unreachable');
     if (isUp === this.told && (cause === this.toldCause || this.reason === '')) return;
     const wasDown = this.told === false;
     this.told = isUp;
@@ -95,7 +95,7 @@ export class ConnectionHealth implements BackplaneTraffic {
   private reportRejection({ command: [name], reason }: { command: Command; reason: string }): void {
     if (this.told !== false) this.outages++;
     this.told = false;
-    const cause = `${name} ${redisCause(reason)?.code}`;
+    const cause = `${name} ${redisCause(reason)?.word}`;
     if (this.toldCause === cause) return;
     this.toldCause = cause;
     this.events.onDown(`${name}: ${reason}`, name);

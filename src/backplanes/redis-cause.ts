@@ -1,29 +1,42 @@
-/** Why Redis answers, but does not serve this user. */
-export interface RedisCause {
+import type { Reason } from '../base/problems.js';
+
+/** Why Redis answers, but does not serve this user: the beginning of a problem. */
+export interface RedisCause extends Reason {
   /** The word by which operators find it in the documentation of Redis. */
-  readonly code: 'WRONGPASS' | 'NOAUTH' | 'NOPERM' | 'max number of clients';
-  /** The beginning of a problem, in public words. */
-  readonly text: string;
+  readonly word: 'WRONGPASS' | 'NOAUTH' | 'NOPERM' | 'max number of clients';
 }
 
 /** What Redis says, up to version 5 without a code, and of a command within a script without one. */
 const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => RedisCause])[] = [
   [
     /WRONGPASS|invalid password|AUTH <password> called without/,
-    () => ({ code: 'WRONGPASS', text: 'Redis rejects the user or password of REDIS_URL (WRONGPASS)' }),
+    () => ({
+      code: 'REDIS_UNAUTHORIZED',
+      word: 'WRONGPASS',
+      text: 'Redis rejects the user or password of REDIS_URL (WRONGPASS)',
+    }),
   ],
-  [/NOAUTH/, () => ({ code: 'NOAUTH', text: 'Redis requires a password, and REDIS_URL has none (NOAUTH)' })],
+  [
+    /NOAUTH/,
+    () => ({
+      code: 'REDIS_UNAUTHORIZED',
+      word: 'NOAUTH',
+      text: 'Redis requires a password, and REDIS_URL has none (NOAUTH)',
+    }),
+  ],
   [
     /max number of clients/,
     () => ({
-      code: 'max number of clients',
+      code: 'REDIS_MAX_CLIENTS',
+      word: 'max number of clients',
       text: 'Redis accepts no more connections (max number of clients)',
     }),
   ],
   [
     /(?:NOPERM|ACL failure in script|user executing the script can't)(?:.*no permissions to run the '([\w|-]+)')?/,
     ([, command]) => ({
-      code: 'NOPERM',
+      code: 'REDIS_COMMAND_REJECTED',
+      word: 'NOPERM',
       text: command
         ? `Redis rejects the command ${command.toUpperCase()} (NOPERM)`
         : 'Redis denies its user a key, channel or command (NOPERM)',
@@ -42,8 +55,8 @@ export function redisCause(reason: string): RedisCause | undefined {
 
 /** Whether Redis has rejected a connection, and not only one command on it. */
 export function isConnectionRejected(reason: string): boolean {
-  const code = redisCause(reason)?.code;
-  return code !== undefined && code !== 'NOPERM';
+  const word = redisCause(reason)?.word;
+  return word !== undefined && word !== 'NOPERM';
 }
 
 /** Why a connection failed. The client of a cluster has the answer of the node in another error. */

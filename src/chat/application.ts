@@ -28,11 +28,10 @@ export function chatApplication(config: Config): Application {
 }
 
 async function startChatService(config: Config, worker: HostedWorker): Promise<RunningApplication> {
-  const { app, engine, secure, log, metrics, problems } = worker;
+  const { app, engine, secure, log, metrics } = worker;
   const kept = await openHistory(config, {
     log,
     metrics,
-    problems,
     isTrimmer: () => worker.isLeader(),
     spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
     failed: (reason) => worker.failed(reason),
@@ -41,11 +40,10 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
   const revocations =
     issued &&
     kept.revocations &&
-    watchRevocations(
-      kept.revocations,
-      { log, problems },
-      { onChange: () => chat.endRevoked(), announce: () => chat.announceRevocation() },
-    );
+    watchRevocations(kept.revocations, {
+      onChange: () => chat.endRevoked(),
+      announce: () => chat.announceRevocation(),
+    });
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets(engine);
   const chat = startChat(worker.io as unknown as ChatServer, {

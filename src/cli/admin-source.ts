@@ -1,5 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { Problems } from '../base/problems.js';
 import { memoryLimit } from '../cgroup.js';
 import type { Primary } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../config/run-options.js';
@@ -49,15 +50,21 @@ export function adminServer(
  * @param configured the number of workers that should run
  */
 function adminSource(primary: Primary, configured: number, log: Logger, recent: RecentEvents): AdminSource {
+  const problems = new Problems();
+  const facts = () => ({
+    configuredWorkers: configured,
+    isLeaving: primary.isDraining,
+    logWarning: logOutput.warning,
+    problems,
+  });
   const overview = new MachineOverview(
     async () => (await primary.ask('overview')) as Map<number, Answers['overview'] | undefined>,
     () => ({
+      ...facts(),
       version,
       host: hostname(),
       cores: availableParallelism(),
       memoryLimit: memoryLimit(),
-      configuredWorkers: configured,
-      isLeaving: primary.isDraining,
       uptime: Math.round(process.uptime()),
       recent: recent.all,
     }),
@@ -65,10 +72,7 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
   return {
     health: async () => {
       const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
-      const health = machineHealth(answers, configured, primary.isDraining);
-      // The workers know of their own logs only.
-      if (!logOutput.warning) return health;
-      return { ...health, warnings: [...new Set([...health.warnings, logOutput.warning])] };
+      return machineHealth(answers, facts());
     },
     metrics: async () => {
       // Each worker gathers the metrics of all. A stuck one does not answer.

@@ -8,7 +8,7 @@ export interface Command {
   readonly usage: string;
   readonly description: string;
   /** What `--help` prints besides: the options, one on each line, and the exit codes. */
-  readonly help?: string;
+  help?(): string | Promise<string>;
   /** Whether it runs applications of users, whose environment is not checked as the configuration of the chat service. */
   readonly isForApplications?: boolean;
   /** @returns the exit code */

@@ -1,6 +1,6 @@
 import { backup } from './backup.js';
 import type { Command } from './command.js';
-import { compare } from './compare/compare.js';
+import { compare } from './compare.js';
 import { doctor } from './doctor/doctor.js';
 import { restore } from './restore.js';
 

@@ -39,18 +39,19 @@ ${rowsOf(runOptionKeys)}
 }
 
 /** The text of `gjallar NAME --help`, for a sub-command such as `compare`. */
-export function commandHelpText(version: string, name: string): string {
+export async function commandHelpText(version: string, name: string): Promise<string> {
   const { usage, description, help } = commands[name]!;
-  const parts = [`gjallar ${version}`, `Usage: gjallar ${name} ${usage}`, unindented(description), help];
+  const parts = [`gjallar ${version}`, `Usage: gjallar ${name} ${usage}`, unindented(description), await help?.()];
   return parts.filter((part) => part !== undefined).join('\n\n');
 }
 
 /** Every call that prints a text of help, with the text. */
-export function allHelpTexts(version: string): readonly (readonly [call: string, text: string])[] {
+export async function allHelpTexts(version: string): Promise<readonly (readonly [call: string, text: string])[]> {
+  const ofCommand = async (name: string) => [`gjallar ${name} --help`, await commandHelpText(version, name)] as const;
   return [
     ['gjallar --help', helpText(version)],
     ['gjallar run --help', runHelpText(version)],
-    ...Object.keys(commands).map((name) => [`gjallar ${name} --help`, commandHelpText(version, name)] as const),
+    ...(await Promise.all(Object.keys(commands).map(ofCommand))),
   ];
 }
 

@@ -16,7 +16,7 @@ export async function runTool(name: string, args: readonly string[]): Promise<bo
     return false;
   }
   if (asksForHelp(args)) {
-    console.log(commandHelpText(version, name));
+    console.log(await commandHelpText(version, name));
     return true;
   }
   const config = loadConfig(command.isForApplications ? {} : process.env);

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Problem } from '../base/problems.js';
 
 /** The messages between the primary and the workers, over the channel of the cluster module. */
 
@@ -57,8 +58,7 @@ export type FromWorker =
 /** The part of a worker's health that a reload looks at. */
 export interface Readiness {
   readonly state: 'not ready' | 'ready' | 'draining';
-  /** Texts that say what is down. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
 }
 
 /** `leave` and `stop` are sent to workers that listen. */

@@ -26,8 +26,8 @@ export const supportedVersions = {
   pg: { from: '8.23.1', line: '8' },
   'pino-pretty': { from: '11.0.0', line: '13' },
   'prom-client': { from: '13.0.0', line: '15' },
-  // Older clients cannot listen to all events.
-  'socket.io-client': { from: '3.0.0', line: '4' },
+  // A part of this repository: a release gives it the same version.
+  'gjallar-compare': { from: '0.2.0', line: '0.2' },
 } as const satisfies Record<string, VersionRange>;
 
 export type OptionalPackage = keyof typeof supportedVersions;

@@ -14,7 +14,7 @@ const removedCommands: Readonly<Record<string, string>> = {
   top: 'open /admin on ADMIN_PORT',
 };
 
-/** Values of variables that earlier versions had, and the stock adapters that do the same. */
+/** Values of BUS that earlier versions had, and the stock adapters that do the same. */
 const removedBuses: Readonly<Record<string, string>> = {
   'redis-sharded': 'createShardedAdapter() of @socket.io/redis-adapter',
   'redis-streams': '@socket.io/redis-streams-adapter',
@@ -24,6 +24,13 @@ const removedBuses: Readonly<Record<string, string>> = {
 export function rejectRemoved(environment: Readonly<Record<string, string | undefined>>): void {
   for (const [name, instead] of Object.entries(removedVariables)) {
     if (environment[name]?.trim()) throw new GjallarError('BAD_CONFIG', `${name} was removed; ${instead}`);
+  }
+  if (environment.SLOW_POLICY?.trim() === 'drop') {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      'SLOW_POLICY=drop was removed; unset it, and use state rooms where only the newest value matters, as ' +
+        'docs/guide/live-data.md shows',
+    );
   }
   const bus = environment.BUS?.trim() ?? '';
   if (!Object.hasOwn(removedBuses, bus)) return;

@@ -20,7 +20,6 @@ export const runOptionKeys = [
   'maxPayload',
   'maxBackpressure',
   'maxBuffered',
-  'slowPolicy',
   'drainTimeout',
   'reloadSettle',
   'rateLimit',

@@ -134,6 +134,5 @@ export abstract class EngineParts extends EventEmitter {
     this.silenceQueueV3.close();
     this.incompletePackets.close();
     this.closing.close();
-    this.addresses?.close();
   }
 }

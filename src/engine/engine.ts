@@ -91,11 +91,6 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
     return this.listenerCount('flush') > 0 || this.listenerCount('drain') > 0;
   }
 
-  /** The number of messages dropped because their client was too slow (`slowPolicy: 'drop'`). */
-  get droppedDeliveries(): number {
-    return this.slow.skipped?.count ?? 0;
-  }
-
   /** The number of sessions on each transport, counted on each read. */
   get clientsByTransport(): Readonly<Record<TransportName, number>> {
     const counts = Object.fromEntries(transportNames.map((name) => [name, 0])) as Record<TransportName, number>;

@@ -81,15 +81,8 @@ export interface EngineOptions {
   initialPacket?: string | Buffer;
   /** Whether Socket.IO v2 clients, which speak Engine.IO v3, may connect. @default false */
   allowEIO3?: boolean;
-  /** How many bytes may wait for one slow client. Beyond it, `slowPolicy` applies. 0 is no limit. @default 0 */
+  /** How many bytes may wait for one client. Beyond it, its session ends with the reason "slow client". 0 is no limit. @default 0 */
   maxBackpressure?: number;
-  /**
-   * What to do with a message to a client for which more than `maxBackpressure` bytes wait. "close" closes the session
-   * with the reason "slow client". "drop" drops the message. "drop-volatile" drops volatile messages, and closes the
-   * session for others. Here it equals "close", because socket.io itself drops volatile messages to a client for which
-   * anything waits. @default "close"
-   */
-  slowPolicy?: SlowPolicy;
   /**
    * How many bytes may wait for and from all clients of this engine together: output to slow clients, and incomplete
    * packets, bodies and messages that came in. Beyond it, the engine closes the clients with the most waiting bytes,
@@ -120,9 +113,9 @@ export interface EngineOptions {
    */
   rateLimit?: RateLimits;
   /**
-   * How many clients one address may have at the same time; further ones are rejected with the status 429. As many HTTP
-   * requests of the address may wait for their responses. An address is an IPv4 address, or the first 64 bits of an
-   * IPv6 address. 0 is no limit. @default 0
+   * How many clients of this engine one address may have at the same time; further ones are rejected with the status
+   * 429. As many HTTP requests of the address may wait for their responses. An address is an IPv4 address, or the first
+   * 64 bits of an IPv6 address. 0 is no limit. @default 0
    */
   maxConnectionsPerIp?: number;
   /**
@@ -153,8 +146,6 @@ export interface EngineOptions {
   idPrefix?: string;
 }
 
-export type SlowPolicy = 'close' | 'drop' | 'drop-volatile';
-
 export type CookieSettings = CookieSerializeOptions & { name: string };
 
 /** The options with all defaults in place. */
@@ -175,7 +166,6 @@ export interface EngineSettings {
   readonly initialPacket: string | Buffer | undefined;
   readonly allowEIO3: boolean;
   readonly maxBackpressure: number;
-  readonly slowPolicy: 'close' | 'drop';
   readonly maxBuffered: number;
   /** How many bytes may wait from all clients together. */
   readonly maxIncoming: number;
@@ -224,7 +214,6 @@ export function settingsFrom(options: EngineOptions): EngineSettings {
     initialPacket: options.initialPacket,
     allowEIO3: options.allowEIO3 ?? false,
     maxBackpressure: options.maxBackpressure ?? 0,
-    slowPolicy: options.slowPolicy === 'drop' ? 'drop' : 'close',
     maxBuffered,
     maxIncoming: maxBuffered || quarterOfMemory(),
     shedsLoad: options.shedsLoad ?? false,

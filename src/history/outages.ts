@@ -1,13 +1,14 @@
 import { redisCause } from '../backplanes/redis-cause.js';
+import { CheckedOutage } from '../base/outage.js';
+import type { ProblemCode, Reason } from '../base/problems.js';
 import { HistoryError } from './errors.js';
 import type { HistoryCall } from './metrics.js';
-import { Outage, type OutageReports } from './outage.js';
 import type { HistoryStore } from './store.js';
 
 /** The outages of the store: messages that cannot be stored, or only cannot be read. */
 export class HistoryOutages {
-  readonly storing: Outage;
-  private readonly reading: Outage;
+  readonly storing: CheckedOutage;
+  private readonly reading: CheckedOutage;
   /** The conversation of the latest failure. On a cluster, others may be on nodes that work. */
   private conversation = '/';
 
@@ -15,16 +16,20 @@ export class HistoryOutages {
    * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
    * @param what what is stored, in the words of the problem
    */
-  constructor(store: HistoryStore, name: string, reports: OutageReports, what = 'messages') {
-    this.storing = new Outage(reports, {
-      problemFor: (error) =>
+  constructor(store: HistoryStore, name: string, what: string) {
+    const reason = (error: unknown, code: ProblemCode, fault: string, effect: string): Reason => {
+      const cause = causeOf(error) ?? { code: name === 'Redis' ? code : 'STORE_FAILS', text: `${name} ${fault}` };
+      return { code: cause.code, text: `${cause.text}: ${effect}` };
+    };
+    this.storing = new CheckedOutage({
+      reasonFor: (error) =>
         isRejected(error)
-          ? `${causeOf(error) ?? `${name} rejects writes`}: ${what} cannot be stored`
-          : `${causeOf(error) ?? `${name} is unreachable`}: ${what} cannot be stored or read`,
+          ? reason(error, 'REDIS_WRITES_REJECTED', 'rejects writes', `${what} cannot be stored`)
+          : reason(error, 'REDIS_UNREACHABLE', 'is unreachable', `${what} cannot be stored or read`),
       check: () => store.check(this.conversation),
     });
-    this.reading = new Outage(reports, {
-      problemFor: (error) => `${causeOf(error) ?? `${name} cannot be read`}: clients get no history`,
+    this.reading = new CheckedOutage({
+      reasonFor: (error) => reason(error, 'REDIS_READS_REJECTED', 'cannot be read', 'clients get no history'),
       check: () => store.head(this.conversation),
     });
   }
@@ -54,7 +59,7 @@ function isRejected(error: unknown): boolean {
 }
 
 /** What Redis has said, if the operator must change something for it. */
-function causeOf(error: unknown): string | undefined {
+function causeOf(error: unknown): Reason | undefined {
   const { cause } = error as { cause?: unknown };
-  return cause instanceof Error ? redisCause(cause.message)?.text : undefined;
+  return cause instanceof Error ? redisCause(cause.message) : undefined;
 }

@@ -67,6 +67,7 @@ export class AdminGuard {
       throw new GjallarError(
         'RATE_LIMITED',
         `This IP address has sent ${MAX_WRONG} wrong passwords, so no password of it is checked. Try again in a minute.`,
+        WRONG_MS / 1000,
       );
     }
     const { user, password } = this.admin;

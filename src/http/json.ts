@@ -21,10 +21,11 @@ type Reporter = Pick<HttpHost, 'onRefused'>;
 type Answering = Sender & Partial<Pick<HttpExchange, 'request'>>;
 
 export function sendFailure(host: Reporter, exchange: Answering, headers: Headers, error: GjallarError): void {
-  const { code, message, status } = error;
+  const { code, message, status, retryAfter } = error;
   if (code !== 'INTERNAL' && exchange.request) host.onRefused?.(code, exchange.request);
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
-  sendJson(exchange, status, { ...headers, ...challenge }, { ok: false, code, message });
+  const retry: Headers = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) };
+  sendJson(exchange, status, { ...headers, ...challenge, ...retry }, { ok: false, code, message });
 }
 
 /** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */

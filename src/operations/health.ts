@@ -1,3 +1,4 @@
+import type { Problem, Problems } from '../base/problems.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/routes.js';
 import { dataHeaders } from '../http/headers.js';
@@ -9,10 +10,10 @@ import type { Metric } from './metrics/metric.js';
 export interface Health {
   /** Whether this worker should get new clients: only when it is ready. */
   readonly state: 'not ready' | 'ready' | 'draining';
-  /** Texts that say what is down. */
-  readonly problems: readonly string[];
-  /** Texts that say what needs attention, although it is not down. */
-  readonly warnings: readonly string[];
+  /** What is down. */
+  readonly problems: readonly Problem[];
+  /** What needs attention, although it is not down. */
+  readonly warnings: readonly Problem[];
 }
 
 /** The answer to a request for /readyz. */
@@ -52,15 +53,15 @@ export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure 
   });
 }
 
-/** What is down, in the words of /readyz and of the log. */
-export function problemMetrics(problems: ReadonlySet<string>): Metric[] {
+/** What is down, as /readyz and the log name it. */
+export function problemMetrics(problems: Problems): Metric[] {
   return [
     {
       name: 'gjallar_problem',
       type: 'gauge',
-      help: 'Always 1: something that is down or degraded at present, in the words of /readyz and of the log.',
-      labels: ['problem'],
-      read: () => [...problems].map((problem) => [problem, 1] as const),
+      help: 'Always 1: something that is down or degraded at present, with the code and the text of /readyz and of the log.',
+      labels: ['code', 'text'],
+      read: () => problems.down.map(({ code, text }) => [code, text, 1] as const),
     },
   ];
 }

@@ -109,9 +109,7 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     if (this.webSocket) this.host.silence.add(this);
   }
 
-  onDrain(): void {
-    this.host.engine.slow.progressed(this);
-  }
+  onDrain(): void {}
 
   onOverflow(): void {
     this.refuse('SLOW_CLIENT');
@@ -140,7 +138,7 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     // A close frame would not reach the client.
     if (this.pinged === pings) return void this.webSocket?.close();
     this.pinged++;
-    this.host.engine.slow.ping(this);
+    this.sendPing();
     this.host.silence.add(this);
   }
 
@@ -187,7 +185,6 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     this.waiting = [];
     this.host.sockets.delete(this);
     this.queue?.remove(this);
-    this.host.engine.slow.forget(this);
     this.member.leave();
   }
 

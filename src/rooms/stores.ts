@@ -6,10 +6,8 @@ export interface MeasuredStore<Name extends string> {
   readonly figures: StoreFigures<Name>;
 }
 
-/** The stores of one kind in this process, and what the process that hosts the application does for them. */
-class Stores<Name extends string, Store extends MeasuredStore<Name>, Host> {
-  /** Undefined in the library alone. */
-  host: Host | undefined;
+/** The stores of one kind in this process. */
+class Stores<Name extends string, Store extends MeasuredStore<Name>> {
   protected readonly open = new Set<Store>();
   private readonly closed: Record<Name, number>;
 
@@ -51,24 +49,7 @@ export interface MeasuredStateStore {
   flushed(): Promise<void>;
 }
 
-/** What the process that hosts the application does for state rooms that are stored. */
-export interface StateStoreHost {
-  /** The Redis of rooms that name none; undefined if there is none. */
-  readonly redisUrl: string | undefined;
-  /** The prefix of the keys of rooms that name none. */
-  readonly keyPrefix: string;
-  /** Rooms cannot be stored. Called again when the reason changes; `former` is the problem until then. */
-  onDown(problem: string, reason: string, former: string | undefined): void;
-  onUp(problem: string): void;
-  /** The rooms with the problem were closed. */
-  onClosed(problem: string): void;
-  /** Rooms were closed with changes that Redis does not have. */
-  onDropped(warning: string, fields: { rooms: number; room: string; changes: number }): void;
-  /** Redis has lost what it had. */
-  onLost(warning: string, room: string): void;
-}
-
-class StateStores extends Stores<'written' | 'failures' | 'outages' | 'losses', MeasuredStateStore, StateStoreHost> {
+class StateStores extends Stores<'written' | 'failures' | 'outages' | 'losses', MeasuredStateStore> {
   /** Resolves once everything is stored, or after a time. Call it before the process ends. */
   async flushed(maxWaitMs: number): Promise<void> {
     if (this.open.size === 0) return;
@@ -87,26 +68,12 @@ export const stateStores = new StateStores(['written', 'failures', 'outages', 'l
 type DurableName = 'failures' | 'outages';
 export type DurableFigures = StoreFigures<DurableName>;
 
-/** Where the process that hosts the application reports what a store of durable rooms cannot do. */
-export interface DurableStoreHost {
-  log: { error(fields: object, message: string): void; info(fields: object, message: string): void };
-  problems: Set<string>;
-}
-
 /** The stores of the durable rooms of this process. */
-export const durableStores = new Stores<DurableName, MeasuredStore<DurableName>, DurableStoreHost>([
-  'failures',
-  'outages',
-]);
+export const durableStores = new Stores<DurableName, MeasuredStore<DurableName>>(['failures', 'outages']);
 
 /** Losses that were found, and new epochs of conversations by what became of the messages that were delivered. */
 type LossName = 'losses' | 'continued' | 'uncertain' | 'lost';
 export type LossFigures = StoreFigures<LossName>;
 
 /** The stores of messages of this process, those of durable rooms and that of the chat. */
-export const lossyStores = new Stores<LossName, MeasuredStore<LossName>, never>([
-  'losses',
-  'continued',
-  'uncertain',
-  'lost',
-]);
+export const lossyStores = new Stores<LossName, MeasuredStore<LossName>>(['losses', 'continued', 'uncertain', 'lost']);

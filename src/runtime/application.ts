@@ -25,8 +25,6 @@ export interface HostedWorker {
   readonly engine: Engine;
   /** The Socket.IO server, already connected to the engine and the backplane. */
   readonly io: Server;
-  /** What is down at present, for the health endpoints. */
-  readonly problems: Set<string>;
   readonly metrics: WorkerMetrics;
   /** Call it when a message from the application on another worker is dropped because it is malformed. */
   onMalformed(reason: string): void;

@@ -1,7 +1,10 @@
-import type { Logger } from 'pino';
 import type { Backplane, BackplaneEvents } from '../backplanes/index.js';
 import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
 import { redisCause } from '../backplanes/redis-cause.js';
+import { Outage } from '../base/outage.js';
+import type { Reason } from '../base/problems.js';
+import { host } from '../base/process.js';
+import { Seldom } from '../base/seldom.js';
 import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
 import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -14,7 +17,6 @@ const sources: { [kind in Kind]?: MalformedSource } = {
   [kinds.relay]: 'relay',
   [kinds.question]: 'metrics',
   [kinds.answer]: 'metrics',
-  [kinds.addresses]: 'addresses',
 };
 
 /** Counts what arrives malformed over the mesh. */
@@ -46,105 +48,77 @@ interface OutageTexts {
 }
 
 /**
- * Logs the start and the end of each outage once, and lists the outage among the worker's problems meanwhile.
- * @param server the server that the workers depend on
+ * Reports the outages of the server that the workers depend on.
  * @param fields further fields of the log lines
  */
-export function outageEvents(
-  server: 'Redis' | 'NATS',
-  fields: object,
-  texts: OutageTexts,
-  { problems, log }: { problems: Set<string>; log: Logger },
-): BackplaneEvents {
-  let problem = '';
+export function outageEvents(server: 'Redis' | 'NATS', fields: object, texts: OutageTexts): BackplaneEvents {
+  const outage = new Outage();
   return {
-    onDown: (reason, rejected) => {
-      problems.delete(problem);
-      const cause = server === 'Redis' ? redisCause(reason) : undefined;
-      if (rejected) {
-        problem = `${server} rejects the command ${rejected}${cause ? ` (${cause.code})` : ''}: ${texts.rejected}`;
-      } else if (cause) problem = `${cause.text}: ${texts.down}`;
-      else problem = `${server} is unreachable: ${texts.down}`;
-      problems.add(problem);
-      // Only the log has the words of the server, which may name users and channels.
-      log.error({ ...fields, reason }, problem);
-    },
+    // Only the log has the words of the server, which may name users and channels.
+    onDown: (reason, rejected) => outage.begin(reasonOf(server, reason, rejected, texts), { ...fields, reason }),
     onUp: (unsent) => {
-      problems.delete(problem);
-      log.info({ ...fields, unsent }, texts.up);
+      outage.close();
+      host.reports.log.info({ ...fields, unsent }, texts.up);
     },
   };
 }
 
+function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | undefined, texts: OutageTexts): Reason {
+  const cause = server === 'Redis' ? redisCause(reason) : undefined;
+  if (rejected) {
+    const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'NATS_COMMAND_REJECTED';
+    const word = cause ? ` (${cause.word})` : '';
+    return { code, text: `${server} rejects the command ${rejected}${word}: ${texts.rejected}` };
+  }
+  if (cause) return { code: cause.code, text: `${cause.text}: ${texts.down}` };
+  const code = server === 'Redis' ? 'REDIS_UNREACHABLE' : 'NATS_UNREACHABLE';
+  return { code, text: `${server} is unreachable: ${texts.down}` };
+}
+
 /** The events of the backplane of a worker. */
-export function backplaneEvents(
-  bus: BackplaneName,
-  worker: { problems: Set<string>; malformed: MalformedMessages; log: Logger },
-): BackplaneEvents {
+export function backplaneEvents(bus: BackplaneName, malformed: MalformedMessages): BackplaneEvents {
   const texts = {
     down: 'rooms do not span workers and machines',
     rejected: 'rooms do not fully span workers and machines',
     up: 'the backplane is up',
   };
-  const { problems, malformed, log } = worker;
+  const mismatches = new Map<string, Outage>();
   return {
-    ...outageEvents(backplaneKindOf(bus).server ?? 'Redis', { bus }, texts, worker),
+    ...outageEvents(backplaneKindOf(bus).server ?? 'Redis', { bus }, texts),
     onOtherWire: (other, isThere) => {
-      const problem =
+      const mismatch = mismatches.get(other) ?? new Outage();
+      mismatches.set(other, mismatch);
+      if (!isThere) return mismatch.close();
+      const text =
         other === 'redis-sharded'
           ? `servers on this Redis Cluster use createShardedAdapter(), and this server uses BUS=${bus}: they do not hear ` +
             'each other. Use the same adapter on all servers, see docs/fan-out.md#other-adapters'
           : `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear ` +
             'each other. Set the same BUS on all servers; stock servers and emitters require BUS=redis, and gjallar/emitter ' +
             'works with frames';
-      if (!isThere) problems.delete(problem);
-      else {
-        problems.add(problem);
-        log.error({ bus, other }, problem);
-      }
+      mismatch.begin({ code: 'BUS_MISMATCH', text }, { bus, other });
     },
     onMalformed: (reason) => malformed.note('bus', reason),
-    onGap: gapLog(log),
-    onRecoveryBound: boundLog(log),
+    onGap: (from, reason) => {
+      const count = gaps.due();
+      if (count === undefined) return;
+      host.reports.log.warn({ from, reason, count }, 'frames of other workers were lost: messages may be missing');
+    },
+    onRecoveryBound: (reason) => {
+      const clients = bounds.due(reason);
+      if (clients === undefined) return;
+      host.reports.log.warn(
+        { reason, clients },
+        'clients got a new session: a bound of connection state recovery was reached',
+      );
+    },
   };
 }
 
-/** At most one log line about lost frames in this time, in ms. */
-const GAP_INTERVAL_MS = 60_000;
-
-function gapLog(log: Logger): BackplaneEvents['onGap'] {
-  let unlogged = 0;
-  let lastLogged = Number.NEGATIVE_INFINITY;
-  return (from, reason) => {
-    unlogged++;
-    const now = performance.now();
-    if (now - lastLogged < GAP_INTERVAL_MS) return;
-    log.warn({ from, reason, count: unlogged }, 'frames of other workers were lost: messages may be missing');
-    lastLogged = now;
-    unlogged = 0;
-  };
-}
-
-/** How often clients that are not recovered because of a bound leave a line in the log, in ms. */
-const BOUND_LOG_MS = 60_000;
-
-/** Logs the bounds of connection state recovery that gave clients new sessions: each at most once a minute. */
-function boundLog(log: Logger): BackplaneEvents['onRecoveryBound'] {
-  const counts = new Map<string, { clients: number; loggedAt: number }>();
-  return (reason) => {
-    const count = counts.get(reason) ?? { clients: 0, loggedAt: Number.NEGATIVE_INFINITY };
-    counts.set(reason, count);
-    count.clients++;
-    const now = performance.now();
-    if (now - count.loggedAt < BOUND_LOG_MS) return;
-    log.warn(
-      { reason, clients: count.clients },
-      'clients got a new session: a bound of connection state recovery was reached',
-    );
-    count.loggedAt = now;
-    count.clients = 0;
-  };
-}
+/** At most one log line about lost frames, and one about each bound of recovery, in this time, in ms. */
+const LOG_INTERVAL_MS = 60_000;
+const gaps = new Seldom(LOG_INTERVAL_MS);
+const bounds = new Seldom(LOG_INTERVAL_MS);
 
 /** The prefix of the channels of workers and machines, on the server that the backplane depends on. */
 export function channelPrefixOf(config: RunConfig): string {

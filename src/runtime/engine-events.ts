@@ -1,5 +1,8 @@
-import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
+import { Outage } from '../base/outage.js';
+import type { Reason } from '../base/problems.js';
+import { host } from '../base/process.js';
+import { Seldom } from '../base/seldom.js';
 import { onUnknownNamespace } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineRequest } from '../engine/http/request.js';
@@ -9,14 +12,21 @@ import type { Session } from '../engine/session/session.js';
 import { handshakeErrors } from '../errors.js';
 import { shownId } from '../operations/connection-log.js';
 import type { Refusals } from '../operations/refusals.js';
-import type { Warnings } from '../operations/warnings.js';
 
-const FULL = 'the worker is about to run out of file descriptors: it turns new connections away';
-const OVERLOADED = 'the worker is overloaded: it turns new clients away';
-
-const FLOOD = 'a client sent far more than RATE_LIMIT allows, and was disconnected';
+const FULL: Reason = {
+  code: 'NO_DESCRIPTORS',
+  text: 'the worker is about to run out of file descriptors: it turns new connections away',
+};
+const OVERLOADED: Reason = { code: 'OVERLOADED', text: 'the worker is overloaded: it turns new clients away' };
+const FLOOD: Reason = {
+  code: 'CLIENT_FLOODS',
+  text: 'a client sent far more than RATE_LIMIT allows, and was disconnected',
+};
 const HTTP_FLOOD = 'too many requests of one address in one turn of the event loop';
-const BUFFERS_FULL = 'too many bytes waited for and from clients (MAX_BUFFERED): those with the most were disconnected';
+const BUFFERS_FULL: Reason = {
+  code: 'BUFFERS_FULL',
+  text: 'too many bytes waited for and from clients (MAX_BUFFERED): those with the most were disconnected',
+};
 /** At most one such line in the log in this time, in ms. */
 const BUFFERS_LOG_MS = 10_000;
 /** How long a warning stays after the last such client, in ms. */
@@ -25,36 +35,24 @@ const WARNING_MS = 60_000;
 /** From this level on, being overloaded is a problem that operators are told of. */
 const PROBLEM_FROM: LoadLevel = 2;
 
-/** Logs what the engine protects itself from, once when it begins and once when it ends. */
-export function reportEngine(engine: Engine, problems: Set<string>, log: Logger): void {
+/** Reports what the engine protects itself from. */
+export function reportEngine(engine: Engine): void {
+  const full = new Outage({ over: 'new connections are accepted again' });
   engine.connectionGuard.onChange = (isFull) => {
-    const { max } = engine.connectionGuard;
-    if (isFull) log.error({ max }, `${FULL}; raise the limit of open files (ulimit -n), or add workers`);
-    else log.info('new connections are accepted again');
-    toggle(problems, FULL, isFull);
+    if (isFull) full.begin(FULL, { max: engine.connectionGuard.max });
+    else full.end();
   };
+  const overloaded = new Outage({ over: 'the worker is no longer overloaded', level: 'warn' });
   engine.load.onChange = (level) => {
-    const isProblem = level >= PROBLEM_FROM;
-    if (isProblem === problems.has(OVERLOADED)) return;
-    const delayMs = Math.round(engine.load.delayMs);
-    if (isProblem) log.warn({ level: levels[level].name, delayMs }, OVERLOADED);
-    else log.info('the worker is no longer overloaded');
-    toggle(problems, OVERLOADED, isProblem);
+    if (level < PROBLEM_FROM) return overloaded.end();
+    overloaded.begin(OVERLOADED, { level: levels[level].name, delayMs: Math.round(engine.load.delayMs) });
   };
-}
-
-/** Reports the clients that are disconnected because the waiting bytes of all of them are too many. */
-export function reportBuffers({ bufferBudget }: Engine, warnings: Warnings, log: Logger): void {
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  let count = 0;
-  bufferBudget.onFreed = (clients, bytes) => {
-    warnings.note(BUFFERS_FULL, WARNING_MS);
-    count += clients;
-    const now = performance.now();
-    if (now - loggedAt < BUFFERS_LOG_MS) return;
-    loggedAt = now;
-    log.warn({ clients: count, bytes }, BUFFERS_FULL);
-    count = 0;
+  const freed = new Seldom(BUFFERS_LOG_MS);
+  engine.bufferBudget.onFreed = (clients, bytes) => {
+    const { log, problems } = host.reports;
+    problems.raise(BUFFERS_FULL, BUFFERS_FULL, WARNING_MS);
+    const count = freed.due('', clients);
+    if (count !== undefined) log.warn({ code: BUFFERS_FULL.code, clients: count, bytes }, BUFFERS_FULL.text);
   };
 }
 
@@ -66,7 +64,7 @@ interface ConnectionError {
 }
 
 /** Reports the clients that the engine rejects. */
-export function reportRefusals(engine: Engine, refusals: Refusals, warnings: Warnings): void {
+export function reportRefusals(engine: Engine, refusals: Refusals): void {
   engine.onRefused = (code, request) => refusals.note(code, request);
   engine.onFlood = (request) => refusals.disconnected('RATE_LIMITED', request, { reason: HTTP_FLOOD });
   engine.on('connection_error', ({ req, code, context: { name, sid } }: ConnectionError) => {
@@ -77,7 +75,7 @@ export function reportRefusals(engine: Engine, refusals: Refusals, warnings: War
     });
   });
   engine.on('limit', (session: Session, reason: CloseReason) => {
-    if (reason === 'rate limit') warnings.note(FLOOD, WARNING_MS);
+    if (reason === 'rate limit') host.reports.problems.raise(FLOOD, FLOOD, WARNING_MS);
     refusals.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
   });
 }
@@ -103,9 +101,4 @@ const MAX_SHOWN_NAMESPACE = 100;
 function nameOf(code: number): string {
   const found = Object.entries(handshakeErrors).find(([, error]) => error.code === code);
   return found?.[0] ?? 'BAD_REQUEST';
-}
-
-function toggle(problems: Set<string>, problem: string, isOn: boolean): void {
-  if (isOn) problems.add(problem);
-  else problems.delete(problem);
 }

@@ -5,10 +5,13 @@ import type { SharedWindow } from '../backplanes/frames/window.js';
 import type { Backplane } from '../backplanes/index.js';
 import { backplaneNameOf } from '../backplanes/index.js';
 import { loadBackplane, type OpenBackplane } from '../backplanes/open.js';
+import { Problems } from '../base/problems.js';
+import { host, type Reports } from '../base/process.js';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
+import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
 import { Engine, type EngineHost } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
@@ -26,18 +29,15 @@ import { stateMetrics } from '../operations/metrics/state.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { Refusals } from '../operations/refusals.js';
-import { Warnings } from '../operations/warnings.js';
 import { stateRooms } from '../rooms/state-figures.js';
-import { durableStores, stateStores } from '../rooms/stores.js';
 import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
-import { reportBuffers, reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
+import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
 import type { Orders } from './lifecycle/orders.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import { MalformedMessages } from './malformed.js';
 import { Operator } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
-import { stateStoreHost } from './operator/stores.js';
 import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
@@ -48,7 +48,7 @@ const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are
  * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
  * application that it runs.
  */
-export class MachineWorker implements EngineHost {
+export class MachineWorker implements EngineHost, Reports {
   readonly orders: Orders;
   readonly log: Logger;
   readonly metrics: WorkerMetrics;
@@ -57,10 +57,8 @@ export class MachineWorker implements EngineHost {
   readonly recent = new RecentEvents();
   /** Takes note of rejected clients. */
   readonly refusals: Refusals;
-  /** What is down at present, for the health endpoints. */
-  readonly problems = new Set<string>();
-  /** What is not down, but needs attention. */
-  readonly warnings = new Warnings();
+  /** What is down at present, or needs attention, for the health endpoints. */
+  readonly problems = new Problems();
   readonly engines: Engine[] = [];
   readonly relays: Relay[] = [];
   readonly backplanes: Backplane[] = [];
@@ -87,6 +85,8 @@ export class MachineWorker implements EngineHost {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine, logTo);
+    host.reports = this;
+    host.stateStore = { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys };
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
@@ -104,10 +104,8 @@ export class MachineWorker implements EngineHost {
     );
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
-    this.machines = open.machines({ worker: mesh.id, machine }, this);
+    this.machines = open.machines({ worker: mesh.id, machine }, this.malformed);
     Engine.host = this;
-    stateStores.host = stateStoreHost(config, this);
-    durableStores.host = this;
     stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
@@ -142,11 +140,9 @@ export class MachineWorker implements EngineHost {
     const relay = new Relay(links, engine, this.machines?.links.part(part));
     this.relays.push(relay);
     engine.relay = relay;
-    engine.addresses?.share(linksOf(links, kinds.addresses));
     this.rejected.watch(engine);
-    reportEngine(engine, this.problems, this.log);
-    reportRefusals(engine, this.refusals, this.warnings);
-    reportBuffers(engine, this.warnings, this.log);
+    reportEngine(engine);
+    reportRefusals(engine, this.refusals);
     logSessions(engine, this.log);
   }
 
@@ -173,7 +169,7 @@ export class MachineWorker implements EngineHost {
       window,
       recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
-      events: backplaneEvents(backplaneNameOf(config), this),
+      events: backplaneEvents(backplaneNameOf(config), this.malformed),
     });
     backplanes.push(backplane);
     return backplane;
@@ -207,12 +203,12 @@ export class MachineWorker implements EngineHost {
 
   /** What the health endpoints report of this worker in a state. */
   healthIn(state: Health['state']): Health {
-    const warnings = this.warnings.list;
-    if (this.orders.last('reloads')?.isLastAborted) warnings.push(RELOAD_ABORTED);
-    if (stateRooms.warning) warnings.push(stateRooms.warning);
-    if (logOutput.warning) warnings.push(logOutput.warning);
-    if (socketsInUse.warning) warnings.push(socketsInUse.warning);
-    return { state, problems: [...this.problems], warnings };
+    const { problems } = this;
+    problems.set('RELOAD_ABORTED', this.orders.last('reloads')?.isLastAborted ? RELOAD_ABORTED : undefined);
+    problems.set('STATE_NEARLY_FULL', stateRooms.warning);
+    problems.set('LOG_LOST', logOutput.warning);
+    problems.set('SOCKETS_PORTABLE', socketsInUse.warning);
+    return { state, problems: problems.down, warnings: problems.warnings };
   }
 
   /** Whether this worker does the tasks that one worker per machine must do. */

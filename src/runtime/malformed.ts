@@ -5,7 +5,7 @@ import type { Metric } from '../operations/metrics/metric.js';
 const LOG_INTERVAL_MS = 60_000;
 
 /** Where a malformed message came from: the backplane, a part of the links between workers, state rooms, or the application. */
-export type MalformedSource = 'bus' | 'relay' | 'metrics' | 'addresses' | 'mesh' | 'state' | 'application';
+export type MalformedSource = 'bus' | 'relay' | 'metrics' | 'mesh' | 'state' | 'application';
 
 /** Counts the malformed messages from other workers and machines, and logs one of them per minute. */
 export class MalformedMessages {

@@ -26,7 +26,7 @@ export async function runWorker(
   surroundings: Surroundings,
 ): Promise<void> {
   const worker = await MachineWorker.join(config, version, surroundings);
-  const { mesh, orders, log, metrics, problems } = worker;
+  const { mesh, orders, log, metrics } = worker;
   metrics.add(surviveExceptions(log));
   const { app, secure, engine } = buildEngine(config);
   const io = await buildServer(worker, engine);
@@ -38,7 +38,6 @@ export async function runWorker(
     secure,
     engine,
     io,
-    problems,
     metrics,
     onMalformed: (reason) => worker.malformed.note('application', reason),
     isLeader: () => worker.isLeader(),

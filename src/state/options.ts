@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
+import { host } from '../base/process.js';
 import { GjallarError } from '../errors.js';
-import { stateStores } from '../rooms/stores.js';
 
 /** The options of a state room. */
 export interface StateRoomOptions {
@@ -175,8 +175,8 @@ const DEFAULT_PREFIX = 'gjallar:';
 function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
   if (store === undefined) return undefined;
   if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
-  const { host } = stateStores;
-  const of = redis ?? host?.redisUrl;
+  const { stateStore } = host;
+  const of = redis ?? stateStore?.redisUrl;
   const urls = typeof of === 'string' ? of.split(',').map((url) => url.trim()) : [];
   const isUrl = urls.length > 0 && urls.every((url) => REDIS_URL.test(url));
   const isClient = typeof of === 'object' && of !== null && typeof of.defineCommand === 'function';
@@ -194,5 +194,5 @@ function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings |
         'the password as %XX.',
     );
   }
-  return { redis: of as StoreSettings['redis'], keyPrefix: keyPrefix ?? host?.keyPrefix ?? DEFAULT_PREFIX };
+  return { redis: of as StoreSettings['redis'], keyPrefix: keyPrefix ?? stateStore?.keyPrefix ?? DEFAULT_PREFIX };
 }

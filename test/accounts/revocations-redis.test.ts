@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { connect, connected, disconnectAll, nextEvent } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
+import { readiness } from '../support/reports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
@@ -29,8 +30,7 @@ async function startOn(redis: RedisProcess): Promise<RunningServer> {
   return server;
 }
 
-const readyz = async ({ url }: RunningServer) =>
-  (await (await fetch(`${url}/readyz`)).json()) as { state: string; problems: string[] };
+const readyz = ({ url }: RunningServer) => readiness(url);
 
 /** Why a client with this token may not connect. */
 async function refusal({ url }: RunningServer, token: string): Promise<unknown> {
@@ -63,7 +63,9 @@ test('a Redis that returns empty, twice, makes no revoked token valid, not even 
     for (const server of [here, there]) expect(await refusal(server, token)).toBe('TOKEN_REVOKED');
     expect((await readyz(here)).problems).toContain(LOST);
     await here.logged(({ msg }) => msg === 'the list of revoked tokens is complete again');
-    expect(await (await fetch(`${here.url}/metrics`, { headers })).text()).toContain(`problem="${LOST}"`);
+    expect(await (await fetch(`${here.url}/metrics`, { headers })).text()).toContain(
+      `{code="REVOCATIONS_LOST",text="${LOST}"`,
+    );
     await connected(connect(there.url, { auth: { token: await tokenOf('bob') } }));
   }
 });

@@ -7,6 +7,7 @@ import Sqlite from 'libsql';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../src/accounts/revocations.js';
 import { SqliteRevocations } from '../../src/chat/revocations/sqlite.js';
 import { connect, connected, disconnectAll, nextEvent } from '../support/clients.js';
+import { readinessOf } from '../support/reports.js';
 import { startServiceHere as startServer } from '../support/service-here.js';
 import { until } from '../support/until.js';
 
@@ -55,7 +56,7 @@ test('while the list could never be read, no token is accepted, and the cause ha
   const problem = 'the revoked tokens cannot be read: no token is accepted';
   expect(await server.logged(({ msg }) => msg === problem)).toMatchObject({ level: 'error' });
   const ready = await fetch(`${server.url}/readyz`);
-  expect([ready.status, await ready.json()]).toMatchObject([503, { problems: [problem] }]);
+  expect([ready.status, readinessOf(await ready.json())]).toMatchObject([503, { problems: [problem] }]);
 
   const signed = new SignJWT({ sub: 'ann' }).setExpirationTime('1h').setProtectedHeader({ alg: 'HS256' });
   const auth = { token: await signed.sign(new TextEncoder().encode(secret)) };

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
+import { readinessOf } from '../support/reports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { eventually } from '../support/until.js';
 
@@ -22,7 +23,7 @@ afterEach(async () => {
 async function problemsOf(server: RunningServer): Promise<string[]> {
   const answers = Array.from({ length: 12 }, async () => {
     const response = await fetch(`${server.url}/readyz`, { headers: { Connection: 'close' } });
-    return ((await response.json()) as { problems: string[] }).problems;
+    return readinessOf(await response.json()).problems;
   });
   return (await Promise.all(answers)).map((problems) => problems.filter((one) => /has lost/.test(one)).join());
 }

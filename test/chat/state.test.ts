@@ -6,6 +6,7 @@ import { MAX_WATCHED } from '../../src/chat/state/socket-watchers.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, workersOf } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
+import { readiness } from '../support/reports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { follow, PlainState, StateApi } from './support/states.js';
@@ -204,7 +205,7 @@ describe('one server', () => {
       code: 'STATE_FULL',
       message: expect.stringMatching(/MAX_ROOMS/),
     });
-    const { warnings } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings: string[] };
+    const { warnings } = await readiness(server.url);
     expect(warnings).toContainEqual(expect.stringMatching(/the list of state rooms.* is nearly full/));
     // A room without keys makes place.
     await api.delete('a', 'k');
@@ -248,6 +249,16 @@ describe('one server', () => {
     expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
     expect(await api.patch('a', 'k', [1])).toMatchObject({ code: 'BAD_INPUT' });
     expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test.each(['PUT', 'PATCH'])('rejects a number to %s that would become null', async (method) => {
+    const url = `${server.url}/api/state/a/${method}`;
+    const headers = { Authorization: `Bearer ${API_KEY}` };
+    const response = await fetch(url, { method, headers, body: '{"n":[-1e999]}' });
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 400,
+      body: { ok: false, code: 'BAD_STATE_VALUE', message: expect.stringContaining('too large') },
+    });
   });
 
   test('patches objects alone', async () => {

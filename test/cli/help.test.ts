@@ -29,7 +29,7 @@ async function helpOf(call: string): Promise<string> {
 
 test('the page of the command line has the help of every command', async () => {
   const { commandLinePage } = await import(join(process.cwd(), 'docs/site/command-line.js'));
-  const page: string = commandLinePage(allHelpTexts(version)).join('\n');
+  const page: string = commandLinePage(await allHelpTexts(version)).join('\n');
   expect(page.match(/(?<=^## ).*/gm)).toEqual(calls);
   for (const call of calls) {
     expect(page).toContain(`## ${call}\n\n\`\`\`text\n${(await helpOf(call)).trim()}\n\`\`\``);
@@ -41,6 +41,10 @@ test('help needs no valid configuration, and writes no file', async () => {
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: gjallar backup FILE') });
   expect(stdout).toBe(`${await helpOf('gjallar backup --help')}\n`);
   expect(existsSync('--help')).toBe(false);
+});
+
+test('the page of compare has the options that the package gjallar-compare reads', async () => {
+  expect(await helpOf('gjallar compare --help')).toContain('\n  --start-timeout S ');
 });
 
 test('--help behind -- belongs to the application', async () => {

@@ -10,7 +10,6 @@ import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages
 import { Relay } from '../../src/cluster/relay/relay.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { UpgradeExchange } from '../../src/engine/http/exchange.js';
-import { linksOf } from '../../src/runtime/backplane.js';
 import { until } from '../support/until.js';
 
 let directory: string;
@@ -24,11 +23,10 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
   meshes = [new Mesh(1, directory), new Mesh(2, directory)];
   for (const mesh of meshes) await mesh.listen();
-  engine = new Engine({ maxConnectionsPerIp: 5 });
+  engine = new Engine();
   const [mesh, other] = meshes;
   mesh.onMalformed = (kind) => malformed.push(kind);
   relay = new Relay(mesh, engine as never);
-  engine.addresses!.share(linksOf(mesh, kinds.addresses));
   query = new WorkerQuery(
     mesh,
     async () => 'mine',
@@ -59,12 +57,8 @@ test('malformed messages between workers are reported and dropped; those behind 
     ...notSessions.map((value) => encodeMessage(ops.move, 1, encodeBody(value))),
     ...texts.map((text) => encodeMessage(ops.closed, 1, text)),
   ];
-  const counts = [...texts, '{"counts":5}', '{"counts":[5]}', '{"counts":[["a","b"]]}', '{"consumed":[[1,1]]}'];
   const all: [Kind, Uint8Array][] = [
     ...relayed.map((bytes): [Kind, Uint8Array] => [kinds.relay, bytes]),
-    ...counts
-      .filter((text) => text !== '5' && text !== '"x"' && text !== '[]')
-      .map((text): [Kind, Uint8Array] => [kinds.addresses, Buffer.from(text)]),
     ...['', 'x'].map((text): [Kind, Uint8Array] => [kinds.question, Buffer.from(text)]),
     ...['', 'x', '0000', '0000{', '0000null', '00005'].map((text): [Kind, Uint8Array] => [
       kinds.answer,

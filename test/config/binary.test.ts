@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { readinessOf } from '../support/reports.js';
 import '../support/long.js';
 import { cleanEnvironment } from '../support/server.js';
 
@@ -204,7 +205,7 @@ describe('without a binary', () => {
         msg: expect.stringMatching(/^the sockets are portable.*npm install/),
       });
       const response = await fetch(`${lines.get('gjallar lis')!.url}/readyz`);
-      const { ok, warnings } = (await response.json()) as { ok: boolean; warnings: string[] };
+      const { ok, warnings } = readinessOf(await response.json());
       expect({ ok, warnings }).toEqual({ ok: true, warnings: [expect.stringMatching(/^the sockets are portable/)] });
     } finally {
       child.kill('SIGTERM');

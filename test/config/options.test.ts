@@ -70,6 +70,11 @@ describe('options that go together', () => {
       { PLACE_MOVES: 'true' },
       'PLACE_MOVES was removed; unset it, because clients reach the worker that the proxy chooses when they reconnect',
     ],
+    [
+      { SLOW_POLICY: 'drop' },
+      'SLOW_POLICY=drop was removed; unset it, and use state rooms where only the newest value matters, as ' +
+        'docs/guide/live-data.md shows',
+    ],
     [{ BUS: 'nats' }, 'BUS=nats requires NATS_URL; set it, or use BUS=embedded'],
     [{ BUS: 'embedded', NATS_URL: 'nats://a' }, 'BUS=embedded does not use NATS_URL; unset it, or use BUS=nats'],
     [

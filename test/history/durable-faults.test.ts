@@ -9,13 +9,13 @@ import { alone } from '../../src/backplanes/default-bus.js';
 import { ownWindow } from '../../src/backplanes/frames/window.js';
 import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
 import { type DurableRooms, durableRooms, type HistoryStore, RedisHistoryStore } from '../../src/history/index.js';
-import { hasRemedy } from '../../src/operations/overview/remedies.js';
-import { durableStores, lossyStores } from '../../src/rooms/stores.js';
+import { lossyStores } from '../../src/rooms/stores.js';
 import { joinMesh } from '../recovery/support/recovering.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { machinesOn, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
+import { Reported } from '../support/reports.js';
 import { until } from '../support/until.js';
 import { Wire } from '../support/wire.js';
 
@@ -24,22 +24,17 @@ const recovering = { server: { connectionStateRecovery: {} } };
 const ends: (() => unknown)[] = [];
 let redis: RedisProcess;
 /** What the operator is told. */
-let problems: Set<string>;
-let lines: string[];
+let reported: Reported;
 
 beforeEach(async () => {
   redis = await RedisProcess.start();
   ends.push(() => redis.remove());
-  problems = new Set();
-  lines = [];
-  const note = (_fields: object, line: string) => void lines.push(line);
-  durableStores.host = { problems, log: { error: note, info: note } };
+  reported = Reported.here();
 });
 
 afterEach(async () => {
   disconnectAll();
   for (const end of ends.splice(0).reverse()) await end();
-  durableStores.host = undefined;
 });
 
 /** A store that does not wait for its Redis, as docs/guide/durable-rooms.md shows. */
@@ -94,13 +89,13 @@ test('a Redis that is down at the start is waited for: until then, requests are 
   expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: false, ...unavailable });
   await expect(durable.emit('order:1', 'n', 0)).rejects.toMatchObject(unavailable);
   const down = 'Redis is unreachable: messages of durable rooms cannot be stored or read';
-  await until(() => problems.has(down));
+  await until(() => reported.down.includes(down));
   await redis.start();
   await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
   await durable.emit('order:1', 'n', 1);
   await until(() => received.length === 1);
-  await until(() => problems.size === 0);
-  expect(lines).toEqual([down, `over: ${down}`]);
+  await until(() => reported.down.length === 0);
+  expect(reported.messages).toEqual([down, `over: ${down}`]);
 });
 
 test('messages that are kept while only the backplane is down reach all members once it is back', async () => {
@@ -153,12 +148,12 @@ test('a Redis that may remove messages is a problem until its policy is changed'
   await operator.config('SET', 'maxmemory-policy', 'volatile-lru');
   await durableOn(await startAlone(), storeAt(redis.port));
   const problem = 'Redis removes messages when its memory is full (maxmemory-policy volatile-lru)';
-  await until(() => problems.has(problem));
-  expect(hasRemedy(problem)).toBe(true);
+  await until(() => reported.down.includes(problem));
+  expect(reported.problems.down).toMatchObject([{ code: 'REDIS_EVICTS' }]);
   await operator.config('SET', 'maxmemory-policy', 'noeviction');
   await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-  await until(() => problems.size === 0);
-  expect(lines).toEqual([problem, `over: ${problem}`]);
+  await until(() => reported.down.length === 0);
+  expect(reported.messages).toEqual([problem, `over: ${problem}`]);
 });
 
 describe('messages that are lost from the store of durable rooms', () => {
@@ -196,14 +191,14 @@ describe('messages that are lost from the store of durable rooms', () => {
     const isQuiet = what.includes('without');
     if (!isQuiet) await durable.emit('order:1', 'n', 1);
     const problem = 'Redis has lost messages that it had confirmed';
-    await until(() => problems.has(problem));
-    expect(lines.filter((line) => line === problem)).toHaveLength(1);
+    await until(() => reported.down.includes(problem));
+    expect(reported.messages.filter((line) => line === problem)).toHaveLength(1);
     expect(lossesSoFar()).toBe(before + 1);
     // Others that share the store name it, too.
     const other = await startAlone();
+    const others = Reported.here();
     const alsoDurable = await durableOn(other, storeAt(redis.port));
-    problems.clear();
-    await until(() => problems.has(problem));
+    await until(() => others.down.includes(problem));
     await until(() => succeeds(alsoDurable.emit('order:2', 'n', 1)));
     if (isQuiet) await durable.emit('order:1', 'n', 1);
     await until(() => heard.length === 2);
@@ -228,11 +223,11 @@ describe('messages that are lost from the store of durable rooms', () => {
     await cp(dataDir, copy, { recursive: true });
     await using((durable) => durable.emit('order:1', 'n', 2));
     await cp(join(copy, 'history.db'), join(dataDir, 'history.db'));
-    expect(lines).toEqual([]);
+    expect(reported.messages).toEqual([]);
     await using(async (durable) => {
       const problem = 'The file of durable rooms has lost messages that it had confirmed';
-      await until(() => problems.has(problem));
-      expect(lines).toEqual([problem]);
+      await until(() => reported.down.includes(problem));
+      expect(reported.messages).toEqual([problem]);
       expect((await durable.read('order:1', { after: 0, limit: 9 })).messages).toHaveLength(1);
     });
   });

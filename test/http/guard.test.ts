@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
+import type { GjallarError } from '../../src/errors.js';
 import { AdminGuard, MAX_WRONG } from '../../src/http/guard.js';
+import { sendFailure } from '../../src/http/json.js';
 import { TestClock } from '../engine/support/clock.js';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
@@ -9,14 +11,17 @@ function start() {
   const lines: unknown[] = [];
   const log = { warn: (fields: object, message: string) => lines.push([fields, message]) };
   const guard = new AdminGuard({ user: 'ops', password: 'right' }, log, clock);
-  const ask = (password: string | undefined, address = '192.0.2.1') =>
-    guard
-      .require({ headers: { authorization: password === undefined ? undefined : basic(`ops:${password}`) }, address })
-      .then(
-        () => 'ok',
-        ({ code }: { code: string }) => code,
-      );
-  return { clock, lines, ask };
+  const request = (password: string | undefined, address = '192.0.2.1') =>
+    guard.require({
+      headers: { authorization: password === undefined ? undefined : basic(`ops:${password}`) },
+      address,
+    });
+  const ask = (...what: Parameters<typeof request>) =>
+    request(...what).then(
+      () => 'ok',
+      ({ code }: GjallarError) => code,
+    );
+  return { clock, lines, ask, request };
 }
 
 test('a wrong password is answered after a second, and logged at level warn', async () => {
@@ -51,6 +56,18 @@ test('after ten wrong passwords of an address, none of it is checked until it ma
   clock.advance(10_000);
   void ask('wrong');
   expect(lines[1]).toEqual([{ address: '192.0.2.1', count: MAX_WRONG }, 'wrong password for ADMIN_USER']);
+});
+
+test('the response to too many of them says when to try again', async () => {
+  const { ask, request } = start();
+  for (let count = 0; count < MAX_WRONG; count++) void ask('wrong');
+  const error = (await request('right').catch((reason: unknown) => reason)) as GjallarError;
+  let response: unknown;
+  const send = (status: number, headers?: object) => {
+    response = { status, headers };
+  };
+  sendFailure({}, { send }, {}, error);
+  expect(response).toEqual({ status: 429, headers: { 'Content-Type': 'application/json', 'Retry-After': '60' } });
 });
 
 test('a request without a password is asked for it at once, and is no guess', async () => {

@@ -29,7 +29,7 @@ test('npm asks applications for socket.io alone, and other package managers for 
 
 test('a clone installs the optional packages in versions that work', () => {
   // `gjallar compare` runs where an application is developed, and not in the image.
-  const { 'socket.io-client': _client, ...service } = supportedVersions;
+  const { 'gjallar-compare': _compare, ...service } = supportedVersions;
   const { dependencies } = read('deploy/service/package.json') as { dependencies: Record<string, string> };
   expect(Object.keys(dependencies)).toEqual(Object.keys(service));
   for (const [name, range] of Object.entries(service)) {
@@ -113,7 +113,7 @@ test('so does gjallar compare', async () => {
   expect(await run([main, 'compare', 'server.js'])).toEqual({
     code: 2,
     out: '',
-    error: 'gjallar: gjallar compare needs a package that is not installed. Run: npm install socket.io-client@4\n',
+    error: 'gjallar: gjallar compare needs a package that is not installed. Run: npm install gjallar-compare@0.2\n',
   });
 });
 

@@ -6,12 +6,23 @@ import '../support/long.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('the package has what runs, and nothing else', () => {
-  const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];
+/** The paths of the files of a package. */
+function packed(...more: string[]): string[] {
+  const args = ['pack', '--dry-run', '--ignore-scripts', '--json', ...more];
   const { stdout } = spawnSync('npm', args, { cwd: root, encoding: 'utf8' });
   const answer = JSON.parse(stdout) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
   const [{ files }] = Object.values(answer) as [{ files: { path: string }[] }];
-  const paths = files.map(({ path }) => path);
+  return files.map(({ path }) => path);
+}
+
+test('what gjallar compare needs is a package of its own', () => {
+  const paths = packed('--workspace=gjallar-compare');
+  expect(paths.filter((path) => !path.startsWith('dist/'))).toEqual(['package.json']);
+  expect(paths).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts']));
+});
+
+test('the package has what runs, and nothing else', () => {
+  const paths = packed();
   const outside = paths.filter((path) => !/^(dist|public)\//.test(path));
   expect(outside.sort()).toEqual([
     'CHANGELOG.md',

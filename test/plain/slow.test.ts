@@ -6,7 +6,6 @@ import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { type PlainOptions, PlainWebSockets } from '../../src/plain/plain-websockets.js';
 import type { us_listen_socket } from '../../src/sockets.js';
-import { TestClock } from '../engine/support/clock.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -91,30 +90,4 @@ test('a client that has lost a message gets none of the later ones, though it co
   expect(code).toBe(1013);
   expect(slow.heard).not.toContain('later');
   expect(slow.heard.length).toBeLessThan(said);
-});
-
-test('a plain WebSocket that misses messages is pinged when it reads again, and the ping counts as no message', async () => {
-  const clock = new TestClock();
-  const { engine, plain, join } = await start(
-    { maxBackpressure: 100_000, slowPolicy: 'drop' },
-    { clock, pingAfter: 1000 },
-  );
-  const { socket, heard } = await join();
-  socket.pause();
-  let said = 0;
-  while (engine.droppedDeliveries === 0) {
-    plain.publish('r', `${said++} ${'x'.repeat(10_000)}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  // The last messages may still wait, and may be dropped too.
-  engine.outbox.flush();
-  for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve));
-  const { droppedDeliveries } = engine;
-  clock.advance(1000);
-  expect(engine.droppedDeliveries).toBe(droppedDeliveries);
-  const pinged = once(socket, 'ping');
-  socket.resume();
-  await pinged;
-  while (heard.length < said - droppedDeliveries) await once(socket, 'message');
-  expect(heard).toHaveLength(said - droppedDeliveries);
 });

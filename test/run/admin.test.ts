@@ -9,6 +9,7 @@ import { connect, connected, disconnectAll } from '../support/clients.js';
 import { copyPem } from '../support/pem.js';
 import { freePort } from '../support/ports.js';
 import { isAlive } from '../support/process.js';
+import { type Readiness, readiness } from '../support/reports.js';
 import { runToEnd, startServer } from '../support/server.js';
 import { eventually, until } from '../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
@@ -36,10 +37,10 @@ const readOverview = async ({ admin }: RunningApplication, headers: Record<strin
 
 /** Resolves with the answer of /readyz once it names this problem alone: any worker of a busy machine may be late. */
 async function readinessWith(app: RunningApplication, problem: string): Promise<object> {
-  let answer: { problems: string[] } = { problems: [] };
+  let answer: Partial<Readiness> = {};
   await until(async () => {
-    answer = (await (await fetch(`${app.admin}/readyz`)).json()) as { problems: string[] };
-    return answer.problems.join() === problem;
+    answer = await readiness(app.admin);
+    return answer.problems!.join() === problem;
   });
   return answer;
 }

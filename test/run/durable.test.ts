@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
+import { readiness } from '../support/reports.js';
 import { until } from '../support/until.js';
 import { runApp, stopAll } from './support/application.js';
 
@@ -31,8 +32,7 @@ async function start() {
     const values = text.matchAll(new RegExp(`^gjallar_${of}_${name}\\{.*\\} (\\d+)$`, 'gm'));
     return [...values].map(([, value]) => Number(value)).sort();
   };
-  const ready = async () =>
-    (await (await fetch(`${app.admin}/readyz`)).json()) as { problems: string[]; warnings: string[] };
+  const ready = () => readiness(app.admin);
   return { app, client, post, metric, ready, redis };
 }
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type StateStoreHost, stateStores } from '../../src/rooms/stores.js';
+import { host } from '../../src/base/process.js';
 import type { StateRoom } from '../../src/state/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { RedisProcess } from '../support/redis.js';
+import { ToldProblems } from '../support/reports.js';
 import { eventually, until } from '../support/until.js';
 import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
 import { View } from './support/view.js';
@@ -23,23 +24,18 @@ beforeEach(async () => {
   lost = [];
   dropped = [];
   warn = (warning) => lost.push(warning);
-  const host: StateStoreHost = {
-    redisUrl: undefined,
-    keyPrefix: 'gjallar:',
-    onDown: (problem, _, former) => told.push(...(former ? [`-${former}`] : []), `+${problem}`),
-    onUp: (problem) => told.push(`-${problem}`),
-    onClosed: (problem) => told.push(`closed: ${problem}`),
-    onDropped: (warning, fields) => dropped.push({ warning, ...fields }),
-    onLost: (warning) => warn(warning),
+  const problems = new ToldProblems(told, (text) => warn(text));
+  const error = (fields: object, message: string) => {
+    if ('changes' in fields) dropped.push({ warning: message, ...fields });
   };
-  stateStores.host = host;
+  const info = (_: object, message: string) => message.startsWith('over: ') && problems.over();
+  host.reports = { problems, log: { error, info, warn: () => {} } };
 });
 afterEach(async () => {
   disconnectAll();
   redis.signal('SIGCONT');
   await workers.stopAll();
   await redis.remove();
-  stateStores.host = undefined;
 });
 
 /** Sends commands to Redis as the operator. */
@@ -143,7 +139,7 @@ test('a Redis that is full, read-only or has another password is told by its nam
   await room.stored();
   expect(await storedIn(redis.url)).toEqual({ before: '1', ...full });
   await until(() => told.length > 1);
-  told = [];
+  told.length = 0;
 
   await ask(['REPLICAOF', '127.0.0.1', '1']);
   const readOnly = fill(room, 2);
@@ -161,7 +157,7 @@ test('a Redis that is full, read-only or has another password is told by its nam
   expect(await storedIn(redis.url)).toEqual({ before: '1', ...third });
   await until(() => !told.at(-1)!.startsWith('+'));
   expect(dropped).toMatchObject([{ rooms: 1, room: 'quotes', changes: 21 }]);
-  told = [];
+  told.length = 0;
 
   await ask(['CONFIG', 'SET', 'requirepass', 'secret'], ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
   again.room.set('after', 1);

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { io, type Socket } from 'socket.io-client';
 import { runApp, stopAll } from '../run/support/application.js';
 import { RedisProcess } from '../support/redis.js';
+import { readiness } from '../support/reports.js';
 import { until } from '../support/until.js';
 import { storedIn } from './support/stored.js';
 import { View } from './support/view.js';
@@ -56,8 +57,7 @@ test('under gjallar run, the state outlives the servers, and operators learn wha
   const problem = 'Redis rejects writes (OOM): state rooms are not stored';
   await app.logged(({ msg }) => msg === problem);
   await until(async () => {
-    const ready = (await (await fetch(`${app.admin}/readyz`)).json()) as { problems: string[] };
-    return ready.problems.includes(problem);
+    return (await readiness(app.admin)).problems.includes(problem);
   });
   expect((await metric(app.admin, /^gjallar_problem\{.*state rooms are not stored/)).length).toBe(1);
   const up = await metric(app.admin, /^gjallar_state_store_up\{/);

@@ -40,5 +40,6 @@ export async function checkTarget(url) {
   });
   const health = await answer.json().catch(() => undefined);
   if (typeof health?.state !== 'string') throw new Failure(`TARGET=${url} is no gjallar: its /readyz is another's`);
-  if (!health.ok) throw new Failure(`TARGET=${url} takes no clients now: ${health.problems.join(', ')}`);
+  if (!health.ok)
+    throw new Failure(`TARGET=${url} takes no clients now: ${health.problems.map(({ text }) => text).join(', ')}`);
 }

@@ -6,13 +6,13 @@ import { library } from '../support/library.js';
 import { app, listen, maxBackpressure } from '../support/uws-app.js';
 import { runApplication } from './application.js';
 
-const { pingInterval, pingTimeout, flushMs, slowPolicy } = settings;
+const { pingInterval, pingTimeout, flushMs } = settings;
 
 const gjallar = await library();
 if (gjallar === null) {
   unavailable('dist/ is missing; npm run build');
 } else {
-  const engine = new gjallar.Engine({ pingInterval, pingTimeout, maxBackpressure, slowPolicy, flushMs });
+  const engine = new gjallar.Engine({ pingInterval, pingTimeout, maxBackpressure, flushMs });
   engine.attach(app, { path: '/socket.io/' });
   const io = new Server({ parser: gjallar.parser });
   io.bind(engine);

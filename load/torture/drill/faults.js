@@ -44,10 +44,10 @@ export async function redisPart({ atEnd }) {
         inject: () => call('ACL', 'SETUSER', 'gjallar', '-psubscribe', '-subscribe', '-publish'),
         undo: () => call('ACL', 'SETUSER', 'gjallar', '+psubscribe', '+subscribe', '+publish'),
         signals: {
-          readyz: /^Redis rejects the command \w+/,
-          log: /^Redis rejects the command \w+/,
-          metric: 'gjallar_problem{instance="$i",problem=~"Redis rejects the command.*"}',
-          alert: { alertname: 'GjallarProblem', problem: /^Redis rejects the command/ },
+          readyz: 'REDIS_COMMAND_REJECTED',
+          log: 'REDIS_COMMAND_REJECTED',
+          metric: 'gjallar_problem{instance="$i",code="REDIS_COMMAND_REJECTED"}',
+          alert: { alertname: 'GjallarProblem', code: 'REDIS_COMMAND_REJECTED' },
           remedy: /ACL.*gjallar doctor/,
         },
       },
@@ -59,11 +59,10 @@ export async function redisPart({ atEnd }) {
           await call(...line.split(' '));
         },
         signals: {
-          readyz: /^Redis is unreachable/,
-          log: /^Redis is unreachable/,
-          metric:
-            'gjallar_bus_up{instance="$i"} == 0 and on() gjallar_problem{instance="$i",problem=~"Redis is unreachable.*"}',
-          alert: { alertname: 'GjallarProblem', problem: /^Redis is unreachable/ },
+          readyz: 'REDIS_UNREACHABLE',
+          log: 'REDIS_UNREACHABLE',
+          metric: 'gjallar_bus_up{instance="$i"} == 0 and on() gjallar_problem{instance="$i",code="REDIS_UNREACHABLE"}',
+          alert: { alertname: 'GjallarProblem', code: 'REDIS_UNREACHABLE' },
           remedy: /Check that Redis runs/,
         },
       },
@@ -85,18 +84,16 @@ export async function dataPart({ directory, atEnd }) {
   atEnd(() => client.disconnect());
   await new Promise((resolve) => client.once('connect', resolve));
   await client.emitWithAck('join', 'hall');
-  const archive = 'the archive cannot be written to: new messages wait to be archived';
-  const full = 'DATA_DIR rejects writes: messages cannot be stored';
   const faults = [
     {
       name: 'archive down',
       inject: () => postgres.kill(),
       undo: () => postgres.begin(),
       signals: {
-        readyz: new RegExp(`^${archive}$`),
-        log: new RegExp(`^${archive}$`),
+        readyz: 'ARCHIVE_FAILS',
+        log: 'ARCHIVE_FAILS',
         metric: 'gjallar_archive_failures_total{instance="$i"} > 0',
-        alert: { alertname: 'GjallarProblem', problem: archive },
+        alert: { alertname: 'GjallarProblem', code: 'ARCHIVE_FAILS' },
         remedy: /Check the database of `ARCHIVE_URL`/,
       },
     },
@@ -113,10 +110,10 @@ export async function dataPart({ directory, atEnd }) {
       },
       undo: () => disk.free(),
       signals: {
-        readyz: new RegExp(`^${full}$`),
-        log: new RegExp(`^${full}$`),
+        readyz: 'STORE_FAILS',
+        log: 'STORE_FAILS',
         metric: 'gjallar_history_failures_total{instance="$i",code="HISTORY_REFUSED"} > 0',
-        alert: { alertname: 'GjallarProblem', problem: full },
+        alert: { alertname: 'GjallarProblem', code: 'STORE_FAILS' },
         remedy: /check free space/,
       },
     },
@@ -143,7 +140,7 @@ export async function clientsPart() {
         },
         undo: () => {},
         signals: {
-          readyz: /^a client sent far more than RATE_LIMIT allows/,
+          readyz: 'CLIENT_FLOODS',
           log: /^a client was disconnected$/,
           metric: 'gjallar_connections_closed_total{instance="$i",reason="rate limit"} > 0',
           alert: { alertname: 'GjallarFloods' },
@@ -163,8 +160,8 @@ export async function clientsPart() {
           for (const socket of sockets) socket.destroy();
         },
         signals: {
-          readyz: /^the worker is about to run out of file descriptors/,
-          log: /^the worker is about to run out of file descriptors/,
+          readyz: 'NO_DESCRIPTORS',
+          log: 'NO_DESCRIPTORS',
           metric: 'gjallar_connections_turned_away_total{instance="$i"} > 0',
           alert: { alertname: 'GjallarNoDescriptors' },
           remedy: /ulimit -n/,
@@ -187,7 +184,7 @@ export async function processesPart() {
         inject: async () => process.kill(station.pids.get(1), 'SIGSTOP'),
         undo: () => {},
         signals: {
-          readyz: /^worker 1 does not respond$/,
+          readyz: 'WORKER_SILENT',
           log: /^a worker does not respond and is killed$/,
           // A scrape in the 10 s may time out at the worker that hangs. The count of the replaced ones stays.
           metric: 'gjallar_worker_up{instance="$i",worker="1"} == 0 or gjallar_worker_deaths_total{instance="$i"} > 0',

@@ -36,7 +36,7 @@ if (cluster.isWorker && existsSync(${JSON.stringify(broken)})) setTimeout(() => 
           reload();
         },
         signals: {
-          readyz: /^the last reload was aborted/,
+          readyz: 'RELOAD_ABORTED',
           log: /^reload aborted/,
           metric: 'gjallar_reloads_total{instance="$i",outcome="aborted"} > 0',
           alert: { alertname: 'GjallarReloadAborted' },

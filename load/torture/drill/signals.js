@@ -9,10 +9,10 @@ const STEP_MS = 200;
 /**
  * What names a fault.
  * @typedef {object} Signals
- * @property {RegExp | 'no answer'} readyz a text in `problems` or `warnings`, or that there is no answer
- * @property {RegExp} log the message of a log line
+ * @property {string} readyz a code in `problems` or `warnings`, or 'no answer'
+ * @property {RegExp | string} log the message of a log line, or its code
  * @property {string} metric a query that has a result; `$i` is the name of the server
- * @property {Record<string, string | RegExp>} alert labels of an alert that fires, its name among them
+ * @property {Record<string, string>} alert labels of an alert that fires, its name among them
  * @property {RegExp} remedy what the row of the alert, or of the problem it names, says in the documentation
  */
 
@@ -22,10 +22,7 @@ export async function drill({ fault, station, prometheus }) {
   const instance = station.name;
   const metric = signals.metric.replaceAll('$i', instance);
   const isAlert = ({ labels }) =>
-    labels.instance === instance &&
-    Object.entries(signals.alert).every(([name, wanted]) =>
-      typeof wanted === 'string' ? labels[name] === wanted : wanted.test(labels[name] ?? ''),
-    );
+    labels.instance === instance && Object.entries(signals.alert).every(([name, wanted]) => labels[name] === wanted);
   if (await prometheus.has(metric)) throw new Error(`the metric of "${fault.name}" is there before the fault`);
   if ((await prometheus.alerts()).some(isAlert)) throw new Error(`the alert of "${fault.name}" fires before the fault`);
   const seen = station.log.length;
@@ -34,9 +31,14 @@ export async function drill({ fault, station, prometheus }) {
     readyz: async () => {
       const readiness = await station.readiness();
       if (signals.readyz === 'no answer') return readiness === undefined;
-      return [...(readiness?.problems ?? []), ...(readiness?.warnings ?? [])].some((text) => signals.readyz.test(text));
+      return [...(readiness?.problems ?? []), ...(readiness?.warnings ?? [])].some(
+        ({ code }) => code === signals.readyz,
+      );
     },
-    log: () => station.log.since(seen).some(({ msg }) => signals.log.test(msg)),
+    log: () =>
+      station.log
+        .since(seen)
+        .some(({ msg, code }) => (typeof signals.log === 'string' ? code === signals.log : signals.log.test(msg))),
     metric: () => prometheus.has(metric),
     alert: async () => {
       alert = (await prometheus.alerts()).find(isAlert);
@@ -66,19 +68,6 @@ async function timeTo(look, start) {
 function remedyOf({ labels, annotations }, remedy) {
   const [page] = annotations.runbook.split('#');
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
-  const section = labels.problem ? text.slice(text.indexOf('\n## Problems')) : text;
-  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
-  const row = rows.find((line) =>
-    labels.problem ? isAbout(line, labels.problem) : line.includes(`\`${labels.alertname}\``),
-  );
+  const row = text.split('\n').find((line) => line.startsWith(`| \`${labels.code ?? labels.alertname}\``));
   return row !== undefined && remedy.test(row);
-}
-
-/** The first cell has one or more texts, with `…` for what differs. */
-function isAbout(row, problem) {
-  const texts = [...row.split('|')[1].matchAll(/`([^`]+)`/g)].map(([, text]) => text);
-  return texts.some((text) => {
-    const parts = text.split('…').map((part) => part.trim());
-    return parts.every((part) => problem.includes(part));
-  });
 }

@@ -11,7 +11,7 @@ export class Station extends RunningService {
     return station;
   }
 
-  /** The texts in `problems` and `warnings` of /readyz; undefined if there is no answer. */
+  /** What /readyz has in `problems` and `warnings`; undefined if there is no answer. */
   async readiness() {
     try {
       const response = await fetch(`${this.admin}/readyz`, { signal: AbortSignal.timeout(3000) });

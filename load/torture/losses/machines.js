@@ -172,7 +172,7 @@ export async function save(redis) {
 async function areTold(services) {
   const isTold = async ({ url }) => {
     const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
-    return (await response.json()).problems.includes(PROBLEM);
+    return (await response.json()).problems.some(({ text }) => text === PROBLEM);
   };
   const all = await Promise.all(services.map((service) => soon(() => isTold(service), RECOVERY)));
   return all.every(Boolean);

@@ -54,7 +54,7 @@ export class Rejections {
   note(command: Command, error?: unknown, isRepeated = false): void {
     const known = this.rejected.get(command[0]);
     if (isRejection(error)) {
-      if (known && redisCause(known.reason)?.code === redisCause(error.message)?.code) return;
+      if (known && redisCause(known.reason)?.word === redisCause(error.message)?.word) return;
       this.rejected.set(command[0], { command, reason: error.message, isRepeated });
       this.tryLater();
       if (this.first?.command[0] === command[0]) this.onChange();

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CheckedOutage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
 import { Archive, type ArchiveErasure, type ArchiveReader } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
 import { HistoryError } from '../../history/errors.js';
-import { Outage, type OutageReports } from '../../history/outage.js';
 import type { HistoryStore, PageQuery } from '../../history/store.js';
 
 /** How long until another attempt to open the archive. */
@@ -11,19 +11,18 @@ const RETRY_MS = 1000;
 
 /** The archive and its archiver, which start when the database can be reached. */
 export class Archiving {
-  readonly reader: LateArchive;
+  readonly reader = new LateArchive();
   archiver: Archiver | undefined;
   private archive: Archive | undefined;
-  private readonly writing: Outage;
+  private readonly writing: CheckedOutage;
   private readonly stop = new AbortController();
 
-  constructor(url: string, history: HistoryStore, reports: OutageReports) {
-    this.reader = new LateArchive(reports);
-    this.writing = new Outage(reports, {
-      problemFor: (error) =>
+  constructor(url: string, history: HistoryStore) {
+    this.writing = new CheckedOutage({
+      reasonFor: (error) =>
         this.archive && error instanceof HistoryError
-          ? 'the history cannot be read: new messages wait to be archived'
-          : 'the archive cannot be written to: new messages wait to be archived',
+          ? { code: 'HISTORY_UNREADABLE', text: 'the history cannot be read: new messages wait to be archived' }
+          : { code: 'ARCHIVE_FAILS', text: 'the archive cannot be written to: new messages wait to be archived' },
       check: async () => {
         await history.head('/');
         if (!this.archive) throw new Error('the archive is not open yet');
@@ -68,14 +67,13 @@ export class Archiving {
 /** An archive that may not be open yet. Until it is, reads fail as if it were unreachable. */
 class LateArchive implements ArchiveReader, ArchiveErasure {
   private archive: Archive | undefined;
-  private readonly reading: Outage;
-
-  constructor(reports: OutageReports) {
-    this.reading = new Outage(reports, {
-      problemFor: () => 'the archive cannot be read: old messages are missing from the history',
-      check: async () => this.archive?.cursor(),
-    });
-  }
+  private readonly reading = new CheckedOutage({
+    reasonFor: () => ({
+      code: 'ARCHIVE_FAILS',
+      text: 'the archive cannot be read: old messages are missing from the history',
+    }),
+    check: async () => this.archive?.cursor(),
+  });
 
   opened(archive: Archive): void {
     this.archive = archive;

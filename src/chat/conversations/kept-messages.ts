@@ -8,7 +8,6 @@ import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archiv
 import { StoreHealth } from '../../history/loss/store-health.js';
 import type { LossWatch } from '../../history/loss/watch.js';
 import { archiveMetrics, MeasuredHistory } from '../../history/metrics.js';
-import type { OutageReports } from '../../history/outage.js';
 import type { HistoryStore } from '../../history/store.js';
 import type { WorkerMetrics } from '../../operations/metrics/worker-metrics.js';
 import { redisClient } from '../../runtime/redis-client.js';
@@ -28,8 +27,6 @@ export interface KeptMessages {
 
 export interface HistorySurroundings {
   log: Logger;
-  /** What is down at present, for the health endpoints. */
-  problems: Set<string>;
   /** Where the stores' metrics are added. */
   metrics: Pick<WorkerMetrics, 'add'>;
   /** Whether this worker is the one that removes old messages. */
@@ -70,7 +67,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   const { store, health } = opened;
   const { loss, outages } = health;
   const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
-  const archiving = archiveUrl ? await openArchive(archiveUrl, history, surroundings) : undefined;
+  const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
   metrics.add([...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
@@ -91,9 +88,9 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   };
 }
 
-async function openArchive(url: string, history: HistoryStore, reports: OutageReports) {
+async function openArchive(url: string, history: HistoryStore) {
   const { Archiving } = await import('./archiving.js');
-  return new Archiving(url, history, reports);
+  return new Archiving(url, history);
 }
 
 interface OpenedStore {
@@ -102,17 +99,14 @@ interface OpenedStore {
   revocations: RevocationStore;
 }
 
-async function connectRedis(
-  config: Config & { redisUrl: string },
-  { log, problems }: HistorySurroundings,
-): Promise<OpenedStore> {
+async function connectRedis(config: Config & { redisUrl: string }, { log }: HistorySurroundings): Promise<OpenedStore> {
   const { RedisHistoryStore, redisClientOptions } = await import('../../history/redis/store.js');
   const { RedisRevocations } = await import('../revocations/redis.js');
   const redis = await redisClient(config, redisClientOptions());
   redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
   const store = RedisHistoryStore.connect({ redis, url: config.redisUrl, ttlMs: config.historyTtl, keyPrefix });
-  const health = new StoreHealth(store, 'Redis', { log, problems });
+  const health = new StoreHealth(store, 'Redis');
   const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
   return { store, health, revocations };
 }
@@ -120,7 +114,7 @@ async function connectRedis(
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
 async function openSqlite(
   config: Config,
-  { log, problems, failed, isTrimmer, ...surroundings }: HistorySurroundings,
+  { log, failed, isTrimmer, ...surroundings }: HistorySurroundings,
 ): Promise<OpenedStore> {
   const { SqliteHistoryStore } = await import('../../history/sqlite/store.js');
   const { SqliteRevocations } = await import('../revocations/sqlite.js');
@@ -145,7 +139,7 @@ async function openSqlite(
         spareMs,
         onOpenFolder,
       });
-      const health = new StoreHealth(store, 'DATA_DIR', { log, problems });
+      const health = new StoreHealth(store, 'DATA_DIR');
       return { store, health, revocations: new SqliteRevocations(resolve(dataDir)) };
     } catch (error) {
       const { cause } = error as Error;

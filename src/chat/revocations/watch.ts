@@ -1,8 +1,9 @@
 import type { RevocationStore } from '../../accounts/revocation-store.js';
 import { RevokedTokens } from '../../accounts/revocations.js';
+import { CheckedOutage, Outage } from '../../base/outage.js';
 import { own, owned } from '../../base/owner.js';
-import { Outage } from '../../history/outage.js';
-import { LostList, type LostListReports } from './lost-list.js';
+import type { Reason } from '../../base/problems.js';
+import { host } from '../../base/process.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
 const INTERVAL_MS = 15_000;
@@ -10,6 +11,12 @@ const INTERVAL_MS = 15_000;
 const FIRST_INTERVAL_MS = 200;
 /** How long the first read may fail, because Redis is being connected, before that is reported, in ms. */
 const GRACE_MS = 2000;
+/** How long a loss stays among the problems, in ms: the store works, but the operator must look. */
+const SHOWN_MS = 3_600_000;
+const LOST: Reason = {
+  code: 'REVOCATIONS_LOST',
+  text: 'the list of revoked tokens was lost: workers write it back, and revocations of the last 15 s may be missing',
+};
 
 /** Keeps a worker's list of revoked tokens up to date. */
 export interface WatchedRevocations {
@@ -31,27 +38,26 @@ export interface RevocationListeners {
  */
 export function watchRevocations(
   store: RevocationStore,
-  reports: LostListReports,
   { onChange, announce }: RevocationListeners,
 ): WatchedRevocations {
-  const lost = new LostList(reports);
+  const lost = new Outage();
+  let shown: NodeJS.Timeout | undefined;
   const tokens = new RevokedTokens(store, {
     onChange,
     onEmpty: announce,
-    onLoss: (records) => lost.found(records),
+    onLoss: (missing) => {
+      clearTimeout(shown);
+      lost.close();
+      lost.begin(LOST, { missing });
+      shown = setTimeout(() => lost.end(), SHOWN_MS).unref();
+    },
     onRestored: (byThis) => {
-      lost.restored();
+      host.reports.log.info({}, 'the list of revoked tokens is complete again');
       if (byThis) announce();
     },
   });
-  const outage = new Outage(reports, {
-    problemFor: () => {
-      if (!tokens.isKnown) return 'the revoked tokens cannot be read: no token is accepted';
-      if (tokens.isBehind) {
-        return 'the revoked tokens cannot be written: workers that start now accept tokens that were revoked';
-      }
-      return 'the revoked tokens cannot be read: tokens that are revoked now stay valid here';
-    },
+  const outage = new CheckedOutage({
+    reasonFor: () => ({ code: 'REVOCATIONS_UNAVAILABLE', text: effectOf(tokens) }),
     check: () => tokens.read(),
   });
   const startedAt = performance.now();
@@ -79,7 +85,14 @@ export function watchRevocations(
       isClosed = true;
       clearTimeout(timer);
       outage.close();
+      clearTimeout(shown);
       lost.close();
     },
   };
+}
+
+function effectOf({ isKnown, isBehind }: RevokedTokens): string {
+  if (!isKnown) return 'the revoked tokens cannot be read: no token is accepted';
+  if (isBehind) return 'the revoked tokens cannot be written: workers that start now accept tokens that were revoked';
+  return 'the revoked tokens cannot be read: tokens that are revoked now stay valid here';
 }

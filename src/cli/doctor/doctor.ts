@@ -16,7 +16,7 @@ import { checkArchive, checkDataDir } from './storage.js';
 export const doctor: Command = {
   usage: '',
   description: 'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.',
-  help: 'Exit code: 0 if the server can work, also with warnings; 1 if it cannot.',
+  help: () => 'Exit code: 0 if the server can work, also with warnings; 1 if it cannot.',
   async run(args, config, environment) {
     if (args[0]?.startsWith('--proxy'))
       throw new GjallarError('BAD_CONFIG', '--proxy was removed; use the files that docs/guide/placement.md names');

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Problem } from '../../base/problems.js';
 import { SharedPorts } from '../../cluster/primary/ports.js';
 import type { Config } from '../../config/options.js';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
@@ -53,8 +54,9 @@ export function originOf(host: string, port: number): string {
 async function problemsAt(host: string, port: number): Promise<string[] | undefined> {
   try {
     const response = await fetch(`${originOf(host, port)}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const { state, problems } = (await response.json()) as { state: string; problems: string[] };
-    return state === 'draining' || state === 'not ready' ? [`it is ${state}`, ...problems] : problems;
+    const { state, problems } = (await response.json()) as { state: string; problems: Problem[] };
+    const texts = problems.map(({ code, text, remedy }) => `${code}: ${text}. ${remedy}`);
+    return state === 'draining' || state === 'not ready' ? [`it is ${state}`, ...texts] : texts;
   } catch {
     return undefined;
   }

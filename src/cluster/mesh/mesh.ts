@@ -6,7 +6,7 @@ import { socketOf } from '../protocol.js';
 import { FrameReader, frame } from './framing.js';
 import { SlowPeerDetector } from './slow-peers.js';
 
-/** The kinds of messages between workers. Each kind has one listener. */
+/** The kinds of messages between workers. Each kind has one listener. A number is never used for another kind. */
 export const kinds = {
   hello: 0,
   welcome: 1,
@@ -14,7 +14,6 @@ export const kinds = {
   relay: 3,
   question: 4,
   answer: 5,
-  addresses: 6,
   part: 7,
   recovery: 8,
 } as const;

@@ -119,7 +119,7 @@ export class Reload {
       if (performance.now() - since > this.options.reloadSettle + MAX_UNREADY_MS) {
         const { problems = [] } = answers.get(unready.id) ?? {};
         const what = answers.get(unready.id) ? 'is not ready' : 'does not respond';
-        return `new worker ${unready.id} ${what} ${ageOf(unready)}${problems.map((one) => `; ${one}`).join('')}`;
+        return `new worker ${unready.id} ${what} ${ageOf(unready)}${problems.map(({ text }) => `; ${text}`).join('')}`;
       }
       await this.wait(READY_CHECK_MS);
     }

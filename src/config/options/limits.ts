@@ -2,7 +2,7 @@ import { memoryLimit } from '../../cgroup.js';
 import { integer, oneOf, rates } from '../values.js';
 import { option } from './option.js';
 
-export const slowPolicies = ['close', 'drop', 'drop-volatile'] as const;
+export const slowPolicies = ['close', 'drop-volatile'] as const;
 
 /** Bounds for clients, and what happens beyond them. */
 export const limits = {
@@ -17,7 +17,7 @@ export const limits = {
   }),
   maxBackpressure: option({
     name: 'MAX_BACKPRESSURE',
-    description: 'Number of bytes that may wait for one slow client. Beyond it, SLOW_POLICY applies.',
+    description: 'Number of bytes that may wait for one client. Beyond it, its connection ends.',
     default: '4194304',
     accepts: 'an integer from 16384 to 1073741824 (bytes)',
     schema: integer(16_384, 1_073_741_824, 4_194_304),
@@ -35,9 +35,8 @@ export const limits = {
   slowPolicy: option({
     name: 'SLOW_POLICY',
     description:
-      'What happens to a client for which more than MAX_BACKPRESSURE bytes wait: close ends its connection; drop ' +
-      'drops the newest messages; drop-volatile also ends the connection, but drops presence events as soon as ' +
-      'anything waits for the client.',
+      'What happens to a client for which more than MAX_BACKPRESSURE bytes wait: close ends its connection; ' +
+      'drop-volatile also ends it, but drops presence events as soon as anything waits for the client.',
     default: 'close',
     accepts: `one of ${slowPolicies.join(', ')}`,
     schema: oneOf(slowPolicies, 'close'),
@@ -46,7 +45,7 @@ export const limits = {
     name: 'RATE_LIMIT',
     description:
       'Limits for the events and bytes of each client and for new connections from each address, such as ' +
-      'events=50/s,bytes=100000/s,connections=60/m. Each amount is also the largest burst. If RATE_LIMIT is unset, ' +
+      'events=50/s,bytes=100000/s,connections=60/m. Each amount is also the largest burst. Each worker allows its share of the connections. If RATE_LIMIT is unset, ' +
       'the limit of bytes is at least four times MAX_PAYLOAD. off sets no limits.',
     default: 'events=2000/s,bytes=4000000/s',
     accepts:
@@ -57,7 +56,8 @@ export const limits = {
     name: 'MAX_CONNECTIONS_PER_IP',
     description:
       'Maximum number of simultaneous clients of one address on this machine: an IPv4 address, or the first 64 bits ' +
-      'of an IPv6 address. Further clients get the status 429. 0 sets no limit.',
+      'of an IPv6 address. Each worker allows the number divided by WORKERS, rounded up. Further clients get the ' +
+      'status 429. 0 sets no limit.',
     default: '10000',
     accepts: 'an integer from 0 to 10000000',
     schema: integer(0, 10_000_000, 10_000),

@@ -78,7 +78,7 @@ export class Outbox {
     private readonly publisher: Publisher,
     private readonly longest: number,
     private readonly clock: Clock = systemClock,
-    private readonly slow?: Pick<SlowClients, 'skipped' | 'muted'>,
+    private readonly slow?: Pick<SlowClients, 'muted'>,
     private readonly budget?: Pick<BufferBudget, 'sending'>,
   ) {}
 
@@ -268,7 +268,6 @@ export class Outbox {
     this.publisher.publish(topic, message, isBinary, compress);
     for (const webSocket of left) webSocket.subscribe(topic);
     this.deliveries -= left.length;
-    slow?.skipped?.published(topic, message, except);
   }
 }
 

@@ -34,8 +34,8 @@ export class FrameEvents {
     receiver.onDrain();
   }
 
-  dropped(webSocket: NativeWebSocket, receiver: FrameReceiver, message: ArrayBuffer | Buffer): void {
-    this.host.slow.onDropped(webSocket, message, receiver);
+  dropped(webSocket: NativeWebSocket, receiver: FrameReceiver): void {
+    this.host.slow.onDropped(webSocket, receiver);
   }
 
   closed(webSocket: NativeWebSocket, receiver: FrameReceiver, code: number, reason: string): void {

@@ -46,7 +46,7 @@ export function frameOf(message: Writable, opcode: number): Buffer {
 }
 
 /** The payload of a frame that `frameOf` has made. */
-export function payloadOf(frame: Buffer): Buffer {
+function payloadOf(frame: Buffer): Buffer {
   const length = frame[1]!;
   return frame.subarray(length < 126 ? 2 : length === 126 ? 4 : MAX_HEAD);
 }

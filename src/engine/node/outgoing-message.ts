@@ -1,5 +1,5 @@
 import type { Writable } from '../../sockets.js';
-import { compressedFrameOf, frameOf, opcodes, payloadOf } from './frames.js';
+import { compressedFrameOf, frameOf, opcodes } from './frames.js';
 
 /** A message as a frame that is made once for all WebSockets that get it. */
 export class OutgoingMessage {
@@ -13,10 +13,6 @@ export class OutgoingMessage {
     private readonly compresses: boolean,
   ) {
     this.plain = frameOf(message, isBinary ? opcodes.binary : opcodes.text);
-  }
-
-  get payload(): Buffer {
-    return payloadOf(this.plain);
   }
 
   /** @param mayCompress whether the WebSocket has agreed to compression */

@@ -140,7 +140,7 @@ export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Sub
 
   deliver(message: OutgoingMessage): number {
     if (this.isOverLimit()) {
-      this.host.events.dropped(this, this.receiver, message.payload);
+      this.host.events.dropped(this, this.receiver);
       return DROPPED;
     }
     this.push(message.frameFor(this.compresses));

@@ -83,7 +83,7 @@ export class Session
   /** Called by the heartbeat queues: the client did not answer in time, or the next ping is due. */
   onDeadline(silent: boolean): void {
     if (silent) return this.onSessionClose('ping timeout');
-    this.host.slow.ping(this);
+    this.sendPing();
     if (this.readyState !== 'closed') this.host.silenceQueue.add(this, this.due);
   }
 
@@ -152,11 +152,6 @@ export class Session
 
   onClose(_transport: Transport, description?: unknown): void {
     this.onSessionClose('transport close', description);
-  }
-
-  override onProgress(): void {
-    this.host.slow.progressed(this);
-    super.onProgress();
   }
 
   onOverflow(): void {
@@ -251,7 +246,6 @@ export class Session
     this.readyState = 'closed';
     this.host.counters.closed[reason]++;
     this.queue?.remove(this);
-    this.host.slow.forget(this);
     this.probe?.end();
     this.callbacks = undefined;
     // Listeners of the `close` event can still read the buffer.

@@ -44,7 +44,7 @@ export function routeUwsWebSockets(app: TemplatedApp, host: RouteHost, route: We
     ping: (ws) => events.control(receiverOf(ws)),
     pong: (ws) => events.ponged(ws, receiverOf(ws)),
     drain: (ws) => events.drained(ws, receiverOf(ws)),
-    dropped: (ws, message) => events.dropped(ws, receiverOf(ws), message),
+    dropped: (ws) => events.dropped(ws, receiverOf(ws)),
     close: (ws, code, reason) => {
       webSocketClosed(app);
       events.closed(ws, receiverOf(ws), code, Buffer.from(reason).toString());

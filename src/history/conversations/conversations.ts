@@ -36,7 +36,7 @@ export interface ConversationEvents extends LocalMembers {
   deliver(conversation: Conversation, message: StoredMessage): void;
   /**
    * Told how a new epoch of a conversation goes together with what was delivered here, and when the last message of the
-   * former one arrived.
+   * former one was.
    */
   onNewEpoch?(finding: Finding, lastUsed: number): void;
   /**

@@ -33,12 +33,12 @@ export class Resequencer {
   private timer: NodeJS.Timeout | undefined;
   /** Whether it has ended, and delivers nothing more. */
   isClosed = false;
-  /** When the last message of the present epoch arrived, in ms since 1970. */
+  /** When the last message was delivered, in ms since 1970. */
   lastUsed = Date.now();
 
   /**
    * @param onNewEpoch told how a new epoch of the log goes together with what was delivered, and when the last message of
-   *   the former one arrived
+   *   the former one was
    */
   constructor(
     private readonly key: string,
@@ -111,7 +111,6 @@ export class Resequencer {
   /** Takes a message as the bus brings it. */
   receive(message: StoredMessage): void {
     if (message.epoch === this.epoch) {
-      this.lastUsed = Date.now();
       if (message.offset <= this.delivered || this.waiting.size >= MAX_WAITING) return;
       this.waiting.set(message.offset, message);
     } else if (this.foreign.length < MAX_WAITING) {
@@ -239,6 +238,7 @@ export class Resequencer {
 
   private pass(message: StoredMessage): void {
     this.delivered = message.offset;
+    this.lastUsed = Date.now();
     this.deliver(message);
   }
 }

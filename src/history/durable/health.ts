@@ -1,16 +1,9 @@
 import { type DurableFigures, durableStores } from '../../rooms/stores.js';
 import { StoreHealth } from '../loss/store-health.js';
 import { MeasuredHistory } from '../metrics.js';
-import type { OutageReports } from '../outage.js';
 import { RedisHistoryStore } from '../redis/store.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
 import type { HistoryStore } from '../store.js';
-
-/** In the library alone, the log of the application is its own. */
-const warnings: OutageReports = {
-  log: { error: (_, problem) => process.emitWarning(`gjallar: ${problem}`), info: () => {} },
-  problems: new Set(),
-};
 
 /** Watches the store of durable rooms, and tells the operator when it fails, or has lost messages. */
 export class DurableHealth extends StoreHealth {
@@ -19,7 +12,7 @@ export class DurableHealth extends StoreHealth {
   private readonly counts = { failures: 0, outages: 0 };
 
   constructor(store: HistoryStore) {
-    super(store, nameOf(store), durableStores.host ?? warnings, 'messages of durable rooms');
+    super(store, nameOf(store), 'messages of durable rooms');
     this.store = new MeasuredHistory(store, {
       isTrimmer: () => false,
       onFailure: (...what) => {

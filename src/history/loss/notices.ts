@@ -1,12 +1,15 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Cluster, Redis } from 'ioredis';
 
-/** That the store has lost messages. All workers that share the store read it. */
+/**
+ * The latest loss of messages, in ms since 1970; 0 is never. All workers that share the store read it. Each time only grows, so
+ * that it does not matter in which order a worker learns of losses and acknowledgements.
+ */
 export interface LossNotice {
-  /** When the loss was noticed, in ms since 1970. */
-  at: number;
-  /** Whether the operator has acknowledged it. */
-  isAcknowledged: boolean;
+  /** When it was noticed. */
+  lostAt: number;
+  /** When the operator has acknowledged losses. */
+  acknowledgedAt: number;
 }
 
 /** How long a loss is a problem if it is not acknowledged, in ms. */
@@ -63,8 +66,8 @@ export class FileLossNotices implements LossNotices {
 
 function parse(text: string | null): LossNotice | undefined {
   try {
-    const { at, isAcknowledged } = JSON.parse(text ?? '') as Partial<LossNotice>;
-    return typeof at === 'number' ? { at, isAcknowledged: isAcknowledged === true } : undefined;
+    const { lostAt, acknowledgedAt } = JSON.parse(text ?? '') as Partial<LossNotice>;
+    return typeof lostAt === 'number' && typeof acknowledgedAt === 'number' ? { lostAt, acknowledgedAt } : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
+import { Outage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
 import { HistoryError } from '../errors.js';
-import type { OutageReports } from '../outage.js';
 import { HistoryOutages } from '../outages.js';
 import type { HistoryStore } from '../store.js';
 import { MemoryLossNotices } from './notices.js';
@@ -12,20 +12,15 @@ export class StoreHealth {
   readonly loss: LossWatch;
   /** Whether the store could be reached at some time since the start. */
   isReady: boolean;
-  private risk: string | undefined;
+  private readonly risk = new Outage();
 
   /**
    * @param name what the operator knows the store by, such as `Redis`
    * @param what what is stored, in the words of the problem
    */
-  constructor(
-    store: HistoryStore,
-    name: string,
-    private readonly reports: OutageReports,
-    what = 'messages',
-  ) {
-    this.outages = new HistoryOutages(store, name, reports, what);
-    this.loss = new LossWatch({ name, notices: store.lossNotices ?? new MemoryLossNotices(), reports });
+  constructor(store: HistoryStore, name: string, what = 'messages') {
+    this.outages = new HistoryOutages(store, name, what);
+    this.loss = new LossWatch({ name, notices: store.lossNotices ?? new MemoryLossNotices() });
     const { storing } = this.outages;
     this.isReady = store.isReady ?? true;
     store.listen?.({
@@ -35,25 +30,13 @@ export class StoreHealth {
       },
       onDown: (error) => storing.failed(new HistoryError('HISTORY_UNAVAILABLE', error)),
       onLost: () => this.loss.report(),
-      onRisk: (risk) => this.noteRisk(risk),
+      onRisk: (text) => (text === undefined ? this.risk.end() : this.risk.begin({ code: 'REDIS_EVICTS', text })),
     });
   }
 
   close(): void {
     this.outages.close();
     this.loss.close();
-    if (this.risk) this.reports.problems.delete(this.risk);
-  }
-
-  private noteRisk(risk: string | undefined): void {
-    const { log, problems } = this.reports;
-    if (this.risk) {
-      problems.delete(this.risk);
-      if (!risk) log.info({}, `over: ${this.risk}`);
-    }
-    this.risk = risk;
-    if (!risk) return;
-    problems.add(risk);
-    log.error({}, risk);
+    this.risk.close();
   }
 }

@@ -1,6 +1,7 @@
+import { Outage, type OutageOptions } from '../../base/outage.js';
 import { owned } from '../../base/owner.js';
+import type { Reason } from '../../base/problems.js';
 import { type LossFigures, lossyStores } from '../../rooms/stores.js';
-import type { OutageReports } from '../outage.js';
 import type { Finding } from './continuation.js';
 import { type LossNotice, type LossNotices, NOTICE_MS } from './notices.js';
 
@@ -13,7 +14,8 @@ export interface LossWatchOptions {
   /** What the operator knows the store by: `Redis` or `DATA_DIR`. */
   name: string;
   notices: LossNotices;
-  reports: OutageReports;
+  /** @default those of the process */
+  reports?: OutageOptions['reports'];
 }
 
 /**
@@ -22,9 +24,10 @@ export interface LossWatchOptions {
  * loses the notice too.
  */
 export class LossWatch {
-  private readonly problem: string;
+  private readonly reason: Reason;
+  private readonly outage: Outage;
   private readonly timer: NodeJS.Timeout;
-  private known: LossNotice | undefined;
+  private known: LossNotice = { lostAt: 0, acknowledgedAt: 0 };
   private isLooking = false;
   /** Losses that this worker has found itself. */
   found = 0;
@@ -36,7 +39,8 @@ export class LossWatch {
   ]);
 
   constructor(private readonly options: LossWatchOptions) {
-    this.problem = `${options.name} has lost messages that it had confirmed`;
+    this.reason = { code: 'HISTORY_LOST', text: `${options.name} has lost messages that it had confirmed` };
+    this.outage = new Outage({ reports: options.reports });
     lossyStores.add(this);
     const onTurn = owned('looking for lost messages', () => this.look());
     this.timer = setInterval(onTurn, INTERVAL_MS).unref();
@@ -50,28 +54,27 @@ export class LossWatch {
 
   /** A loss was found. */
   report(now = Date.now()): void {
-    if (this.isKnown(now) && now - this.known!.at < SAME_MS) return;
-    this.found++;
-    const notice = { at: now, isAcknowledged: false };
-    this.take(notice, now);
+    if (!this.isOpen(now) || now - this.known.lostAt >= SAME_MS) this.found++;
+    // Another machine's clock may be ahead.
+    this.take({ ...this.known, lostAt: Math.max(now, this.known.acknowledgedAt + 1) }, now);
     // Without it, this worker alone names the problem.
-    this.options.notices.write(notice).catch(() => {});
+    this.options.notices.write(this.known).catch(() => {});
   }
 
   /**
-   * A conversation has a new epoch. If it lacks messages, a loss that is known explains it, acknowledged or not, unless the
-   * conversation had messages since: a quiet one shows the loss late.
+   * A conversation has a new epoch. If it lacks messages, the latest loss explains it, acknowledged or not, unless the
+   * conversation had messages since that loss: a quiet one shows the loss late.
    *
-   * @param lastUsed when the last message of the former epoch arrived
+   * @param lastUsed when the last message of the former epoch was delivered
    */
   onNewEpoch(finding: Finding, lastUsed: number, now = Date.now()): void {
     this.results.set(finding, (this.results.get(finding) ?? 0) + 1);
-    if (finding === 'lost' && lastUsed > (this.known?.at ?? 0)) this.report(now);
+    if (finding === 'lost' && lastUsed > this.known.lostAt) this.report(now);
   }
 
   /** Ends the problem on all workers, within a second. @throws Error if the store cannot be written to */
   async acknowledge(now = Date.now()): Promise<void> {
-    const notice = { at: now, isAcknowledged: true };
+    const notice = { ...this.known, acknowledgedAt: Math.max(now, this.known.lostAt) };
     await this.options.notices.write(notice);
     this.take(notice, now);
   }
@@ -84,35 +87,38 @@ export class LossWatch {
       await this.ask(now).catch(() => {});
       this.isLooking = false;
     }
-    if (this.known && !this.isKnown(now)) this.end();
+    if (!this.isOpen(now)) this.end();
   }
 
   private async ask(now: number): Promise<void> {
     const notice = await this.options.notices.read();
-    if (notice && notice.at > (this.known?.at ?? 0)) this.take(notice, now);
+    if (notice) this.take(notice, now);
   }
 
   close(): void {
     clearInterval(this.timer);
     lossyStores.remove(this);
-    this.options.reports.problems.delete(this.problem);
+    this.outage.close();
   }
 
-  private isKnown(now: number): boolean {
-    return this.known !== undefined && !this.known.isAcknowledged && now - this.known.at < NOTICE_MS;
+  private isOpen(now: number): boolean {
+    const { lostAt, acknowledgedAt } = this.known;
+    return lostAt > acknowledgedAt && now - lostAt < NOTICE_MS;
   }
 
-  private take(notice: LossNotice, now: number): void {
-    const { log, problems } = this.options.reports;
-    const isNews = !this.isKnown(now) || notice.at - this.known!.at >= SAME_MS;
-    this.known = notice;
-    if (!this.isKnown(now)) return this.end();
-    problems.add(this.problem);
-    if (isNews) log.error({ noticed: new Date(notice.at).toISOString() }, this.problem);
+  private take({ lostAt, acknowledgedAt }: LossNotice, now: number): void {
+    // Another loss has a line of its own.
+    if (this.isOpen(now) && lostAt - this.known.lostAt >= SAME_MS) this.outage.close();
+    this.known = {
+      lostAt: Math.max(lostAt, this.known.lostAt),
+      acknowledgedAt: Math.max(acknowledgedAt, this.known.acknowledgedAt),
+    };
+    if (!this.isOpen(now)) return this.end();
+    this.outage.begin(this.reason, { noticed: new Date(this.known.lostAt).toISOString() });
   }
 
   private end(): void {
-    const { log, problems } = this.options.reports;
-    if (problems.delete(this.problem)) log.info({ acknowledged: this.known?.isAcknowledged }, `over: ${this.problem}`);
+    const { lostAt, acknowledgedAt } = this.known;
+    this.outage.end({ acknowledged: acknowledgedAt >= lostAt });
   }
 }

@@ -92,18 +92,8 @@ export function clientMetrics(
       sum(({ counters }) => counters.sent),
     ),
     counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => sum(({ outbox }) => outbox.published)),
-    counter(
-      'gjallar_deliveries_total',
-      'Deliveries of broadcasts: one per member that a topic reaches, including dropped ones.',
-      () => sum(({ outbox }) => outbox.deliveries),
-    ),
-    counter(
-      'gjallar_deliveries_dropped_total',
-      'Deliveries dropped because too many bytes were waiting for the client.',
-      () => sum((engine) => engine.droppedDeliveries),
-    ),
-    counter('gjallar_deliveries_skipped_total', 'Former name of gjallar_deliveries_dropped_total.', () =>
-      sum((engine) => engine.droppedDeliveries),
+    counter('gjallar_deliveries_total', 'Deliveries of broadcasts: one per member that a topic reaches.', () =>
+      sum(({ outbox }) => outbox.deliveries),
     ),
     {
       name: 'gjallar_floods_total',

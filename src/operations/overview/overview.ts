@@ -1,8 +1,7 @@
+import type { Problem } from '../../base/problems.js';
 import { mergeKeys, type TopKey } from '../../engine/top-keys.js';
-import type { MachineHealth } from '../admin/machine-health.js';
-import { machineHealth } from '../admin/machine-health.js';
+import { type MachineFacts, type MachineHealth, machineHealth } from '../admin/machine-health.js';
 import { mergeEvents, type RecentEvent } from './recent-events.js';
-import { type ProblemWithRemedy, withRemedy } from './remedies.js';
 import type { RoomFacts, WorkerCounts, WorkerSample } from './worker-sample.js';
 
 /** Rates per second, computed from two samples of each worker. CPU and busy time are shares of one core. */
@@ -41,7 +40,7 @@ export interface Overview {
   /** As /readyz says it, with `degraded` for a machine that is ready and has problems. */
   readonly state: string;
   /** What is down, and what needs attention although nothing is. */
-  readonly problems: readonly ProblemWithRemedy[];
+  readonly problems: readonly Problem[];
   /** The workers of the other machines together; undefined if they cannot be counted. */
   readonly workersElsewhere: number | undefined;
   readonly configuredWorkers: number;
@@ -70,13 +69,11 @@ export interface Overview {
 }
 
 /** What the primary knows by itself. */
-export interface PrimaryFacts {
+export interface PrimaryFacts extends MachineFacts {
   readonly version: string;
   readonly host: string;
   readonly cores: number;
   readonly memoryLimit: number;
-  readonly configuredWorkers: number;
-  readonly isLeaving: boolean;
   readonly uptime: number;
   readonly recent: readonly RecentEvent[];
 }
@@ -108,7 +105,7 @@ export function overviewOf(
     cores: facts.cores,
     memoryLimit: facts.memoryLimit,
     uptime: facts.uptime,
-    ...stateOf(machineHealth(healthOf(samples), facts.configuredWorkers, facts.isLeaving)),
+    ...stateOf(machineHealth(healthOf(samples), facts)),
     workersElsewhere: servers === undefined ? undefined : Math.max(0, servers - samples.size),
     configuredWorkers: facts.configuredWorkers,
     workers: [...samples].map(([id, sample]) => rowOf(id, sample, ratesBy.get(id))),
@@ -152,7 +149,7 @@ function healthOf(samples: ReadonlyMap<number, WorkerSample | undefined>) {
 
 function stateOf({ state, problems, warnings }: MachineHealth): Pick<Overview, 'state' | 'problems'> {
   const isDegraded = state === 'ready' && problems.length > 0;
-  return { state: isDegraded ? 'degraded' : state, problems: [...problems, ...warnings].map(withRemedy) };
+  return { state: isDegraded ? 'degraded' : state, problems: [...problems, ...warnings] };
 }
 
 function rowOf(id: number, sample: WorkerSample | undefined, rates: Rates | undefined): WorkerRow {
@@ -167,7 +164,7 @@ function clientsOf({ clients }: WorkerSample): number {
 }
 
 const noCounts: WorkerCounts = {
-  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, dropped: 0, refused: 0, opened: 0 },
+  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
   ...{ stayed: 0, crossedWorkers: 0, crossedMachines: 0 },
   ...{ cpu: 0, busy: 0, appends: 0, appendTime: 0 },
 };

@@ -16,8 +16,6 @@ export interface WorkerCounts {
   crossedMachines: number;
   /** Deliveries of the messages to rooms. */
   deliveries: number;
-  /** Deliveries dropped because their client was too slow. */
-  dropped: number;
   /** Rejected clients and requests. */
   refused: number;
   /** Connections opened. */

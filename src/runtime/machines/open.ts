@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { BackplaneTraffic } from '../../backplanes/index.js';
 import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
 import { MachineLinks } from '../../cluster/machines/machine-links.js';
@@ -19,20 +18,19 @@ export interface OtherMachines {
 }
 
 type Name = { worker: number; machine: string };
-type Worker = { problems: Set<string>; malformed: MalformedMessages; log: Logger };
 
 /** Links a worker with the workers of other machines; undefined if the backplane does not span machines. */
-export type OpenMachines = (name: Name, worker: Worker) => OtherMachines | undefined;
+export type OpenMachines = (name: Name, malformed: MalformedMessages) => OtherMachines | undefined;
 
 /** Loads what links workers over the server of the backplane. */
 export async function loadMachines(config: RunConfig): Promise<OpenMachines> {
   if (!backplaneKindOf(backplaneNameOf(config)).spansMachines) return () => undefined;
   const openChannels = await loadChannels(config);
-  return ({ worker: number, machine }, worker) => {
+  return ({ worker: number, machine }, malformed) => {
     const id = workerName(number, machine);
-    const channels = openChannels(id, worker);
+    const channels = openChannels(id);
     const links = new MachineLinks(id, machine, channels);
-    links.onMalformed = (reason) => worker.malformed.note('relay', reason);
+    links.onMalformed = (reason) => malformed.note('relay', reason);
     return {
       id: machine,
       links,
@@ -47,7 +45,7 @@ export async function loadMachines(config: RunConfig): Promise<OpenMachines> {
 }
 
 /** Loads the channels that the workers of all machines send each other requests over. */
-async function loadChannels(config: RunConfig): Promise<(name: string, worker: Worker) => WorkerChannels> {
+async function loadChannels(config: RunConfig): Promise<(name: string) => WorkerChannels> {
   const { redisUrl = '', natsUrl = '', natsCreds: credentials } = config;
   const bus = backplaneNameOf(config);
   const effect = 'requests for sessions of other machines fail';
@@ -55,15 +53,15 @@ async function loadChannels(config: RunConfig): Promise<(name: string, worker: W
   const prefix = channelPrefixOf(config);
   if (bus === 'nats') {
     const { natsChannels } = await import('./nats-channels.js');
-    return (name, worker) => {
-      const events = outageEvents('NATS', { relay: 'nats' }, texts, worker);
+    return (name) => {
+      const events = outageEvents('NATS', { relay: 'nats' }, texts);
       return natsChannels({ address: { url: natsUrl, credentials }, prefix, name, events });
     };
   }
   const { redisChannels } = await import('./redis-channels.js');
   const isCluster = backplaneKindOf(bus).isSharded === true;
-  return (name, worker) => {
-    const events = outageEvents('Redis', { relay: 'redis' }, texts, worker);
+  return (name) => {
+    const events = outageEvents('Redis', { relay: 'redis' }, texts);
     return redisChannels({ url: redisUrl, isCluster, prefix, name, events });
   };
 }

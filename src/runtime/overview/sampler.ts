@@ -107,7 +107,6 @@ function countsOf({
     broadcasts: sumOver(engines, ({ outbox }) => outbox.published),
     ...reachOf(backplanes),
     deliveries: sumOver(engines, ({ outbox }) => outbox.deliveries),
-    dropped: sumOver(engines, ({ droppedDeliveries }) => droppedDeliveries),
     refused: refusals.total,
     opened:
       sumOver(engines, ({ counters }) => counters.opened) +

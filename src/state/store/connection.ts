@@ -1,5 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import { own } from '../../base/owner.js';
+import type { Reason } from '../../base/problems.js';
+import { host } from '../../base/process.js';
+import { Seldom } from '../../base/seldom.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
 import type { ClientEvents } from './client.js';
 import { StoreHealth } from './health.js';
@@ -51,19 +54,7 @@ export class StoreConnection implements MeasuredStateStore {
     redis: string | Redis | Cluster,
     private readonly onClosed: () => void,
   ) {
-    this.health = new StoreHealth({
-      onDown: (problem, reason, former) => {
-        const { host } = stateStores;
-        if (host) host.onDown(problem, reason, former);
-        // The log of an application is its own.
-        else if (!former) process.emitWarning(`${problem}: ${reason}`, { type: 'gjallar', code: 'STATE_NOT_STORED' });
-      },
-      onUp: (problem) => {
-        stateStores.host?.onUp(problem);
-        this.reportDropped();
-      },
-      onClosed: (problem) => stateStores.host?.onClosed(problem),
-    });
+    this.health = new StoreHealth(() => this.reportDropped());
     const onReady = () => this.onReady();
     if (typeof redis === 'string') {
       this.end = connect(redis, {
@@ -139,7 +130,9 @@ export class StoreConnection implements MeasuredStateStore {
   /** A room has found that Redis has lost what it had. */
   lost(room: string): void {
     this.losses++;
-    stateStores.host?.onLost(LOST, room);
+    const { log, problems } = host.reports;
+    problems.raise(LOST, LOST, LOST_MS);
+    if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);
   }
 
   private reportDropped(): void {
@@ -149,9 +142,7 @@ export class StoreConnection implements MeasuredStateStore {
     let changes = 0;
     for (const count of this.dropped.values()) changes += count;
     this.dropped.clear();
-    const { host } = stateStores;
-    if (host) host.onDropped(DROPPED, { rooms, room, changes });
-    else process.emitWarning(`${DROPPED}: ${changes} in ${room}`, { type: 'gjallar', code: 'STATE_NOT_STORED' });
+    host.reports.log.error({ rooms, room, changes }, DROPPED);
   }
 
   private use(client: Redis | Cluster): void {
@@ -195,7 +186,14 @@ function connect(url: string, events: ClientEvents): () => void {
 
 const DROPPED =
   'state rooms were closed with changes that Redis does not have: they are lost unless another worker has the rooms';
-const LOST = 'Redis has lost the state of state rooms: the servers write what they have again';
+const LOST: Reason = {
+  code: 'STATE_LOST',
+  text: 'Redis has lost the state of state rooms: the servers write what they have again',
+};
+/** How long `/readyz` shows it, in ms. */
+const LOST_MS = 600_000;
+/** Each room notices it, and every connection. */
+const lostLines = new Seldom(10_000);
 
 function failed(reason: string): { answer: Promise<never>; end: Promise<unknown> } {
   return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };

@@ -1,23 +1,19 @@
 import { redisCause } from '../../backplanes/redis-cause.js';
+import { Outage } from '../../base/outage.js';
+import type { Reason } from '../../base/problems.js';
 
 /** Why Redis takes no writes. Version 6 puts the code of an error inside a script behind other words. */
 const REJECTED = /\b(OOM|READONLY|MISCONF|NOREPLICAS|WRONGTYPE)\b/;
-const CONSEQUENCE = 'state rooms are not stored';
 
 /** What is down, in public words. */
-export function problemOf(reason: string): string {
-  const cause = redisCause(reason);
-  if (cause) return `${cause.text}: ${CONSEQUENCE}`;
-  const code = REJECTED.exec(reason)?.[1];
-  return code ? `Redis rejects writes (${code}): ${CONSEQUENCE}` : `Redis is unreachable: ${CONSEQUENCE}`;
-}
-
-export interface HealthEvents {
-  /** Called when an outage begins, and when its reason changes; `former` is the problem until then. */
-  onDown(problem: string, reason: string, former: string | undefined): void;
-  onUp(problem: string): void;
-  /** Called instead of `onUp` when no failing room is left because the last one was closed. */
-  onClosed(problem: string): void;
+export function reasonOf(reason: string): Reason {
+  const [, word] = REJECTED.exec(reason) ?? [];
+  const rejected: Reason | undefined = word
+    ? { code: 'REDIS_WRITES_REJECTED', text: `Redis rejects writes (${word})` }
+    : undefined;
+  const unreachable: Reason = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable' };
+  const { code, text } = redisCause(reason) ?? rejected ?? unreachable;
+  return { code, text: `${text}: state rooms are not stored` };
 }
 
 /** The rooms of a connection that cannot be stored. An outage lasts while there are any. */
@@ -25,9 +21,10 @@ export class StoreHealth {
   outages = 0;
   failures = 0;
   private readonly failing = new Set<object>();
-  private problem = '';
+  private readonly outage = new Outage();
 
-  constructor(private readonly events: HealthEvents) {}
+  /** @param onUp called when the last failing room is stored again */
+  constructor(private readonly onUp: () => void) {}
 
   get isUp(): boolean {
     return this.failing.size === 0;
@@ -41,29 +38,18 @@ export class StoreHealth {
     this.failures++;
     if (this.isUp) this.outages++;
     this.failing.add(room);
-    const problem = problemOf(reason);
-    const former = this.problem;
-    if (problem === former) return;
-    this.problem = problem;
-    this.events.onDown(problem, reason, former || undefined);
+    this.outage.begin(reasonOf(reason), { reason });
   }
 
   /** The room is stored again. */
   works(room: object): void {
-    const problem = this.remove(room);
-    if (problem) this.events.onUp(problem);
+    if (!this.failing.delete(room) || !this.isUp) return;
+    this.outage.end();
+    this.onUp();
   }
 
+  /** If no failing room is left, that does not mean that Redis works. */
   closed(room: object): void {
-    const problem = this.remove(room);
-    if (problem) this.events.onClosed(problem);
-  }
-
-  /** @returns the problem that ends with this room */
-  private remove(room: object): string | undefined {
-    if (!this.failing.delete(room) || !this.isUp) return undefined;
-    const { problem } = this;
-    this.problem = '';
-    return problem;
+    if (this.failing.delete(room) && this.isUp) this.outage.close();
   }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readinessOf } from '../../support/reports.js';
 import { until } from '../../support/until.js';
 import { Guests, HostedServer } from '../support/host.js';
 import { Network, whyNoHosts } from '../support/network.js';
@@ -68,7 +69,7 @@ type ServerName = (typeof SERVERS)[number];
   /** What a load balancer is told: of one of the workers, whichever has the connection. */
   async function problemsOf(host: ServerName): Promise<string[]> {
     const url = `${servers[host].url}/readyz`;
-    const { state, problems } = await guests[host].get<{ state: string; problems: string[] }>(url);
+    const { state, problems } = readinessOf(await guests[host].get(url));
     expect(state).toBe(problems.length > 0 ? 'degraded' : 'ready');
     return problems;
   }

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { copyPem } from '../../support/pem.js';
 import { freePort } from '../../support/ports.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
+import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
@@ -42,8 +43,7 @@ test.each([
     undoing.push(() => admins.map((admin) => admin.disconnect()));
     const server: RunningServer = await startServer({ WORKERS: '1', REDIS_URL: url, ...environment });
     undoing.push(() => server.stop());
-    const problems = async () =>
-      ((await (await fetch(`${server.url}/readyz`)).json()) as { problems: string[] }).problems;
+    const problems = async () => (await readiness(server.url)).problems;
     await until(async () => (await problems()).length === 0);
 
     for (const admin of admins) await admin.config('SET', 'maxclients', '1');

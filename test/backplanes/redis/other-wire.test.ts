@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Emitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import { RedisProcess } from '../../support/redis.js';
+import { readiness } from '../../support/reports.js';
 import { startServer } from '../../support/server.js';
 
 let redis: RedisProcess;
@@ -21,7 +22,6 @@ test('servers on different wires and emitters are named in the log and in /ready
   const emitting = new Redis(redis.url);
   const servers = [frames];
   try {
-    const readiness = async (url: string) => (await fetch(`${url}/readyz`)).json();
     expect(await readiness(frames.url)).toMatchObject({ state: 'ready', problems: [] });
     new Emitter(emitting).to('room').emit('message', 'from an emitter');
     const problem = problemOf('redis', 'redis-frames');

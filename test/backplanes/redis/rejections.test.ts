@@ -6,6 +6,7 @@ import { redisBackplane } from '../../../src/backplanes/redis/classic.js';
 import { disconnectAll, type Pair, pairOn } from '../../rooms/support/clients.js';
 import { onRedisFrames, onShardedFrames, startMember, type TestNode } from '../../rooms/support/node.js';
 import { RedisCluster, RedisProcess, until } from '../../support/redis.js';
+import { readiness } from '../../support/reports.js';
 import { startServer } from '../../support/server.js';
 
 afterEach(disconnectAll);
@@ -129,8 +130,6 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   const redis = await RedisProcess.start();
   await allow([redis], ...ALL, 'resetchannels', '&socket.io-request*', '-info');
   const server = await startServer({ WORKERS: '1', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
-  const readiness = async () =>
-    (await (await fetch(`${server.url}/readyz`)).json()) as { ok: boolean; state: string; problems: string[] };
   try {
     const problem = 'Redis rejects the command PSUBSCRIBE (NOPERM): rooms do not fully span workers and machines';
     const line = await server.logged(({ msg }) => msg === problem);
@@ -138,7 +137,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
     const relayProblem = 'Redis rejects the command SUBSCRIBE (NOPERM): requests for sessions of other machines fail';
     const relayLine = await server.logged(({ msg }) => msg === relayProblem);
     expect(relayLine).toMatchObject({ level: 'error', relay: 'redis', reason: expect.stringContaining('NOPERM') });
-    const { problems, ...state } = await readiness();
+    const { problems, ...state } = await readiness(server.url);
     expect(state).toEqual({ ok: true, state: 'degraded', warnings: [] });
     expect(new Set(problems)).toEqual(new Set([problem, relayProblem]));
     await allow([redis], ...ALL);
@@ -147,7 +146,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
         server.logged(({ msg }) => msg === text),
       ),
     );
-    expect(await readiness()).toEqual({ ok: true, state: 'ready', problems: [], warnings: [] });
+    expect(await readiness(server.url)).toEqual({ ok: true, state: 'ready', problems: [], warnings: [] });
     expect(server.log.filter(({ bus }) => bus)).toHaveLength(2);
     expect(server.log.filter(({ relay }) => relay)).toHaveLength(2);
   } finally {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type ChatClient, connect, connected, disconnectAll, upgraded } from '../../support/clients.js';
 import { HaProxy } from '../../support/haproxy.js';
 import { RedisProcess, until } from '../../support/redis.js';
+import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { RelaySpy } from '../support/relay-spy.js';
 
@@ -148,7 +149,7 @@ test('without its Redis a request for another machine is rejected, its own clien
   await redis.stop();
   await until(() => workersDown() === WORKERS);
   await talk(onWebSocket.clients);
-  const { problems } = (await (await fetch(`${servers[1]!.url}/readyz`)).json()) as { problems: string[] };
+  const { problems } = await readiness(servers[1]!.url);
   expect(problems).toContainEqual('Redis is unreachable: requests for sessions of other machines fail');
   await until(() => onPolling.errors.length > 0);
   const before = timesUp();

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../../support/clients.js';
 import { HaProxy } from '../../support/haproxy.js';
 import { NatsProcess } from '../../support/nats.js';
+import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../../support/talk.js';
 import { eventually, until } from '../../support/until.js';
@@ -78,9 +79,11 @@ test('an outage has one name in the log, in /readyz and in a metric; local clien
   for (const line of reports(server)) {
     expect(line).toMatchObject({ level: 'error', bus: 'nats', reason: expect.any(String) });
   }
-  const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { state: string; problems: string[] };
+  const ready = await readiness(server.url);
   expect(ready.state).toBe('degraded');
-  await until(async () => (await (await fetch(`${server.url}/metrics`)).text()).includes(`problem="${problem}"`));
+  await until(async () =>
+    (await (await fetch(`${server.url}/metrics`)).text()).includes(`{code="NATS_UNREACHABLE",text="${problem}"`),
+  );
   await until(async () => (await metric(server, 'gjallar_bus_up')).includes(0));
   const heard = nextEvent(local, 'message');
   expectOk(await local.emitWithAck('message', { room: 'hall', text: 'alone' }));

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
+import { readinessOf } from '../../support/reports.js';
 import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../../support/talk.js';
 import { eventually, until } from '../../support/until.js';
@@ -15,7 +16,7 @@ async function joinAll(clients: ChatClient[], room: string): Promise<void> {
 
 async function readiness(server: RunningServer): Promise<{ status: number; state: string; problems: number }> {
   const response = await fetch(`${server.url}/readyz`);
-  const { state, problems } = (await response.json()) as { state: string; problems: string[] };
+  const { state, problems } = readinessOf(await response.json());
   return { status: response.status, state, problems: problems.length };
 }
 
@@ -242,12 +243,12 @@ describe('a server that keeps history', () => {
         const line = await server.logged((one) => one.msg === problem && isNew(one));
         expect(line).toMatchObject({ level: 'error', error: { cause: { message: expect.stringContaining(words) } } });
         await eventually(async () => {
-          expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({
+          expect(readinessOf(await (await fetch(`${server.url}/readyz`)).json())).toMatchObject({
             state: 'degraded',
             problems: expect.arrayContaining([problem]),
           });
           const metrics = await (await fetch(`${server.url}/metrics`)).text();
-          expect(metrics).toContain(`gjallar_problem{problem="${problem}",worker="1"} 1\n`);
+          expect(metrics).toContain(`gjallar_problem{code="REDIS_WRITES_REJECTED",text="${problem}",worker="1"} 1\n`);
         });
         await admin.call(repair[0], ...repair.slice(1));
         // No client posts anything: the server finds out by itself.

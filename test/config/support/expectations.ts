@@ -228,7 +228,7 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['0', '16383', '1073741825', '4MB'],
   },
-  slowPolicy: { good: ['close', 'drop', 'drop-volatile'].map((policy) => [policy, policy]), bad: ['wait', 'Close'] },
+  slowPolicy: { good: ['close', 'drop-volatile'].map((policy) => [policy, policy]), bad: ['wait', 'Close'] },
   drainTimeout: {
     default: 10_000,
     good: [

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { isAlive, untilGone } from '../../support/process.js';
+import { readinessOf } from '../../support/reports.js';
 import { until } from '../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 import { connect, leaveAll, namesOf } from '../support/members.js';
@@ -49,7 +50,7 @@ async function readState() {
     ['/api/stats', '/readyz'].map(async (path) => (await fetch(app.admin + path)).json()),
   );
   const { workers } = stats as { workers: { pid: number }[] };
-  const { state, problems, warnings } = ready as { state: string; problems: string[]; warnings: string[] };
+  const { state, problems, warnings } = readinessOf(ready);
   return { pids: workers.map(({ pid }) => pid).sort(), state, problems, warnings };
 }
 
