@@ -25,8 +25,7 @@ const layers: Record<string, readonly string[]> = {
   config: ['backplanes', 'cgroup', 'errors', 'control-characters', 'descriptors'],
   engine: ['cgroup', 'compat', 'descriptors', 'errors', 'worker-links'],
   parser: ['compat', 'engine'],
-  compat: ['errors', 'portable'],
-  portable: ['errors'],
+  compat: ['errors'],
   rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms', 'worker-links'],
   backplanes: ['compat', 'engine', 'errors', 'recovery', 'rooms', 'worker-links'],
@@ -39,7 +38,7 @@ const layers: Record<string, readonly string[]> = {
     ...['backplanes', 'cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser'],
     ...['recovery', 'rooms', 'worker-links'],
   ],
-  server: ['backplanes', 'compat', 'engine', 'errors', 'http', 'parser', 'rooms', 'socket-folders'],
+  server: ['backplanes', 'compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
   run: ['backplanes', 'compat', 'config', 'rooms', 'runtime', 'server', 'version'],
   presence: [],
   state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
@@ -87,7 +86,6 @@ const environmentReaders = [
   join('run', 'hosted-worker.ts'),
   join('runtime', 'surroundings.ts'),
   join('compat', 'uws', 'environment.ts'),
-  join('server', 'environment.ts'),
 ];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

@@ -9,6 +9,7 @@ import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
 import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
+import { NodeApp } from './node/app.js';
 import type { EngineOptions, EngineSettings } from './options.js';
 import type { Relay } from './relay.js';
 import { announce } from './session/announced.js';
@@ -23,7 +24,6 @@ import { corkHolder } from './uws/cork-holder.js';
 export type { AttachOptions } from './attach.js';
 export type { Relay } from './relay.js';
 
-
 /** The process that engines are created in, if it is a worker that shares its port with others. */
 export interface EngineHost {
   /** The options of an engine that is created with these options. */
@@ -33,7 +33,7 @@ export interface EngineHost {
 }
 
 /**
- * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
+ * An Engine.IO server on uWebSockets.js and node:http, for `io.bind(engine)`.
  *
  * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error` ({ req, code,
  * message, context }), `flush` and `drain` (session), and `limit` (session, reason) when a limit closes it.
@@ -58,7 +58,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
   sender: Session | undefined;
 
   private readonly pending = new PendingSessions((session) => announce(session, this));
-  private isRunning = false;
+  private holdsCork = false;
   private readonly admission: Admission;
   private readonly handshake: Handshake;
   private readonly openings: Readonly<Record<TransportName, string>>;
@@ -129,8 +129,9 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   /** Adds the engine's routes to a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
-    if (!this.isRunning) corkHolder.acquire();
-    this.isRunning = true;
+    const isNative = !(app instanceof NodeApp);
+    if (isNative && !this.holdsCork) corkHolder.acquire();
+    this.holdsCork ||= isNative;
     this.start();
     this.apps.push(app);
     attachTo(app, this, options);
@@ -152,8 +153,8 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   /** Closes all sessions. Attach it again to open new ones. */
   close(): this {
-    if (this.isRunning) corkHolder.release();
-    this.isRunning = false;
+    if (this.holdsCork) corkHolder.release();
+    this.holdsCork = false;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
     this.closeParts();

@@ -1,7 +1,7 @@
 import { Server } from 'socket.io';
-import { App, SSLApp } from '../engine/sockets.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
+import { App, SSLApp } from '../engine/sockets.js';
 import * as parser from '../parser/parser.js';
 import { withNativeRooms } from '../rooms/index.js';
 import type { TemplatedApp } from '../sockets.js';

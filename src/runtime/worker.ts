@@ -1,5 +1,5 @@
-import { us_listen_socket_close, us_socket_local_port } from '../engine/sockets.js';
 import type { Config } from '../config/options.js';
+import { us_listen_socket_close, us_socket_local_port } from '../engine/sockets.js';
 import { adminGuardOf } from '../http/guard.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';

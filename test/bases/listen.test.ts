@@ -1,65 +1,64 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, get } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { WebSocket } from 'ws';
-import { portableSockets } from '../../src/portable/index.js';
+import { us_listen_socket_close, us_socket_local_port } from '../../src/engine/sockets.js';
 import type { TemplatedApp, us_listen_socket } from '../../src/sockets.js';
 import { closeWebSockets, openWebSocket } from '../engine/support/raw.js';
 import { closeConnections, RawConnection } from '../engine/support/tcp.js';
-import { closeApps, closeLater, sources, start } from './support/sources.js';
+import { bases, closeApps, TestApp } from './support/bases.js';
+
+const open: (() => void)[] = [];
 
 afterEach(() => {
   closeWebSockets();
   closeConnections();
+  for (const close of open.splice(0)) close();
   closeApps();
 });
 
-const ok = (app: TemplatedApp) => app.any('/*', (res) => void res.end('ok'));
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const EXCLUSIVE = 1;
 
-describe.each(sources)('%s sockets', (_name, sockets) => {
-  const EXCLUSIVE = 1;
-
-  test('a port that another one has exclusively is not to be had', async () => {
-    const first = sockets.App();
-    const port = await new Promise<number>((resolve) => {
-      first.listen(0, EXCLUSIVE, (socket) => {
-        closeLater(sockets, first, socket as us_listen_socket);
-        resolve(sockets.us_socket_local_port(socket as us_listen_socket));
+function listening(listen: (done: (socket: us_listen_socket | false) => void) => void, app: TemplatedApp) {
+  return new Promise<number>((resolve) => {
+    listen((socket) => {
+      open.push(() => {
+        us_listen_socket_close(socket as us_listen_socket);
+        app.close();
       });
+      resolve(us_socket_local_port(socket as us_listen_socket));
     });
-    const second = sockets.App();
+  });
+}
+
+describe.each(bases)('the %s base', (_name, base) => {
+  const served = () => new TestApp(base(), false).http('/*', (exchange) => exchange.send(200, {}, 'ok'));
+
+  test('cannot have a port that another app has exclusively', async () => {
+    const first = base();
+    const port = await listening((done) => void first.listen(0, EXCLUSIVE, done), first);
+    const second = base();
     expect(await new Promise((resolve) => void second.listen(port, EXCLUSIVE, resolve))).toBe(false);
   });
 
   test('listens on both families without a host', async () => {
-    const app = ok(sockets.App());
-    const port = await new Promise<number>((resolve) => {
-      app.listen(0, EXCLUSIVE, (socket) => {
-        closeLater(sockets, app, socket as us_listen_socket);
-        resolve(sockets.us_socket_local_port(socket as us_listen_socket));
-      });
-    });
+    const { app } = served();
+    const port = await listening((done) => void app.listen(0, EXCLUSIVE, done), app);
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('ok');
     expect(await (await fetch(`http://[::1]:${port}/`)).text()).toBe('ok');
   });
 
-  test('after us_listen_socket_close there are no new connections, and the old ones go on', async () => {
-    const app = ok(sockets.App()).ws('/ws', { message: (ws) => void ws.send('pong') });
-    const listening = await new Promise<us_listen_socket>((resolve) => {
-      app.listen('127.0.0.1', 0, (socket) => resolve(socket as us_listen_socket));
+  test('has no new connections after us_listen_socket_close, and the old ones go on', async () => {
+    const { app } = served().ws('/ws', { message: (ws) => void ws.send('pong', false, false) });
+    const socket = await new Promise<us_listen_socket>((resolve) => {
+      app.listen('127.0.0.1', 0, (each) => resolve(each as us_listen_socket));
     });
-    const port = sockets.us_socket_local_port(listening);
+    const port = us_socket_local_port(socket);
     const client = openWebSocket(`http://127.0.0.1:${port}/ws?a=b`);
     await client.status;
     const connection = await RawConnection.to(port);
     connection.write(request);
     await connection.responses(1);
-    sockets.us_listen_socket_close(listening);
+    us_listen_socket_close(socket);
     await expect(RawConnection.to(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     connection.write(request);
     await once(connection.socket, 'data');
@@ -69,47 +68,9 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
     app.close();
     expect([await client.closed, await connection.closed]).toEqual([1006, expect.stringContaining('200 OK')]);
   });
-
-  test('a Unix socket carries requests and WebSockets', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'portable-'));
-    const path = join(folder, 'socket');
-    const app = ok(sockets.App()).ws('/ws', { open: (ws) => void ws.send('hello') });
-    const listening = await new Promise<us_listen_socket>((resolve) => void app.listen_unix(resolve, path));
-    closeLater(sockets, app, listening);
-    const [response] = await once(get({ socketPath: path, path: '/' }), 'response');
-    expect(response.statusCode).toBe(200);
-    response.resume();
-    const client = new WebSocket(`ws+unix://${path}:/ws`);
-    const [message] = await once(client, 'message');
-    expect(String(message)).toBe('hello');
-    client.terminate();
-    rmSync(folder, { recursive: true });
-  });
 });
 
-test('portable sockets take a WebSocket from an application’s own server, with the rooms of the app', async () => {
-  const { app } = await start(portableSockets, (made) =>
-    made.ws('/ws', {
-      maxPayloadLength: 100,
-      open: (ws) => {
-        ws.subscribe('t');
-        ws.send('hello');
-      },
-    }),
-  );
-  const server = createServer((_message, response) => response.end('node'));
-  server.on('upgrade', (message, socket, head) => app.adopt!(message, socket as Socket, head));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const client = openWebSocket(`http://127.0.0.1:${port}/ws?a=b`);
-  expect(await client.next()).toBe('hello');
-  app.publish('t', 'to the room');
-  expect(await client.next()).toBe('to the room');
-  expect(await openWebSocket(`http://127.0.0.1:${port}/elsewhere?a=b`).status).toBe(404);
-  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('node');
-  closeWebSockets();
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
+test('without a binary of uWebSockets.js, what an App cannot do says so', () => {
+  const [, base] = bases.find(([name]) => name === 'node')!;
+  expect(() => base().get('/', () => {})).toThrow('needs a binary of uWebSockets.js');
 });

@@ -3,10 +3,11 @@ import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { isSecureApp } from '../../src/engine/sockets.js';
 import { closeWebSockets, openWebSocket } from '../engine/support/raw.js';
 import { closeConnections, RawConnection } from '../engine/support/tcp.js';
 import { copyPem } from '../support/pem.js';
-import { closeApps, sources, start } from './support/sources.js';
+import { bases, closeApps, start } from './support/bases.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portable-'));
 const [key_file_name, cert_file_name] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -20,29 +21,24 @@ afterEach(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(sources)('%s sockets', (_name, sockets) => {
+describe.each(bases)('the %s base', (_name, base) => {
   const body = Buffer.alloc(5_000_000, 'abc');
   const served = () =>
     start(
-      sockets,
+      base,
       (app) => {
-        app.get('/large', (res) => {
-          res.onAborted(() => {});
-          res.cork(() => void res.tryEnd(body, body.length));
-          res.onWritable((offset) => res.tryEnd(body.subarray(offset), body.length)[0]);
-        });
+        app.http('/large', (exchange) => exchange.send(200, {}, body));
         app.ws('/ws', {
-          maxPayloadLength: 1_000_000,
+          maxPayload: 1_000_000,
           open: (ws) => void ws.subscribe('t'),
-          message: (_ws, message, isBinary) => void app.publish('t', Buffer.from(message as ArrayBuffer), isBinary),
+          message: (_ws, message, isBinary) => void app.app.publish('t', message, isBinary, false),
         });
       },
       { key_file_name, cert_file_name },
     );
 
-  test('the app says by its name that it has TLS', () => {
-    const app = sockets.SSLApp({ key_file_name, cert_file_name });
-    expect([app.constructor.name, sockets.App().constructor.name === 'uWS.SSLApp']).toEqual(['uWS.SSLApp', false]);
+  test('the app says that it has TLS', () => {
+    expect([isSecureApp(base({ key_file_name, cert_file_name })), isSecureApp(base())]).toEqual([true, false]);
   });
 
   test('responses and WebSockets are encrypted', async () => {

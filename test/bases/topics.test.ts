@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { WebSocket } from '../../src/sockets.js';
+import type { NativeWebSocket } from '../../src/engine/http/exchange.js';
 import { closeWebSockets, openWebSocket } from '../engine/support/raw.js';
-import { closeApps, sources, start } from './support/sources.js';
+import { bases, closeApps, start } from './support/bases.js';
 
 afterEach(() => {
   closeWebSockets();
   closeApps();
 });
 
-describe.each(sources)('%s sockets', (_name, sockets) => {
+describe.each(bases)('the %s base', (_name, base) => {
   /** Clients that have joined the topic `all`, and the WebSockets of the server. */
   async function members(count: number) {
-    const opened: WebSocket<unknown>[] = [];
-    const { app, port } = await start(sockets, (made) =>
+    const opened: NativeWebSocket[] = [];
+    const { app, port } = await start(base, (made) =>
       made.ws('/*', {
         open: (ws) => {
           opened.push(ws);
@@ -35,7 +35,7 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
     expect(app.publish('all', 'text', false, false)).toBe(true);
     expect(app.publish('all', Buffer.from([1, 2, 3]), true, false)).toBe(true);
     expect(app.publish('none', 'lost', false, false)).toBe(false);
-    for (const ws of opened) ws.send('fence');
+    for (const ws of opened) ws.send('fence', false, false);
     for (const client of clients.slice(0, 2)) {
       expect([await client.next(), await client.next(), await client.next()]).toEqual([
         'text',
@@ -62,9 +62,9 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
   test('all members but some get a message while those have left for a moment', async () => {
     const { app, opened, clients } = await members(3);
     opened[1]!.unsubscribe('all');
-    app.publish('all', 'to two');
+    app.publish('all', 'to two', false, false);
     opened[1]!.subscribe('all');
-    app.publish('all', 'to all');
+    app.publish('all', 'to all', false, false);
     expect([await clients[0]!.next(), await clients[0]!.next()]).toEqual(['to two', 'to all']);
     expect(await clients[1]!.next()).toBe('to all');
     expect([await clients[2]!.next(), await clients[2]!.next()]).toEqual(['to two', 'to all']);
@@ -76,9 +76,9 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
     ws!.subscribe('one');
     const wanted: string[] = [];
     for (let n = 0; n < 100; n++) {
-      app.publish('all', `all ${n}`);
-      ws!.send(`single ${n}`);
-      app.publish('one', `one ${n}`);
+      app.publish('all', `all ${n}`, false, false);
+      ws!.send(`single ${n}`, false, false);
+      app.publish('one', `one ${n}`, false, false);
       wanted.push(`all ${n}`, `single ${n}`, `one ${n}`);
     }
     for (const message of wanted) expect(await clients[0]!.next()).toBe(message);
@@ -88,8 +88,8 @@ describe.each(sources)('%s sockets', (_name, sockets) => {
   test('each app has topics of its own', async () => {
     const one = await members(1);
     const other = await members(1);
-    one.app.publish('all', 'one');
-    other.app.publish('all', 'other');
+    one.app.publish('all', 'one', false, false);
+    other.app.publish('all', 'other', false, false);
     expect([await one.clients[0]!.next(), await other.clients[0]!.next()]).toEqual(['one', 'other']);
   });
 });

@@ -1,12 +1,9 @@
-import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { portableSockets } from '../../src/portable/index.js';
-import type { PortableWebSocket } from '../../src/portable/web-socket/web-socket.js';
 import { closeWebSockets, openWebSocket } from '../engine/support/raw.js';
 import { closeConnections, RawConnection } from '../engine/support/tcp.js';
-import { handshake, opcodes, RawWebSocket } from './support/frames.js';
-import { closeApps, sources, start } from './support/sources.js';
+import { bases, closeApps, start } from './support/bases.js';
+import { clientFrame, handshake, opcodes, RawWebSocket } from './support/frames.js';
 
 /** More than the buffers of the kernel take. */
 const LARGE = 20_000_000;
@@ -17,26 +14,25 @@ afterEach(() => {
   closeApps();
 });
 
-describe.each(sources)('%s sockets', (name, sockets) => {
-  test('a WebSocket has the headers of its response, the protocol and the data that were given', async () => {
+describe.each(bases)('the %s base', (name, base) => {
+  test('opens a WebSocket with the headers and the protocol of its response', async () => {
     const opened: unknown[] = [];
-    const { port } = await start(sockets, (app) =>
-      app.ws<{ tag: string }>('/*', {
-        upgrade: (res, req, context) => {
-          const [key, protocol] = [req.getHeader('sec-websocket-key'), req.getHeader('sec-websocket-protocol')];
-          res.writeStatus('101 Switching Protocols').writeHeader('X-A', '1').writeHeader('X-A', '2');
-          res.upgrade({ tag: req.getUrl() }, key, protocol, '', context);
+    const { port } = await start(base, (app) =>
+      app.ws('/*', {
+        upgrade: (exchange, accept) => {
+          opened.push(exchange.request.url);
+          accept({ 'X-A': ['1', '2'] });
           // It is open before the call returns.
           opened.push('returned');
         },
         open: (ws) => {
-          opened.push((ws as unknown as { tag: string }).tag);
-          ws.send('hello');
+          opened.push('open');
+          ws.send('hello', false, false);
         },
       }),
     );
     const raw = await RawWebSocket.to(port, '/path?q', 'Sec-WebSocket-Protocol: one, two');
-    expect(opened).toEqual(['/path', 'returned']);
+    expect(opened).toEqual(['/path?q', 'open', 'returned']);
     expect(raw.response).toMatch(/^HTTP\/1.1 101 Switching Protocols\r\n/);
     expect(raw.response).toMatch(/\r\nX-A: 1\r\nX-A: 2\r\n/);
     expect(raw.response).toMatch(/\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/i);
@@ -44,36 +40,31 @@ describe.each(sources)('%s sockets', (name, sockets) => {
     expect((await raw.next()).payload.toString()).toBe('hello');
   });
 
-  test('an upgrade can be accepted or rejected later', async () => {
-    const { port } = await start(sockets, (app) =>
+  test('accepts or rejects a WebSocket later', async () => {
+    const { port } = await start(base, (app) =>
       app.ws('/*', {
-        upgrade: (res, req, context) => {
-          const [isWanted, key] = [req.getUrl() === '/yes', req.getHeader('sec-websocket-key')];
-          res.onAborted(() => {});
-          setImmediate(() =>
-            res.cork(() => {
-              if (isWanted) res.upgrade({}, key, '', '', context);
-              else res.writeStatus('403 Forbidden').end('not you', true);
-            }),
-          );
+        upgrade: (exchange, accept) => {
+          setImmediate(() => {
+            if (exchange.request.url === '/yes') accept();
+            else exchange.send(403, {}, 'not you');
+          });
         },
-        open: (ws) => void ws.send('hello'),
+        open: (ws) => void ws.send('hello', false, false),
       }),
     );
     const raw = await RawWebSocket.to(port, '/yes');
     expect((await raw.next()).payload.toString()).toBe('hello');
     const connection = await RawConnection.to(port);
     connection.write(handshake('/no'));
-    expect(await connection.closed).toMatch(/^HTTP\/1.1 403 Forbidden\r\n[\s\S]*not you$/);
+    await connection.responses(1);
+    expect(connection.received).toMatch(/^HTTP\/1.1 403 Forbidden\r\n[\s\S]*not you$/);
   });
 
-  test('a WebSocket that is accepted in a cork may send more at once than its client reads', async () => {
+  test('sends more in the open handler than the client reads', async () => {
     const drained: number[] = [];
-    const { port } = await start(sockets, (app) =>
+    const { port } = await start(base, (app) =>
       app.ws('/*', {
-        upgrade: (res, req, context) =>
-          void res.cork(() => res.upgrade({}, req.getHeader('sec-websocket-key'), '', '', context)),
-        open: (ws) => void ws.send(Buffer.alloc(LARGE), true),
+        open: (ws) => void ws.send(Buffer.alloc(LARGE), true, false),
         drain: (ws) => void drained.push(ws.getBufferedAmount()),
       }),
     );
@@ -89,41 +80,51 @@ describe.each(sources)('%s sockets', (name, sockets) => {
     expect(await ended).toBe(1000);
   });
 
-  test('a client that goes before the upgrade aborts its request', async () => {
+  test('aborts the request of a client that goes before the upgrade', async () => {
     const events: string[] = [];
-    const { port } = await start(sockets, (app) =>
+    const { port } = await start(base, (app) =>
       app.ws('/*', {
-        upgrade: (res) => {
+        upgrade: (exchange) => {
           events.push('asked');
-          res.onAborted(() => events.push('aborted'));
+          exchange.onAborted = () => events.push('aborted');
         },
         open: () => void events.push('open'),
       }),
     );
-    const connection = await RawConnection.to(port);
-    connection.write(handshake('/'));
-    while (events.length === 0) await new Promise(setImmediate);
-    connection.socket.destroy();
-    while (events.length === 1) await new Promise(setImmediate);
-    expect(events).toEqual(['asked', 'aborted']);
+    for (const end of ['destroy', 'end'] as const) {
+      events.length = 0;
+      const connection = await RawConnection.to(port);
+      connection.write(handshake('/'));
+      while (events.length === 0) await new Promise(setImmediate);
+      connection.socket[end]();
+      while (events.length === 1) await new Promise(setImmediate);
+      expect(events).toEqual(['asked', 'aborted']);
+    }
   });
 
-  test('an ordinary request on the path of a WebSocket goes to the other routes, and so does one without a key', async () => {
-    const { port } = await start(sockets, (app) => {
-      app.ws('/', {});
-      app.any('/*', (res) => void res.end('http'));
-    });
+  test('gives an ordinary request on the path of a WebSocket to the other routes, and one without a key', async () => {
+    const { port } = await start(base, (app) =>
+      app.ws('/', {}).http('/*', (exchange) => exchange.send(200, {}, 'http')),
+    );
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('http');
     const connection = await RawConnection.to(port);
-    connection.write(handshake('/', 'Connection: close').replace(/Sec-WebSocket-Key.*\r\n/, ''));
+    connection.write(handshake('/').replace(/Sec-WebSocket-Key.*\r\n/, ''));
     await connection.responses(1);
     expect(connection.received).toMatch(/http$/);
   });
 
-  test('two routes have the limits of their own', async () => {
-    const { port } = await start(sockets, (app) => {
-      app.ws('/small', { maxPayloadLength: 10, message: (ws) => void ws.send('ok') });
-      app.ws('/large', { maxPayloadLength: 1000, message: (ws) => void ws.send('ok') });
+  test('rejects other versions of the protocol', async () => {
+    const { port } = await start(base, (app) => app.ws('/', {}));
+    const connection = await RawConnection.to(port);
+    connection.write(handshake('/').replace('Version: 13', 'Version: 8'));
+    expect((await connection.responses(1))[0]).toMatch(/426/);
+    expect(connection.received).toMatch(/Sec-WebSocket-Version: 13\r\n/i);
+  });
+
+  test('has a limit for each route', async () => {
+    const { port } = await start(base, (app) => {
+      app.ws('/small', { maxPayload: 10, message: (ws) => void ws.send('ok', false, false) });
+      app.ws('/large', { maxPayload: 1000, message: (ws) => void ws.send('ok', false, false) });
     });
     const small = openWebSocket(`http://127.0.0.1:${port}/small?a=b`);
     const large = openWebSocket(`http://127.0.0.1:${port}/large?a=b`);
@@ -131,23 +132,24 @@ describe.each(sources)('%s sockets', (name, sockets) => {
     small.send('x'.repeat(100));
     large.send('x'.repeat(100));
     expect(await large.next()).toBe('ok');
-    // The portable sockets say why, with a close frame.
+    // node:http's base says why, with a close frame.
     expect(await small.closed).toBe(name === 'native' ? 1006 : 1009);
   });
 
-  test('compression is agreed on where the route has it, and every message can be read', async () => {
-    const { port } = await start(sockets, (app) =>
-      app.ws('/*', {
-        compression: 1,
+  test('compresses where the route and the client do, and every message can be read', async () => {
+    let made: { publish(topic: string, message: Buffer, isBinary: boolean, compress: boolean): boolean } | undefined;
+    const { app, port } = await start(base, (test) =>
+      test.ws('/*', {
+        compresses: true,
         open: (ws) => void ws.subscribe('all'),
         message: (ws, message, isBinary) => {
-          const copy = Buffer.from(Buffer.from(message as ArrayBuffer));
-          ws.send(copy, isBinary, true);
-          ws.send(`plain ${copy.length}`, false, false);
-          app.publish('all', copy, isBinary, true);
+          ws.send(message, isBinary, true);
+          ws.send(`plain ${message.length}`, false, false);
+          made!.publish('all', message, isBinary, true);
         },
       }),
     );
+    made = app;
     const client = openWebSocket(`http://127.0.0.1:${port}/?a=b`);
     expect(await client.status).toBe(101);
     expect(client.socket.extensions).toContain('permessage-deflate');
@@ -158,48 +160,27 @@ describe.each(sources)('%s sockets', (name, sockets) => {
     const texts = ['', 'a', 'ü'.repeat(5000), 'abc'.repeat(4000)];
     for (const text of texts) {
       client.send(text);
-      expect([await client.next(), await client.next(), await client.next()]).toEqual([
-        text,
-        `plain ${Buffer.byteLength(text)}`,
-        text,
-      ]);
+      const wanted = [text, `plain ${Buffer.byteLength(text)}`, text];
+      expect([await client.next(), await client.next(), await client.next()]).toEqual(wanted);
     }
     while (others.length < texts.length) await new Promise(setImmediate);
     expect(others).toEqual(texts);
+    // What is longer once it is decompressed ends the connection.
+    client.send('x'.repeat(20_000));
+    expect(await client.closed).toBe(name === 'native' ? 1006 : 1009);
     plain.terminate();
   });
 });
 
 // uWebSockets.js drops them. No client sends any before it has the response.
-test('on portable sockets, frames that come with the request are not lost', async () => {
+test('frames that come with the request to node:http are not lost', async () => {
+  const [, base] = bases.find(([name]) => name === 'node')!;
   const received: string[] = [];
-  const { port } = await start(portableSockets, (app) =>
-    app.ws('/*', { message: (_ws, message) => void received.push(Buffer.from(message as ArrayBuffer).toString()) }),
+  const { port } = await start(base, (app) =>
+    app.ws('/*', { message: (_ws, message) => void received.push(`${message}`) }),
   );
   const connection = await RawConnection.to(port);
-  const frame = Buffer.from([0x80 | opcodes.text, 0x80 | 2, 0, 0, 0, 0, 0x68, 0x69]).toString('latin1');
-  connection.socket.write(handshake('/') + frame, 'latin1');
+  connection.socket.write(handshake('/') + clientFrame(opcodes.text, Buffer.from('hi')).toString('latin1'), 'latin1');
   while (received.length === 0) await new Promise(setImmediate);
   expect(received).toEqual(['hi']);
-});
-
-test('no limit for slow readers of responses holds for a WebSocket that was accepted in a cork', async () => {
-  const opened: Socket[] = [];
-  const { port } = await start(portableSockets, (app) =>
-    app.ws('/*', {
-      upgrade: (res, req, context) =>
-        void res.cork(() => res.upgrade({}, req.getHeader('sec-websocket-key'), '', '', context)),
-      open: (ws) => {
-        opened.push((ws as PortableWebSocket).socket);
-        ws.send(Buffer.alloc(LARGE), true);
-      },
-    }),
-  );
-  const connection = await RawConnection.to(port, false);
-  connection.write(handshake('/'));
-  while (opened.length === 0) await new Promise(setImmediate);
-  const [socket] = opened;
-  await new Promise(setImmediate);
-  expect(socket!.writableLength).toBeGreaterThan(0);
-  expect([socket!.timeout ?? 0, socket!.listenerCount('timeout')]).toEqual([0, 0]);
 });

@@ -1,4 +1,4 @@
-// gjallar on portable sockets, as the one-line swap in an application: the same set-up as socketio-ws, on node:http and ws.
+// gjallar on portable sockets, as the one-line swap in an application: the same set-up as socketio-ws, on node:http.
 
 import { createServer } from 'node:http';
 import { ready, settings, unavailable } from '../support/control.js';

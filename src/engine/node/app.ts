@@ -2,15 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isAnswering } from '../../compat/node-net.js';
 import { GjallarError } from '../../errors.js';
-import type {
-  AppOptions,
-  Listening,
-  TemplatedApp,
-  us_listen_socket,
-  Writable,
-} from '../../sockets.js';
+import type { AppOptions, Listening, TemplatedApp, us_listen_socket, Writable } from '../../sockets.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
-import { type HttpRoute, type RouteHost, type WebSocketRoute } from '../http/route.js';
+import type { HttpRoute, RouteHost, WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import { NodeHttpExchange } from './exchange.js';
 import { ListenSocket, listen, serverOf } from './listen.js';

@@ -89,7 +89,7 @@ function responseTo({ headers: asked }: IncomingMessage, headers: ResponseHeader
   let text =
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
     `Sec-WebSocket-Accept: ${accept}\r\n`;
-  const protocol = asked['sec-websocket-protocol']?.split(',', 1)[0]!.trim();
+  const protocol = asked['sec-websocket-protocol']?.replace(/,.*/, '').trim();
   if (protocol) text += `Sec-WebSocket-Protocol: ${protocol}\r\n`;
   if (isCompressed) text += `Sec-WebSocket-Extensions: ${DEFLATE}\r\n`;
   for (const [name, value] of Object.entries(headers)) {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { type Frame, FrameReader } from '../../../src/server/upgrade/frames.js';
 import { RawConnection } from '../../engine/support/tcp.js';
+import { type Frame, FrameReader } from '../../support/frames.js';
 
-export { clientFrame, closePayload, frameHead, opcodes } from '../../../src/server/upgrade/frames.js';
+export { clientFrame, closePayload, frameHead, opcodes } from '../../support/frames.js';
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 

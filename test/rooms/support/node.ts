@@ -15,6 +15,7 @@ import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { WorkerLinks } from '../../../src/worker-links.js';
+import type { Base } from '../../bases/support/bases.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {
@@ -27,11 +28,13 @@ export interface TestNode {
 export interface NodeOptions {
   server?: Partial<ServerOptions>;
   engine?: EngineOptions;
+  /** @default the one that the environment chooses */
+  base?: Base;
 }
 
 /** Starts a server on a free port of the loopback interface. */
 export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
-  const app = App();
+  const app = (options.base ?? App)();
   const engine = new Engine(options.engine);
   engine.attach(app);
   const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
