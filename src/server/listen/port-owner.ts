@@ -6,6 +6,7 @@ import { addConnections, setHandle, tcpHandleOf } from '../../compat/node-net.js
 import { systemClock } from '../../engine/clock.js';
 import { RequestGuard } from '../../engine/limits/request-guard.js';
 import { routeHttp } from '../../engine/routes.js';
+import type { Session } from '../../engine/session/session.js';
 import { App } from '../../engine/sockets.js';
 import type { TemplatedApp } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';
@@ -121,7 +122,6 @@ class OwnedPort {
   private readonly app: TemplatedApp = App();
   private readonly routes: EngineRoute[] = [];
   private handle: PortHandle | undefined;
-  private isClosing = false;
 
   constructor(
     private readonly server: Server,
@@ -166,26 +166,20 @@ class OwnedPort {
     }
   }
 
-  /** The server emits `close` once its clients have gone, which node:net does not know. */
+  /** As with node:http, the server emits `close` once no WebSocket and no poll is open. node:net knows of neither. */
   private onClose(): void {
-    this.isClosing = true;
     addConnections(this.server, 1);
-    for (const { engine } of this.routes) {
-      for (const session of Object.values(engine.clients)) {
-        session.once('close', () => setImmediate(() => this.endIfIdle()));
-      }
-    }
-    setImmediate(() => this.endIfIdle());
-  }
-
-  private endIfIdle(): void {
-    if (!this.isClosing || this.routes.some(({ engine }) => engine.clientsCount > 0)) return;
-    this.isClosing = false;
-    // Not from within a handler of the app, whose response must be written first.
-    setImmediate(() => {
+    const looking = setInterval(() => {
+      if (this.routes.some(({ engine }) => Object.values(engine.clients).some(isConnected))) return;
+      clearInterval(looking);
       for (const { engine } of this.routes) engine.detach(this.app);
       this.app.close();
       addConnections(this.server, -1);
-    });
+    }, LOOK_MS);
   }
 }
+
+/** How often a port that is closing looks whether its clients have gone, in ms. */
+const LOOK_MS = 20;
+
+const isConnected = ({ polling }: Session) => polling === undefined || polling.canSend || polling.isReceiving;
